@@ -15,7 +15,8 @@ URL, MASK = "base_url", "mail_mask_pattern"
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """base_url: with is_chosen, whether somebody chose it. sender: the default one, "" for none."""
+    """The address of the service. base_url: with is_chosen, whether it was set by somebody. sender: the default sender,
+    "" for none."""
 
     base_url: str
     is_chosen: bool
@@ -45,9 +46,8 @@ def check_address(ctx: Context, base_url: str, mask_pattern: str) -> str:
 
 
 def set_all(ctx: Context, base_url: str, sender: str, mask_pattern: str) -> None:
-    """Set what no flag, variable or file tells. The callback of the built-in app moves along.
-
-    Raises AdminOnly, Invalid at the name of the field."""
+    """Sets what no flag, variable or file sets. The callback of the built-in app follows. Raises AdminOnly, Invalid at
+    the name of the field."""
     if sender != of(ctx).sender:
         try:
             mail_setup.set_sender(ctx, sender, 0, is_default=True)

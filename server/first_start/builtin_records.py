@@ -16,7 +16,7 @@ CURRENCY = {"name": "US dollar", "name_plural": "US dollars", "code": "USD", "sy
 
 
 def add_missing(ctx: Context) -> None:
-    """Add the built-in records that the database lacks; what is there stays as it was changed."""
+    """Adds the built-in records that the database lacks; existing ones stay as they were changed."""
     missing = ctx.service.store.read(_missing)
     if missing:
         ctx.service.store.write(lambda tx: _add(ctx, tx))
@@ -29,7 +29,7 @@ def _add(ctx: Context, tx: Transaction) -> None:
 
 
 def _missing(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
-    """(uri, values) of what is not there."""
+    """The missing records as pairs of type and values."""
     found: list[tuple[str, dict[str, Any]]] = []
     if not _names(tx, "currency"):  # amounts need one; which is the user's affair, so any will do
         found.append(("currency", dict(CURRENCY)))

@@ -28,13 +28,13 @@ CALLBACK = "/oauth/callback"
 STARTER = "starter"  # the package that a new database begins with
 STARTER_KEY = "starter_package"
 SETUP_KEY, SETUP_UNTIL_KEY = "setup_link_sha256", "setup_link_until"
-LINK_SECONDS = 1800  # that a set-up link works
+LINK_SECONDS = 1800  # validity of a set-up link
 STEPS_KEY = "setup_steps_left"
 FOLLOWS_KEY = "groups_follow_default_sender"
 ADDRESS_KEY = "base_url_last_served"
 OVER = "this set-up link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
 Step = Literal["address", "mail", "receive", "start"]
-STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # that follow the one of the person
+STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # after the step of the person
 
 
 def prepare(ctx: Context) -> None:
@@ -170,7 +170,7 @@ def make_administrator(ctx: Context) -> None:
 
 
 def has_administrator(tx: Transaction) -> bool:
-    """Whether anybody can administer the service."""
+    """Whether the service has an administrator who can sign in."""
     worker = table_named("worker")
     return bool(
         tx.value(
@@ -211,7 +211,8 @@ def _create(
     may: Callable[[Transaction], bool],
     along: Callable[[Transaction, int], str] = lambda tx, id: "",
 ) -> str:
-    """Make an administrator where that may still be; answers what `along` does in the same transaction, "" else."""
+    """Makes a worker an administrator if that is still allowed; returns the result of `along` in the same transaction,
+    otherwise ""."""
     record_type = ctx.service.registry.type("worker")
     names = str(fields.get("first_name", "")), str(fields.get("last_name", ""))
     nickname = ctx.service.store.read(lambda tx: nicknames.free(tx, *names))
@@ -232,13 +233,14 @@ def _create(
 
 
 def steps_left(tx: Transaction) -> tuple[Step, ...]:
-    """The steps of setting up that nobody finished or skipped, in order; none in a service without that link."""
+    """The steps of the set-up that were neither finished nor skipped, in order; none in a service without set-up
+    link."""
     left = get(tx, STEPS_KEY, [])
     return tuple(step for step in STEPS if step in left)
 
 
 def finish_step(ctx: Context, step: Step) -> Step | None:
-    """Note that a step is done or skipped; answers the next one that is left, None for none. Raises AdminOnly."""
+    """Records that a step is done or skipped; returns the next one, None if all are done. Raises AdminOnly."""
     ctx.require_admin("set up the service")
 
     def write(tx: Transaction) -> Step | None:

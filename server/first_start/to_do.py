@@ -37,14 +37,14 @@ PUT_AWAY = Table(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to try. is_done: somebody did it."""
+    """A thing to try. is_done: whether somebody did it."""
 
     name: str
     is_done: bool
 
 
 def list_items(ctx: Context) -> list[Item]:
-    """The items in order; [] for who put the list away, and for all but administrators. Notes what is ticked anew."""
+    """The items in order; [] for those who hid the list, and for all but administrators. Records newly done items."""
     if not ctx.actor.is_admin:
         return []
     store, settings = ctx.service.store, ctx.service.settings
@@ -95,7 +95,7 @@ def _has_ticket(tx: Transaction, settings: Settings) -> bool:
 
 
 def _has_token(tx: Transaction, settings: Settings) -> bool:
-    """One that somebody made: those of the page that calls the API are not."""
+    """A token that somebody created: those of the API page do not count."""
     table: Any = TOKEN.sql
     return (
         tx.value(
@@ -107,19 +107,19 @@ def _has_token(tx: Transaction, settings: Settings) -> bool:
 
 
 def _has_package(tx: Transaction, settings: Settings) -> bool:
-    """One besides the one that a new service begins with."""
+    """A package that somebody imported, besides the one of a new service."""
     table: Any = PACKAGE_IMPORT.sql
     return tx.value(lambda: table.select(table.id).where(table.worker_id > 0).limit(1)) is not None
 
 
 def _has_colleague(tx: Transaction, settings: Settings) -> bool:
-    """Besides the one who was first, and those of the demo."""
+    """A worker besides the first one and those of the demo."""
     worker, of_demo = table_named("worker"), len(demo.made(tx).get("worker", ()))
     return len(tx.rows(lambda: worker.select(worker.c.id).limit(slot(0)), (of_demo + 2,))) > of_demo + 1
 
 
 def _has_backups(tx: Transaction, settings: Settings) -> bool:
-    return bool(settings.backup_folder or settings.database)  # those of PostgreSQL are made there
+    return bool(settings.backup_folder or settings.database)  # PostgreSQL is backed up where it runs
 
 
 FACTS: dict[str, Callable[[Transaction, Settings], bool]] = {

@@ -1,4 +1,4 @@
-"""The people of the demo, as resources/demo/desk.toml tells: who answers, who writes, and what lies ready for them."""
+"""The people of the demo, from resources/demo/desk.toml: workers, customers, and records that lie ready for them."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ OWN_HOST = f"desk.{DOMAIN}"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with an address. org: "" for who writes for nobody but themselves."""
+    """A person. org: "" for a private customer."""
 
     name: str
     email: str
@@ -42,7 +42,7 @@ class DemoWorker(Person):
 
 @cache
 def told() -> dict[str, Any]:
-    """All that the file tells."""
+    """The content of the file."""
     return tomllib.loads(resources.path("demo", "desk.toml").read_text("utf-8"))
 
 
@@ -70,7 +70,7 @@ def members(group: str) -> tuple[DemoWorker, ...]:
 
 @cache
 def customers() -> dict[str, tuple[Person, ...]]:
-    """Who writes, by what the stories call them: shop, rider, sales, spam."""
+    """The customers by their kind in the stories: shop, rider, sales, spam."""
     shops = [
         _person(*line.split(", "), host=org["host"], org=org["name"]) for org in told()["org"] for line in org["people"]
     ]

@@ -9,7 +9,7 @@ from server.dataclass import dataclass
 from server.first_start.demo.words import Words
 
 PDF, PNG, CSV, TEXT = "application/pdf", "image/png", "text/csv", "text/plain"
-WIDTH, HEIGHT = 480, 300  # of pictures
+WIDTH, HEIGHT = 480, 300  # pixels of pictures
 # What documents say, line by line; a line with tabs is a row of a table.
 DOCUMENTS = {
     "invoice": ("{invoice}", ("INVOICE {invoice}", "{name}", "{street}, {city}", "", "Article\tPieces\tPrice",
@@ -53,7 +53,7 @@ def file_of(kind: str, words: Words, rand: Random) -> DemoFile:
 
 
 def _log(words: Words, rand: Random) -> str:
-    """What a program wrote, with the one line that matters."""
+    """A log file with one line that matters."""
     done = ("sync: {n} records", "print queue: {n} jobs", "session renewed after {n} s", "battery {n} %")
     lines = [
         f"08:{minute:02}:{rand.randint(0, 59):02} INFO  {rand.choice(done).format(n=rand.randint(2, 98))}"

@@ -1,4 +1,4 @@
-"""What the service remembers of its demo data: the records that were made, but for tickets, which follow from those."""
+"""The demo data that the service remembers: all created records except tickets, which follow from the others."""
 
 import json
 from typing import Any
@@ -13,14 +13,14 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 DOING = "fill the service with demo data, or remove it"  # what administrators alone may
-KEY = "demo"  # of the service setting: {record type: ids}
+KEY = "demo"  # the setting with {record type: ids}
 PLAIN = ("task", "snippet", "saved_search", "automation")  # what nothing else rests on
 
 Ids = dict[str, list[int]]
 
 
 def made(tx: Transaction) -> Ids:
-    """The ids of what was made by record type; {} where there is no demo."""
+    """The ids of the demo's records by type; {} if there is no demo."""
     return service_settings.get(tx, KEY) or {}
 
 
@@ -61,7 +61,7 @@ def _addresses(tx: Transaction) -> str:
 
 
 def enroll(writing: RecordWriter, group_id: int, parts: dict[int, str]) -> None:
-    """Put workers into a group of the demo, {id: manager or member}. The audit log does not tell of it."""
+    """Adds workers to a group of the demo, {id: manager or member}, without an entry in the audit log."""
     for worker_id, part in parts.items():
         of_group = {"group_id": group_id, "worker_id": worker_id}
         writing.tx.put(GROUP_MEMBER, of_group | {"is_manager": int(part == rosters.MANAGER)})
@@ -69,7 +69,7 @@ def enroll(writing: RecordWriter, group_id: int, parts: dict[int, str]) -> None:
 
 
 def join(writing: RecordWriter, worker_id: int) -> None:
-    """Let a worker manage the groups of the demo, where there is one."""
+    """Makes a worker a manager of the demo's groups, if there is a demo."""
     for id in made(writing.tx).get("group", ()):
         if writing.record("group", id) is not None:
             enroll(writing, id, {worker_id: rosters.MANAGER})

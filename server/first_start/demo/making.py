@@ -48,7 +48,7 @@ Progress = Callable[[int, int], None]  # (steps done, steps in all)
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is there now."""
+    """The state of the demo."""
 
     tickets: int
     messages: int
@@ -58,9 +58,8 @@ class Made:
 
 
 def fill(ctx: Context, progress: Progress = lambda done, total: None) -> Made:
-    """Make the whole demo. What is to be done is partly given to the worker who asks, who joins its groups.
-
-    Raises AdminOnly; Conflict when it is there already; Invalid when the service has no address to send from."""
+    """Creates the whole demo. The caller joins its groups and gets a part of the open work. Raises AdminOnly; Conflict
+    if there is a demo already; Invalid if the service has no sender."""
     ctx.require_admin(DOING)
     ctx = replace(ctx, is_quiet=True)
     store = ctx.service.store
@@ -87,7 +86,7 @@ def _write_steps(ctx: Context, made: "_Desk", told: Sequence[PlannedTicket], pro
 
 
 def _dated(ctx: Context, tx: Transaction, work: Callable[[RecordWriter], Any]) -> Any:
-    """Let `work` write in other times; what followers of the change log are told is of now."""
+    """Runs `work` at other times; the change log records the present time."""
     before = changes.now(tx)
     found = work(RecordWriter(ctx, tx))
     changes.date_anew(tx, before, ctx.now)
@@ -159,7 +158,7 @@ def _record(writing: RecordWriter, uri: str, id: int) -> Record:
 
 @dataclass(slots=True)
 class _Desk:
-    """What was made so far, by the names that the plan has for it. A write may run twice: nothing is only added to."""
+    """The records created so far, by their names in the plan. A write may run twice, so nothing is only appended."""
 
     ctx: Context
     sender: Record  # the address that mail comes from
@@ -171,7 +170,7 @@ class _Desk:
     tickets: dict[int, Record] = field(default_factory=dict)
 
     def hire(self, writing: RecordWriter) -> None:
-        """Workers, who have no password and get none by mail, and their groups."""
+        """Creates workers, who have no password and get no mail about one, and their groups."""
         for each in desk.workers():
             self.workers[each.email] = self._make(
                 writing,
@@ -345,7 +344,7 @@ class _Desk:
         return id
 
     def _address(self, writing: RecordWriter, person: Person, org_id: int = 0) -> Record:
-        """The record of somebody's address; one that was there before is nothing of the demo."""
+        """The record of a person's address; one that existed before does not belong to the demo."""
         known = writing.find("address", email=person.email)
         if known is None:
             id = self._make(writing, "address", {"email": person.email, "org_id": org_id})

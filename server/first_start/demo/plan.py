@@ -18,7 +18,7 @@ from server.first_start.demo.words import Words, days_around
 
 TICKETS = 400
 SPAM, DELETED = 18, 6  # of these
-MINE = 8  # that are given to who fills the service
+MINE = 8  # assigned to the administrator who loads the demo
 SEED = 2027
 HOUR, DAY = 3600, 86400  # seconds
 MAIL, REPLY, NOTE, TAKE, END = "mail", "reply", "note", "take", "end"
@@ -27,7 +27,7 @@ GIVE = "give"  # the last thing: to who fills the service
 OPEN, WAITING, CLOSED = "open", "waiting", "closed"
 UNWANTED_DAYS = 24  # deleted tickets are purged some time later
 OPEN_HOUR, CLOSE_HOUR = 7, 17  # UTC
-STALLED = 0.2  # of the conversations of the last months wait for something for long
+STALLED = 0.2  # of the recent conversations wait for a long time
 
 Quoted = tuple[int, str, str]  # when it was written, by whom, what
 NOT_QUOTED = (0, "", "")
@@ -35,7 +35,7 @@ NOT_QUOTED = (0, "", "")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happens. kind: mail (a customer writes), reply, note, take (somebody takes the ticket), end (it is
+    """An event of the plan. kind: mail (from a customer), reply, note, take (somebody takes the ticket), end (it is
     closed or deleted), give. text: Markdown. quoted: the reply below it. status: of the ticket afterwards."""
 
     at: int
@@ -85,13 +85,13 @@ def _unwanted(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
 
 
 def _rounds(rand: Random, listed: list[Story]) -> Iterator[Story]:
-    """All of them in an order drawn anew each time."""
+    """All values in a random order, again and again."""
     while True:
         yield from rand.sample(listed, len(listed))
 
 
 def _give_some(rand: Random, now: int, told: Sequence[PlannedTicket]) -> None:
-    """Some of what is to be done is given to who fills the service."""
+    """Assigns a part of the open work to the administrator who loads the demo."""
     undone = [each for each in told if each.steps[-1].status == OPEN and now - each.steps[-1].at < 20 * DAY]
     for each in rand.sample(undone, min(MINE, len(undone))):
         last = each.steps[-1]
@@ -102,7 +102,7 @@ class _Teller:
     """Tells one conversation."""
 
     def __init__(self, rand: Random, now: int, number: int, start: int, story: Story) -> None:
-        # Of its own, so that the length of one conversation changes nothing about those behind it.
+        # A generator of its own, so that the length of one conversation does not change later ones.
         self._rand = Random(f"{SEED} {number}")
         self._now = now
         self._at = start
@@ -151,7 +151,7 @@ class _Teller:
         return self._rand.randrange(len(self._story.turns)) if is_late else len(self._story.turns)
 
     def _take_turn(self, turn: Turn, is_last: bool) -> bool:
-        """What is said next; False when that would be later than now."""
+        """Adds the next message; False if it would be in the future."""
         if not self._pass(turn.who):
             return False
         if turn.who == "them":
@@ -163,7 +163,7 @@ class _Teller:
         return True
 
     def _pass(self, who: str) -> bool:
-        """Let time go by until somebody writes; False when it is not there yet."""
+        """Advances the time to the next message; False if that is in the future."""
         if who == "them":
             at = self._at + int(self._rand.expovariate(1 / 11) * HOUR) + HOUR // 6
             at = max(_day_time(self._rand, at), self._at + HOUR // 6)
@@ -202,7 +202,7 @@ class _Teller:
         is_taken = any(each.kind == REPLY for each in self._told.steps)
         if not is_taken or self._rand.random() < 0.85:
             by = self._worker
-        else:  # somebody is on holiday
+        else:  # the worker is on holiday: a colleague replies
             by = self._rand.choice(desk.members(self._story.group))
         words = self._words
         said = (words.one_of("hello_us"), _sentence(words.say(turn.text)), words.one_of("bye_us", worker=by.name))
@@ -210,7 +210,7 @@ class _Teller:
         self._add(REPLY, by, "\n\n".join(said), files, is_html=True, status=CLOSED if is_last else WAITING)
 
     def _close(self) -> None:
-        """Thanks are answered by nobody; somebody closes the ticket."""
+        """Nobody replies to thanks; somebody closes the ticket."""
         if self._told.steps[-1].status != CLOSED and self._pass("us"):
             self._add(END, self._worker, status=CLOSED)
 
@@ -219,7 +219,7 @@ class _Teller:
             self._add(END, self._worker, status=self._story.ends)
 
     def _settle(self) -> None:
-        """What is not done is taken by somebody, or waits for a day."""
+        """Unfinished work is taken by somebody, or waits for a day."""
         last = self._told.steps[-1]
         if last.status == WAITING and self._rand.random() < 0.6:
             self._told.steps[-1] = replace(last, reopen_at=self._now + self._rand.randint(1, 14) * DAY)

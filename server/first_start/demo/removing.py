@@ -1,4 +1,4 @@
-"""Takes the demo out of the database: all that was made, and what was written on its tickets since."""
+"""Removes the demo: its records, and everything that was written on its tickets since."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def _rest(writing: RecordWriter) -> None:
     for uri in PLAIN:
         _delete(writing, uri, ids.get(uri, ()))
     for id in _there(writing, "worker", ids.get("worker", ())):
-        writing.update("worker", id, {"is_disabled": 1})  # with which tokens go that somebody made for them
+        writing.update("worker", id, {"is_disabled": 1})  # also deletes tokens that somebody created for them
     _delete(writing, "worker", ids.get("worker", ()))
     _delete(writing, "group", ids.get("group", ()))
     writing.is_confirmed = True  # the contacts and organizations of the demo use its addresses, and go after them
@@ -58,7 +58,7 @@ def _delete(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None:
 
 
 def _forget_entries(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None:
-    """The activity log no longer tells of these records, but for administrative acts: those were somebody's."""
+    """Removes these records from the activity log, apart from administrative acts of real people."""
     entry, context = table_named("activity_log"), writing.registry.type(uri).context
     writing.tx.run(
         lambda: entry.delete().where(
@@ -69,7 +69,7 @@ def _forget_entries(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None
 
 
 def _there(writing: RecordWriter, uri: str, ids: Sequence[int]) -> list[int]:
-    """Those of the records that nobody deleted meanwhile."""
+    """The records that nobody has deleted meanwhile."""
     return [id for id in ids if writing.record(uri, id) is not None]
 
 
@@ -79,7 +79,7 @@ def _has(writing: RecordWriter, uri: str, id: int, *others: str) -> bool:
 
 
 def _is_used(tx: Transaction, address_id: int) -> bool:
-    """Whether somebody is on a ticket, or wrote on one."""
+    """Whether a person is a requester or an author on a ticket."""
     message = table_named("message")
     return tx.first(REQUESTER, address_id=address_id) is not None or bool(
         tx.value(lambda: message.select(message.c.id).where(message.c.sender_id == slot(0)).limit(1), (address_id,))

@@ -1,4 +1,4 @@
-"""The stories of the demo, as resources/demo/stories.toml tells them."""
+"""The stories of the demo, from resources/demo/stories.toml."""
 
 import tomllib
 from functools import cache
@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is said next. who: us, them, or note. file: a kind of files.py, "" for none."""
+    """A message of a story. who: us, them, or note. file: a kind of files.py, "" for none."""
 
     who: str
     text: str
@@ -19,8 +19,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What a ticket is about. who: the kind of customer. ends: closed, deleted or spam. is_html: the first mail has
-    HTML, whoever writes it."""
+    """A story. who: the kind of customer. ends: closed, deleted or spam. is_html: whether the first mail has HTML,
+    whoever writes it."""
 
     subject: str
     text: str

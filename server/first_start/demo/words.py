@@ -1,4 +1,4 @@
-"""The words of one ticket: what stands for {product} or {thank you|thanks} in its story, the same all along."""
+"""The words of one ticket: the values of {product} or {thank you|thanks} in its story, the same throughout."""
 
 import re
 import tomllib
@@ -36,7 +36,7 @@ class Words:
         return text
 
     def one_of(self, name: str, **more: str) -> str:
-        """One of the values of a name, whatever was said before."""
+        """A random value of a name, whatever was used before."""
         return self.say(self._rand.choice(_lists()[name]), **more)
 
     def _choose(self, choices: str) -> str:
