@@ -1,4 +1,4 @@
-"""`helpdesk worker` and `helpdesk token`: who may use a service, made from outside of it."""
+"""`helpdesk worker` and `helpdesk token`: create workers and tokens from the shell."""
 
 import argparse
 import getpass

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 IN_QUERY = ("GET", "DELETE")  # requests without a body
-TIMEOUT_SECONDS = 300  # between two pieces of an answer; the server has limits of its own
+TIMEOUT_SECONDS = 300  # between two pieces of a response; the server has limits of its own
 PIECE_BYTES = 64 * 1024
 ARGUMENT = re.compile(r"(?P<name>[^=]+?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
 DONE, FAILED = 0, 1
@@ -132,7 +132,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """A value of JSON under the names that a form has for it. What is empty is a blank, which clears a field."""
+    """Flattens a JSON value into the names of a form. An empty list or map becomes a blank, which clears a field."""
     if isinstance(value, dict) and value:
         for key, each in value.items():
             yield from _nested(f"{name}[{key}]", each)
@@ -170,7 +170,7 @@ def authorize(request: "PreparedRequest") -> "PreparedRequest":
 
 
 def cause(error: BaseException) -> str:
-    """What is at the bottom of an error, such as "Connection refused"."""
+    """The innermost cause of an error, such as "Connection refused"."""
     below = error.__cause__ or error.__context__
     if below is not None:
         return cause(below)

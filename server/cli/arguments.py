@@ -1,4 +1,4 @@
-"""How commands are declared: a name, what it is about, and the function that runs it."""
+"""Declarations of commands: a name, a description, and the function that runs them."""
 
 import argparse
 from typing import Any
@@ -7,9 +7,8 @@ from server.cli.commands import ABOUT, CommandParser
 
 
 def command(commands: Any, name: str, run: Any, description: str = "", about: str = "") -> argparse.ArgumentParser:
-    """Declare a command, which takes a data folder as all do; answers its parser for more arguments.
-
-    about: what help says of one that stands below another."""
+    """Declares a command with the option for a data folder; returns its parser for further arguments. about: its
+    description in the help of the command above it."""
     about = about or ABOUT[name]
     made: CommandParser = commands.add_parser(name, help=about, description=description or about)
     made.set_defaults(run=run, refuse=made.error, refuse_unknown=made.refuse_unknown)
@@ -18,14 +17,14 @@ def command(commands: Any, name: str, run: Any, description: str = "", about: st
 
 
 def group(commands: Any, name: str, description: str) -> Any:
-    """Declare a command that stands for those below it; answers what they are declared with."""
+    """Declares a command with subcommands; returns the object to declare these with."""
     made = commands.add_parser(name, help=ABOUT[name], description=description)
     return made.add_subparsers(metavar="ACTION", required=True)
 
 
 def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") -> argparse.ArgumentParser:
-    """Declare a command that reads one text, or requests from standard input. shapes: those of a request and of its
-    answer. about: as of `command`. `run` finds `refuse` among its options, which ends it for wrong arguments."""
+    """Declares a command that reads one text, or requests from standard input. shapes: of a request and of its
+    response. about: as of `command`. `run` finds `refuse` among its options, which ends it with a usage error."""
     about = about or ABOUT[name]
     made: CommandParser = commands.add_parser(
         name,

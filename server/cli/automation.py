@@ -1,4 +1,4 @@
-"""`helpdesk automation run`: what an automation does, command by command."""
+"""`helpdesk automation run`: simulates an automation, command by command."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ from server.settings import TOKEN_VARIABLE
 DONE, FAILED = 0, 1
 SHAPE = lines.RequestSchema("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
 FUNCTION_PARTS = ("script", "policy", "extension_id")
-MAX_FUNCTIONS = 100  # of one request
+MAX_FUNCTIONS = 100  # timeout of one request
 
 
 def declare(commands: Any) -> None:
@@ -73,7 +73,7 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
 
 
 def _run_there(options: argparse.Namespace) -> int:
-    """Let a server simulate it; print what it answers. Raises Unavailable, and Invalid for what it refuses."""
+    """Simulates it on a server and prints the result. Raises Unavailable, and Invalid for what the server refuses."""
     import requests  # takes a while, and few runs need it
 
     sent: dict[str, Any] = {"script": texts.read(options.file), "values": texts.variables(options)}

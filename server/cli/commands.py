@@ -39,7 +39,7 @@ PARTS: dict[str, dict[str, str]] = {
         "check": "Check the database: integrity, indexes, schema, kept counts; correct wrong counts.",
         "settings": "List the settings, their defaults and what they mean.",
     },
-}  # {module beside this one: {command: what it is about}}, as help lists them
+}  # {module beside this one: {command: description}}, in the order of the help
 ABOUT = {name: about for commands in PARTS.values() for name, about in commands.items()}
 
 

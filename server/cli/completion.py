@@ -20,7 +20,8 @@ FOLDERS, FILES = frozenset(("DIR",)), frozenset(("FILE", "PATH"))  # what stands
 
 @dataclass(frozen=True)
 class Argument:
-    """An option, or a place when it has no flags. shown: what stands for its value; "" when it takes none."""
+    """An option, or a positional argument if it has no flags. shown: the placeholder of its value, "" if it takes
+    none."""
 
     flags: tuple[str, ...]
     shown: str
@@ -31,7 +32,7 @@ class Argument:
 
     @property
     def kind(self) -> str:
-        """What its value is: a folder, a file, or anything else."""
+        """The kind of its value: a folder, a file, or anything else."""
         if self.shown in FOLDERS:
             return "folder"
         is_file = self.shown in FILES or any(flag.endswith("-file") for flag in self.flags)
@@ -40,7 +41,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Subcommand:
-    """words: with the program's name first. below: {name: what it is about} of the commands inside it."""
+    """A command. words: with the program's name first. below: {name: description} of its subcommands."""
 
     words: str
     about: str

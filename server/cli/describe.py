@@ -1,5 +1,5 @@
-"""`helpdesk describe`: all that this program knows, as data. What is found by looking through folders is listed here,
-so that an executable that misses some of it differs from its source (build/smoke.py)."""
+"""`helpdesk describe`: the content of this program as data. Everything that is found by scanning folders is listed, so
+that an executable with a missing part differs from its source (build/smoke.py)."""
 
 import argparse
 import hashlib

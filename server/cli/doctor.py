@@ -27,7 +27,7 @@ from server.web.monitoring import HEALTH, LOOK_NOW
 
 DONE, FAILED = 0, 1
 MOST_TOLD = 3
-ANSWER_SECONDS = 60  # that a server has to say how it is: it asks mail servers first
+ANSWER_SECONDS = 60  # timeout of a server's health, which contacts mail servers first
 OWN_PARTS = ("server", "data folder")  # which are looked at from here
 MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 
@@ -62,7 +62,7 @@ def _shown(finding: Finding) -> str:
 
 
 def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
-    """All findings, in order. Raises nothing for what is wrong: that is a finding."""
+    """All findings, in order. A problem is a finding, not an exception."""
     try:
         settings = settings_of()
     except HelpdeskError as error:
@@ -81,7 +81,7 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
         return
     is_running = lock.is_held(folder)
     address = lock.address(folder)
-    if address:  # its port may be a flag of its own
+    if address:  # its port may be set by a flag
         settings = settings.replace(port=urlsplit(address).port or settings.port)
     told: tuple[Finding, ...] = ()
     if is_running:
@@ -115,7 +115,7 @@ def _free_port(settings: Settings) -> Iterator[Finding]:
 
 
 def _asked(address: str) -> tuple[Finding, tuple[Finding, ...]]:
-    """Whether the running server is well, and what it says of itself, () when it tells that to others only."""
+    """Whether the running server is healthy, and its findings; () if it shows them to others only."""
     url = urlsplit(address)
     try:
         checks, found = health_at(url.hostname or "", url.port or 0)
@@ -134,7 +134,7 @@ def _asked(address: str) -> tuple[Finding, tuple[Finding, ...]]:
 
 
 def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...]]:
-    """{vital check: whether it is well} of a server, and its findings, () when it tells them to others only. Raises
+    """The vital checks of a server, {check: passed}, and its findings; () if it shows them to others only. Raises
     OSError, HTTPException; ValueError, TypeError for another program."""
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
     try:
@@ -150,7 +150,7 @@ def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...
 
 
 def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
-    """The database itself, and what is in it. told: what the server that uses it has found of the rest."""
+    """Findings about the database and its content. told: findings of the server that uses it."""
     path = Path(settings.data) / app.DATABASE
     if not settings.database and not path.exists():
         yield Finding("database", "ok", "there is none yet; the first start makes it")

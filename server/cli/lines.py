@@ -1,6 +1,5 @@
-"""Many requests, one JSON object a line, each with an answer of its own on a line, in the same order.
-
-A line that cannot be read has an answer too, and the others go on."""
+"""Reads requests from standard input, one JSON object a line, and writes one response a line in the same order. An
+invalid line gets an error, and the others go on."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ Request = dict[str, Any]
 
 @dataclass(frozen=True)
 class RequestSchema:
-    """What a request holds: a text that it must have, further texts and maps that it may have. null is as absent."""
+    """The shape of a request: a required text, optional texts and maps. null counts as absent."""
 
     required: str
     texts: frozenset[str] = frozenset()
@@ -34,8 +33,8 @@ def serve(
     refused: Callable[[HelpdeskError], Request],
     store: Workspace,
 ) -> None:
-    """Answer every line of standard input. refused: the answer in place of one that there is not. No line finds what
-    another one wrote, but in a data folder that was named."""
+    """Responds to every line of standard input. refused: an error in place of a response. A line does not see what
+    another one wrote, unless a data folder is given."""
     for raw in _lines():
         try:
             found = texts.as_json(answer(_request(raw, shape)))
@@ -51,7 +50,7 @@ def serve(
 
 
 def _lines() -> Iterator[bytes]:
-    """The lines that are not blank. Of one that is too long, what is over the limit is passed by."""
+    """The lines that are not blank. The part of a line beyond the limit is skipped."""
     source = sys.stdin.buffer
     while raw := source.readline(MAX_LINE_BYTES + 1):
         if len(raw) > MAX_LINE_BYTES:

@@ -23,7 +23,7 @@ from server.store.transaction import Transaction
 
 MIB = 1024 * 1024
 ROWS_A_SECOND, BYTES_A_SECOND = 12_000, 20 * MIB  # as two slow cores with both databases on them copy and compare
-QUERY_SECONDS = 24 * 3600  # that one statement may take: an index of a large table
+QUERY_SECONDS = 24 * 3600  # timeout of a statement, such as an index of a large table
 
 
 def declare(commands: Any) -> None:
@@ -64,7 +64,7 @@ def _migrate(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
-    """What is copied. Raises Damaged for what a server uses, or what is not as this version needs it."""
+    """The source of the copy. Raises Damaged if a server uses it, or if it does not have this version's schema."""
     held = lock.FolderLock(Path(settings.data))
     where = app.require_database(settings)
     if isinstance(where, Path) and not may_be_used:
@@ -133,7 +133,7 @@ def _copied(service: Service, into: Store) -> Moved:
     source, shown = service.store, Progress()
     name = str(source.read(lambda tx: service_settings.get(tx, "installation", ""))) or source.place
     mover = Mover(source, into, app.all_tables(service.registry), _custom(service), service.registry.texts(), name)
-    held = source.begin()  # nobody writes until the end
+    held = source.begin()  # there are no writes until the end
     try:
         reading = source.transaction(held, can_write=False)
         shown.say(_estimated(_amount(service, reading)))

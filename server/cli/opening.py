@@ -34,8 +34,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def require_unused(service: Service) -> None:
-    """For what is done while no server runs: of a file the lock on its folder tells, of PostgreSQL the processes of the
-    database. Raises Conflict."""
+    """Requires that no server runs: checks the lock of a data folder, or the processes of a PostgreSQL database. Raises
+    Conflict."""
     alive = [each for each in processes.listed(service) if each.seen_at > clock.now() - ALIVE_SECONDS]
     if service.store.is_shared and alive:
         names = ", ".join(f"process {each.pid} on {each.host}" for each in alive)

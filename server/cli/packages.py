@@ -15,7 +15,7 @@ from server.packages.baselines import CREATE, POLICIES, REFUSE, UPDATE
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
 
-RECIPE = "cookbook/"  # before the name of a recipe
+RECIPE = "cookbook/"  # the prefix of a recipe's name
 
 
 def declare(commands: Any) -> None:
@@ -119,7 +119,7 @@ def _by_flags(error: Conflict) -> Conflict:
 
 
 def _typed(question: str) -> str:
-    """What somebody types; the question is not part of the answer that others read. Raises Invalid at the end."""
+    """Reads a typed answer; the question is not part of the output for programs. Raises Invalid at the end of input."""
     print(f"{question} ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     if not line:

@@ -1,4 +1,4 @@
-"""How far something has come, on standard error: a bar where somebody looks, else a line now and then."""
+"""Progress on standard error: a bar in a terminal, otherwise a line now and then."""
 
 import sys
 import time
@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import TextIO
 
 BAR_WIDTH = 30  # characters
-DRAW_SECONDS = 0.1  # between two drawings of the bar
-LINE_SECONDS = 10  # between two lines, where nobody looks
+DRAW_SECONDS = 0.1  # between two updates of the bar
+LINE_SECONDS = 10  # between two lines without a terminal
 
 
 class Progress:
-    """Told of each thing done, it shows how many, the rate, and about how long the rest takes. seconds: a clock that
-    nobody can set."""
+    """Shows the number of finished items, the rate, and the estimated remaining time. seconds: a monotonic clock."""
 
     def __init__(self, stream: TextIO | None = None, seconds: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
@@ -23,7 +22,7 @@ class Progress:
         self._drawn = self._began
 
     def show(self, done: int, total: int) -> None:
-        """So many of so many are done."""
+        """Reports progress."""
         if self._first < 0:
             self._first = done - 1
         now = self._seconds()
@@ -39,11 +38,11 @@ class Progress:
             self._write(self._text(done, total, now) + "\n")
 
     def say(self, text: str) -> None:
-        """A line of its own."""
+        """Writes a line."""
         self._write(f"{chr(13) if self._is_bar else ''}{text}{chr(27) + '[K' if self._is_bar else ''}\n")
 
     def step(self, text: str) -> None:
-        """A line of its own where somebody looks; elsewhere only when none came for a while, so that what is quick says
+        """Writes a line in a terminal; elsewhere only if there was none for a while, so that quick work prints
         nothing."""
         now = self._seconds()
         if self._is_bar or now - self._drawn >= LINE_SECONDS:

@@ -1,4 +1,4 @@
-"""`helpdesk script`: what a template renders."""
+"""`helpdesk script`: renders a template."""
 
 import argparse
 from typing import Any
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def answer(request: lines.Request, store: Workspace) -> lines.Request:
-    """What a template renders. Raises ScriptError, Invalid."""
+    """Renders a template. Raises ScriptError, Invalid."""
     delimiters = request.get("delimiters", "script")
     if delimiters not in DELIMITERS:
         raise Invalid(f"'delimiters' is script or package{nearest(delimiters, DELIMITERS)}")

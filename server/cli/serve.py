@@ -1,4 +1,4 @@
-"""`helpdesk serve`: the server, and what it prints when it is there."""
+"""`helpdesk serve`: starts the server and prints where it listens."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Texts in, from a file or standard input, and answers out. Both are UTF-8, whatever the system thinks."""
+"""Reads texts from a file or standard input, and writes results. Both are UTF-8, whatever the locale."""
 
 import argparse
 import json
@@ -46,7 +46,7 @@ def variables(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def put(text: str) -> None:
-    """Write to standard output, at once. What stands for bytes that are no text is a question mark."""
+    """Writes to standard output and flushes. Invalid characters become question marks."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""The store that an offline command runs on: that of a data folder, or a throw-away one, made when it is needed."""
+"""The store of an offline command: of a data folder, or a temporary one that is created when it is needed."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ class Workspace:
         if self._service is None:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
             self._made = _Sandbox(Path(self._opened.enter_context(folder)))
-            self._opened.callback(self._close)  # before the folder goes
+            self._opened.callback(self._close)  # before the folder is removed
             self._open(self._made.settings).close()
             self._made.keep()
             self._open(self._made.settings)
@@ -63,7 +63,7 @@ class Workspace:
         require_unused(self._service)
 
     def renew(self) -> None:
-        """Between two requests: what the first one wrote into a throw-away store is gone again."""
+        """Resets a temporary store between two requests."""
         if self._made is not None and self._made.is_changed():
             self._close()
             self._made.restore()
@@ -84,7 +84,7 @@ class _Sandbox:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.settings = load({}, os.environ, data_folder=folder).replace(database="")  # never that of the service
+        self.settings = load({}, os.environ, data_folder=folder).replace(database="")  # never the one of the service
         self._path = folder / app.DATABASE
         self._first = b""
         self._seen: list[tuple[int, int]] = []
@@ -94,7 +94,7 @@ class _Sandbox:
         self._first = self._path.read_bytes()
 
     def look(self) -> None:
-        """Remember how its files look, to tell whether anything is written from now on."""
+        """Records the state of its files, to detect writes from now on."""
         self._seen = self._looks()
 
     def is_changed(self) -> bool:
@@ -125,7 +125,7 @@ def workspace(data: str | None) -> Iterator[Workspace]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Within it, being told to end is an exception, so that the temporary folder goes too."""
+    """Turns a signal to terminate into an exception, so that the temporary folder is removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
