@@ -19,7 +19,7 @@ from server.store import lock
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
-KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # for attempts to store a new token, while the lock to renew it is held
+KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # for attempts to store a new token, while the renewal lock is held
 AGAIN_SECONDS = 1.0
 _SECRETS = {signing.API_KEY: "api_key", signing.BEARER: "token", signing.BASIC: "password"}
 
@@ -34,10 +34,10 @@ class _SigningAccount:
 
 
 def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
-    """What signs requests as an account: `svc:connected_account:<id or uri>`, or id or uri alone.
+    """Returns the signer of a connected account: `svc:connected_account:<id or uri>`, or the id or uri alone.
 
-    seconds: what a new token may take, 0 for as long as any request; it blocks meanwhile. Raises NotFound, Invalid for
-    an account that signs no requests, and what outbound.send raises."""
+    seconds: the time limit for fetching a new token, which blocks; 0 for the general limit of requests. Raises
+    NotFound, Invalid for an account that signs no requests, and the errors of outbound.send."""
     account = _read(ctx, reference)
     if account.kind != signing.OAUTH2:
         return Signer(signing.signer(account.kind, account.values, ctx.now))
@@ -46,7 +46,7 @@ def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
         return Signer(signing.signer(account.kind, account.values, ctx.now))
 
     def renewed(seconds_left: float) -> Signer:
-        """For a token that ended before its time."""
+        """Renews a token that was rejected before it expired."""
         found = _renewed(ctx, reference, account, seconds_left)
         return Signer(signing.signer(found.kind, found.values, ctx.now))
 
@@ -54,9 +54,9 @@ def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
 
 
 def access_token(ctx: Context, reference: str) -> str:
-    """The token of an account, for logins that are no HTTP requests; a new one where it has ended.
+    """Returns the access token of an account, for protocols other than HTTP, and renews it if it has expired.
 
-    Raises NotFound, Invalid for an account without tokens, and what outbound.send raises."""
+    Raises NotFound, Invalid for an account without tokens, and the errors of outbound.send."""
     account = _read(ctx, reference)
     if account.kind == signing.BEARER:
         return account.values["token"]
@@ -68,7 +68,8 @@ def access_token(ctx: Context, reference: str) -> str:
 
 
 def signing_secret(ctx: Context, reference: str) -> str:
-    """The secret by which others sign what they send us: API key, bearer token or password of an account.
+    """Returns the secret that verifies signatures of incoming requests: API key, bearer token or password of an
+    account.
 
     Raises NotFound, Invalid for an account of another kind or without a secret."""
     account = _read(ctx, reference)
@@ -83,8 +84,8 @@ def signing_secret(ctx: Context, reference: str) -> str:
 
 
 def token_refused(ctx: Context, reference: str, token: str) -> None:
-    """A login by this token was refused, before its time or because that is not known: whoever asks next gets a new
-    one. Nothing for an account that is gone, or has another token by now."""
+    """Marks a rejected token as expired, so that the next caller fetches a new one. Does nothing for a deleted account
+    or a token that has been replaced."""
     try:
         account = _read(ctx, reference)
     except (Invalid, NotFound):
@@ -121,11 +122,11 @@ def _read(ctx: Context, reference: str) -> _SigningAccount:
 
 
 def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float) -> _SigningAccount:
-    """The account with another token than the old one; fetched once, however many ask for it at the same time."""
+    """Returns the account with a renewed token. Concurrent callers share one renewal."""
     bounds = outbound.limits(ctx.service.settings)
     bounds = replace(bounds, seconds=min(seconds or bounds.seconds, bounds.seconds))
     id = old.id
-    # A refresh token that is used twice is taken for a stolen one.
+    # Providers treat a refresh token that is used twice as stolen.
     with turns.taken(ctx.service, f"the renewal of the token of the connected account {id}", bounds.seconds):
         account = _read(ctx, reference)
         is_old = account.values.get("access_token") == old.values.get("access_token")
@@ -138,8 +139,8 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
 
 
 def _keep_surely(ctx: Context, id: int, fetched: dict[str, Any]) -> None:
-    """Try for a while where the database is away: the refresh token of before is used up, and nobody else has the new
-    one. Not inside a write."""
+    """Stores a fetched token and retries while the database is away: the previous refresh token is used up, so the new
+    one exists nowhere else. Not for use inside a write."""
     ends_at = time.monotonic() + KEEP_SECONDS
     while True:
         try:
@@ -151,8 +152,8 @@ def _keep_surely(ctx: Context, id: int, fetched: dict[str, Any]) -> None:
 
 
 def _require_turn(ctx: Context, reference: str) -> None:
-    """Raises Unavailable in a command beside a server, which renews by itself: a refresh token that two use is taken
-    for a stolen one, and ends. Where a database is for several processes, they take turns."""
+    """Raises Unavailable in a command beside a running server, which renews tokens itself: providers treat a refresh
+    token that is used twice as stolen, and revoke it. Processes that share a database use a lock instead."""
     if not ctx.service.store.is_shared and lock.is_held_by_another(Path(ctx.service.settings.data)):
         raise Unavailable(
             f"the token of the connected account '{reference[:100]}' is over; the server that runs on the data folder "
@@ -161,7 +162,7 @@ def _require_turn(ctx: Context, reference: str) -> None:
 
 
 def _keep(writing: RecordWriter, id: int, fetched: dict[str, Any]) -> None:
-    """Beside what the params hold by now. Not a change that anybody is told of."""
+    """Merges the fetched values into the params. Publishes no change."""
     account = writing.record(TYPE, id)
     if account is not None:
         writing.set(TYPE, id, {"params": (account["params"] or {}) | fetched})

@@ -1,4 +1,4 @@
-"""Kinds of field, one file each: what a record type can have, and the filter that each brings."""
+"""Kinds of field, one file each, with the filter of each kind."""
 
 from server.fields.base import Field, Intake
 from server.fields.flag import Bit

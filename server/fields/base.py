@@ -16,22 +16,22 @@ FilterKind = type[Filter]
 
 
 class Lookup(Protocol):
-    """What a field may ask while a value comes in."""
+    """The lookups that a field may use to read a value."""
 
     def reference(self, target: str, text: str) -> int | None:
-        """The id that `svc:<type>:<id or name>` stands for, None when there is no such record."""
+        """Resolves `svc:<type>:<id or name>` to an id, None if there is no such record."""
 
     def exists(self, target: str, id: int) -> bool:
         """Whether a record of this type has this id."""
 
     def context(self, name: str) -> str | None:
-        """The full context of a record type's name, alias or context; None for an unknown one."""
+        """Resolves the name, alias or context of a record type to its full context, None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Where a value comes in: the instant, the caller's zone, and the records there are. `values` are the other fields
-    of the same request that were read before, for a field whose target another one names."""
+    """The surroundings of an incoming value: the instant, the caller's zone and the lookups. values: the fields of the
+    same request that were read before, for a field whose target depends on another field."""
 
     now: int
     tz: tzinfo
@@ -40,19 +40,19 @@ class Intake:
 
 
 class Field:
-    """One writable name of a record type.
+    """A writable field of a record type.
 
-    note: what it is, for people. required: on create. immutable: kept by the service, sending it is an error.
-    default: stored when absent on create. auto: computed then (now, generated, derived, setting, built_in).
-    auto_update "now": set on every update that does not send it. alternatives: other names for the same thing.
-    alternative_to: this is such a name. shown: whether the dictionary has it; what it has not, no filter finds either,
-    unless it is named. filter: the name of its filter where that is not the usual one of its kind; None for no filter.
-    filter_note: what that filter is, where the first words of the note do not tell."""
+    note: its description for people. required: on create. immutable: set by the service only; sending it is an error.
+    default: stored if absent on create. auto: how it is computed then (now, generated, derived, setting, built_in).
+    auto_update "now": set on every update that does not send it. alternatives: its other names. alternative_to: the
+    field that this is another name of. shown: whether it is a key of the dictionary; a hidden field has no filter
+    unless one is named. filter: the name of its filter if that is not the default of its kind; None for no filter.
+    filter_note: the description of that filter, if the first words of the note do not say it."""
 
     type: ClassVar[str] = ""
     kind: ClassVar[Kind] = "TEXT"
     takes_lists: ClassVar[bool] = False
-    filter_kind: ClassVar[FilterKind | None] = None  # the filter that it brings
+    filter_kind: ClassVar[FilterKind | None] = None  # of its filter
 
     def __init__(
         self,
@@ -107,44 +107,44 @@ class Field:
         return [self.filter_kind(self.filter or self.usual_filter(), note, self.name, **self.filter_options())]
 
     def usual_filter(self) -> str:
-        """What its filter is called unless the type says otherwise: `first_name` becomes `firstName`."""
+        """Returns the default name of its filter: `firstName` for `first_name`."""
         return camel_case(self.name)
 
     def usual_filter_note(self) -> str:
-        """What its filter is unless the type says otherwise: the first words of the note, without its conditions."""
+        """Returns the default description of its filter: the first words of the note, without its conditions."""
         return beginning(self.note)
 
     def filter_options(self) -> dict[str, Any]:
-        """What else its filter is to know."""
+        """Returns further options of its filter."""
         return {}
 
     def initial(self) -> Any:
-        """What a row holds when nothing was given."""
+        """Returns the value of a row that was created without one."""
         return self.default
 
     def coerce(self, raw: Any, intake: Intake) -> Any:
-        """The value to store for what was sent. Raises Invalid."""
+        """Converts an incoming value to the one to store. Raises Invalid."""
         if isinstance(raw, (list, dict)) and not self.takes_lists:
             raise self.bad(N_("takes one value, not a list"))
         return self.read(raw, intake)
 
     def read(self, raw: Any, intake: Intake) -> Any:
-        """As coerce, for a single value."""
+        """Converts a single incoming value, as coerce."""
         return raw
 
     def is_blank(self, raw: Any) -> bool:
-        """Whether what was sent counts as nothing for `required`."""
+        """Returns whether an incoming value counts as blank for `required`."""
         return raw is None or raw == "" or (self.takes_lists and raw in ([], {}))
 
     def bad(self, reason: str) -> Invalid:
         return Invalid(about_field(self.name, reason), field=self.name)
 
     def schema(self) -> dict[str, Any]:
-        """Its JSON schema, as sent."""
+        """Returns the JSON schema of incoming values."""
         return {"type": "string", "description": self.note}
 
     def describe(self) -> dict[str, Any]:
-        """As data, for `describe --json` and the reference pages."""
+        """Describes the field as data, for `describe --json` and the reference pages."""
         shown: dict[str, Any] = {
             "name": self.name,
             "type": self.type,

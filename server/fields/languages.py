@@ -46,7 +46,7 @@ def _is_region(code: str) -> bool:
 
 @cache
 def _countries() -> frozenset[str]:
-    """ISO 3166, as the time zones have it, and Kosovo, which systems call by a code of their own."""
+    """Returns the country codes of ISO 3166 from the time zone data, and XK, the code in common use for Kosovo."""
     table = resources.files("tzdata") / "zoneinfo" / "iso3166.tab"
     lines = table.read_text("utf-8").splitlines()
     return frozenset(line[:2] for line in lines if not line.startswith("#")) | {"XK"}

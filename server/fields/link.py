@@ -12,13 +12,13 @@ from server.translation import lazy_gettext
 
 
 class Id(Field):
-    """The id of a record of type `target`, or of the type that the field `target_from` names.
+    """The id of a record of type `target`, or of the type in the field `target_from`.
 
-    `svc:<type>:<id or name>` stands for an id too. zero_ok: 0 is none.
+    `svc:<type>:<id or name>` is accepted too. zero_ok: 0 means no record.
 
-    The dictionary has the record behind it under the field's name without `_id`, if it is shown. nested: another name
-    for that record, None for showing the bare id. nested_note: what the record is, where the first words of the note do
-    not tell. deep: the note of the filter by a query on the record, if there is one."""
+    If the field is shown, the dictionary has the linked record under the name of the field without `_id`. nested:
+    another name for that record, None for the bare id. nested_note: its description, if the first words of the note do
+    not say it. deep: the note of the filter by a query on the linked record, if there is one."""
 
     type = "id"
     kind = "INTEGER"
@@ -47,12 +47,12 @@ class Id(Field):
 
     @property
     def has_nested(self) -> bool:
-        """Whether the dictionary can show the keys of the record behind it."""
+        """Returns whether the dictionary can show the keys of the linked record."""
         return self.stored and bool(self.target or self.target_from) and self.nested is not None
 
     @property
     def prefix(self) -> str:
-        """The name of the record behind it."""
+        """Returns the dictionary key of the linked record."""
         return self.nested or self.name.removesuffix("_id")
 
     def filters(self) -> list[Filter]:

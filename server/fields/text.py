@@ -1,4 +1,4 @@
-"""Texts: plain ones, web addresses, those with a form of their own (mail address, language, zone, date, YAML, KATA)."""
+"""Texts: plain ones, web addresses, and formats (mail address, language, zone, date, YAML, KATA)."""
 
 import datetime
 import re
@@ -106,7 +106,7 @@ class Text(Field):
 
 
 class Name(Text):
-    """What a record is called."""
+    """The name of a record."""
 
     def __init__(self, note: str = "Name; also the label.", max: int = DEFAULT_MAX, **options: Any) -> None:
         super().__init__(note, max, **{"required": True} | options)
@@ -170,7 +170,7 @@ def _date(field: Text, text: str) -> str:
 
 
 def _yaml(field: Text, text: str) -> str:
-    import yaml  # with patterns that take long to compile; few fields are of this form
+    import yaml  # slow to import and rarely needed
 
     try:
         yaml.safe_load(text)

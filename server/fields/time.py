@@ -9,7 +9,8 @@ from server.search.filters import DateFilter
 
 
 class Timestamp(Field):
-    """An instant as Unix seconds; 0 and blank are none. Words are read in the caller's zone as the request arrives."""
+    """An instant as Unix seconds; 0 and blank mean none. Words are read in the caller's zone when the request
+    arrives."""
 
     type = "timestamp"
     kind = "INTEGER"
@@ -38,7 +39,7 @@ class CreatedAt(Timestamp):
         super().__init__(note, **{"auto": "now"} | options)
 
     def usual_filter(self) -> str:
-        """Without `_at`, unlike those of other times."""
+        """Returns the name without `_at`, unlike other times."""
         return self.name.removesuffix("_at")
 
 
@@ -50,6 +51,6 @@ class UpdatedAt(CreatedAt):
 
 
 class TimeText(Timestamp):
-    """As Timestamp, under a name that always took words."""
+    """A timestamp that the API describes as `time`."""
 
     type = "time"

@@ -1,6 +1,6 @@
-"""What the annotations of a key make of its value: `limit@int: 5` is the number 5.
+"""Converts values by the annotations of their key: `limit@int: 5` is the number 5.
 
-Every function takes any value and answers one; none raises, since what cannot be read has a value of its own."""
+Every function accepts any value and none raises: unreadable input has a result of its own, such as 0, null or false."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_NUMBER, MIN_NUMBER = 2**63 - 1, -(2**63)
-MAX_DIGITS = 400  # of a number as text: what is longer is cut to its first digits
+MAX_DIGITS = 400  # of a number as text; the rest is cut off
 TRIMMED = " \t\n\r\0\x0b"
 FALSE_WORDS = frozenset(("", "0", "false", "no", "n", "off"))
 _NUMBER = re.compile(r"[ \t\n\r\0\x0b\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?)")
@@ -91,7 +91,7 @@ def listed(found: dict[str, Any]) -> Any:
 
 
 def as_json(value: Any) -> Any:
-    """What a JSON text says, null for one that cannot be read."""
+    """Parses a JSON text; null if it cannot be parsed."""
     if not isinstance(value, str):
         return None
     try:
@@ -105,7 +105,7 @@ def _no_constant(name: str) -> Any:
 
 
 def as_bytes(value: Any) -> str:
-    """What base64 stands for. Bytes that are no UTF-8 are kept as lone surrogates, to be written again as they were."""
+    """Decodes base64. Bytes that are not UTF-8 become lone surrogates, so that they can be written back unchanged."""
     if not isinstance(value, str):
         return ""
     letters = _ALPHABET.sub("", value)
@@ -114,7 +114,7 @@ def as_bytes(value: Any) -> str:
 
 
 def as_date(read: Callable[[str], int | None], value: Any) -> Any:
-    """Unix seconds of a time in words, false for none. Plain digits are none: `@86400` is a number of seconds."""
+    """Parses a time in words to Unix seconds, or false. Rejects plain digits: `@86400` is a number of seconds."""
     text = value.strip() if isinstance(value, str) else ""
     if not text or text.isdigit():
         return False

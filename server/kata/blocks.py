@@ -4,8 +4,8 @@ from server.kata.parser import plain
 
 
 def span(text: str, line: int) -> tuple[int, int]:
-    """The lines of the entry whose key is on `line`, with the comment above it: from the first to behind the last, from
-    0.
+    """Returns the range of lines, from 0 and end excluded, of the entry whose key is on `line`, with the comment above
+    it.
 
     >>> span("a:\\n  x: 1\\n\\n# Then b\\nb:\\n  y: 2\\n", 4)
     (3, 6)

@@ -1,7 +1,7 @@
-"""A KATA tree becomes values: templates rendered, annotations applied.
+"""Evaluates a KATA tree: renders its templates and applies its annotations.
 
-Two ways. Generic: event bindings, policies, inputs, toolbars, `kata.parse`. Parameters: those of an automation's
-commands, where a mistake is a false value and a note in the log, and the run goes on."""
+`Generic` is for event bindings, policies, inputs, toolbars and `kata.parse`. `Parameters` is for the parameters of an
+automation's commands, where a mistake gives false and a line in the log, and the run continues."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +26,11 @@ def _read_date(text: str) -> int | None:
 
 @dataclass
 class Environment:
-    """What a tree is evaluated with.
+    """The surroundings of an evaluation.
 
-    values: the dictionary that `key` looks in, None for none. render: turns a template into text, may raise
-    TemplateFailed. read_date: Unix seconds of a time in words, None for no time. log: takes a path and what failed
-    there. charge: is told of each annotation and its text before that becomes values; may raise BudgetSpent."""
+    values: the dictionary that `key` reads, if any. render: renders a template to text; may raise TemplateFailed.
+    read_date: parses a time in words to Unix seconds. log: receives the path and the error of a failed template.
+    charge: called with each annotation and its text before the conversion; may raise BudgetSpent."""
 
     values: dict[str, Any] | None = None
     render: Callable[[str], str] | None = None
@@ -40,7 +40,7 @@ class Environment:
 
 
 class Generic:
-    """strict: whether a template that fails ends all, else its value is null and the failure is logged."""
+    """strict: whether a failed template ends the evaluation; otherwise its value is null and the error is logged."""
 
     def __init__(self, given: Environment, strict: bool = True) -> None:
         self.given = given
@@ -115,14 +115,14 @@ class Generic:
         return found
 
     def failed(self, error: TemplateFailed, path: str) -> Any:
-        """The value in the place of a template that failed."""
+        """Returns the value that replaces a failed template."""
         if self.strict:
             raise KataSyntax(f"[{path}] {error.message}", code="TEMPLATE_ERROR", path=path, **_line(error)) from error
         self.given.log(path, error)
         return None
 
     def unknown(self, annotation: str, value: Any, path: str) -> Any:
-        """The value after an annotation that there is not."""
+        """Returns the value after an unknown annotation."""
         raise KataSyntax(
             f"[{path}] '@{annotation[:50]}' is not an annotation{nearest(annotation, notes.KNOWN)}",
             code="UNKNOWN_ANNOTATION",
@@ -130,7 +130,7 @@ class Generic:
         )
 
     def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
-        """Name and value as they are kept; None to leave the key out."""
+        """Returns the final name and value, or None to leave the key out."""
         return name, value
 
 
@@ -157,13 +157,13 @@ class Parameters(Generic):
 
 
 def entry_at(values: dict[str, Any], path: str) -> Any:
-    """What `key` finds for a command: parts are joined by colons."""
+    """Resolves the path of a `key` annotation in a command: parts joined by colons."""
     if ":" not in path:
         return values.get(path)
     found: Any = values
     for part in path.split(":"):
         if found is not None and not isinstance(found, (dict, list)):
-            return found  # what lies behind a plain value is that value
+            return found  # a path into a scalar ends at the scalar
         found = _child(found, part)
     return found
 

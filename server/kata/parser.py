@@ -11,16 +11,16 @@ from server.dataclass import dataclass
 from server.errors import KataSyntax
 from server.kata import references
 
-MAX_CHARS = 4 * 1024 * 1024  # of one document
+MAX_CHARS = 4 * 1024 * 1024  # per document
 MAX_DEPTH = 100  # maps inside maps
-MAX_KEPT_KEYS, MAX_KEPT_KEY = 2048, 128  # keys whose parts are kept, and the characters of each
-MAX_PATH_CHARS = 32 * 1024 * 1024  # of the paths of all keys together: long keys above many others make them long
+MAX_KEPT_KEYS, MAX_KEPT_KEY = 2048, 128  # cached keys, and the most characters of one
+MAX_PATH_CHARS = 32 * 1024 * 1024  # paths of all keys together: a long key is repeated in every path below it
 
 Tree = dict[str, Union[str, "Tree"]]
 
 BLOCKS = frozenset(
     ("base64", "bit", "bool", "csv", "date", "float", "int", "json", "list", "raw", "text", "trim")
-)  # a key with one of these and nothing behind the colon takes the deeper lines as its text
+)  # a key with one of these and an empty value reads the indented lines as its text
 _KEY = re.compile(r"(&?[A-Za-z0-9_\-/.*]+)(?:@([A-Za-z0-9,]+))?:(.*)\Z", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z0-9_]*\Z")
 _SPACES = " \t\f\v"
@@ -47,7 +47,8 @@ def parse(text: str) -> Document:
 
 
 def parts(key: str) -> tuple[str, tuple[str, ...]]:
-    """A key without its annotations, and them in their order. What is run again and again asks for the same ones."""
+    """Splits a key into its name and its annotations, in order. Short keys are cached: automations parse the same ones
+    on every run."""
     return _kept_parts(key) if len(key) <= MAX_KEPT_KEY else _parts(key)
 
 
@@ -99,7 +100,7 @@ class _KataParser:
         return self._document
 
     def _line(self, at: int) -> int:
-        """Read what stands on a line, with the block below it; answers the next line."""
+        """Parses a line and the block below it; returns the index of the next line."""
         line = self._lines[at]
         text = line.lstrip(" ")
         if not text.strip(" \t"):
@@ -168,7 +169,7 @@ class _KataParser:
             )
 
     def _block(self, key_at: int, indent: int) -> tuple[str, int]:
-        """The text of the lines that are deeper than the key, and the line behind them."""
+        """Returns the text of the lines below a key that are indented deeper, and the index of the line after them."""
         taken: list[str] = []
         waiting: list[str] = []  # empty lines belong to the block when a deeper line follows
         at = key_at + 1

@@ -1,4 +1,4 @@
-"""Definitions of a KATA document (`&name:` at its top) put in the place of their uses (`key@ref: name`)."""
+"""Replaces references (`key@ref: name`) in a KATA document by its definitions (`&name:` at the top)."""
 
 from typing import TYPE_CHECKING
 
@@ -7,14 +7,14 @@ from server.errors import KataSyntax
 if TYPE_CHECKING:
     from server.kata.parser import Document, Tree
 
-MAX_EXPANDED = 100_000  # keys that uses may add to a document: definitions of definitions grow fast
-MAX_NESTED = 100  # uses inside uses, and the maps around them
-MAX_PATH_CHARS = 32 * 1024 * 1024  # of the paths that uses add to a document
+MAX_EXPANDED = 100_000  # keys that references may add: nested definitions grow exponentially
+MAX_NESTED = 100  # references inside references, and the maps around them
+MAX_PATH_CHARS = 32 * 1024 * 1024  # paths that references add
 
 
 def resolve(document: "Document") -> None:
-    """Replace every use by what it names, and take the definitions away. A use of nothing keeps its text, without its
-    annotations. Raises KataSyntax for definitions that need themselves, and for too many keys."""
+    """Replaces every reference by its definition and removes the definitions. A reference to nothing keeps its text,
+    without its annotations. Raises KataSyntax for circular definitions and for too many keys."""
     definitions = {key: value for key, value in document.tree.items() if key.startswith("&")}
     tree = {key: value for key, value in document.tree.items() if not key.startswith("&")}
     resolver = _Resolver(definitions, document.lines)
@@ -29,11 +29,11 @@ class _Resolver:
         self._lines = lines
         self._expanded = 0
         self._path_chars = 0
-        self._children: dict[int, dict[str, str]] = {}  # by the identity of a map, which the document keeps alive
+        self._children: dict[int, dict[str, str]] = {}  # by id() of a map, which the document keeps alive
 
     def map(self, tree: "Tree", source: str, path: str, lines: dict[str, int], using: tuple[str, ...]) -> "Tree":
-        """The map without uses. source: where its keys stand in the document; path: where they are now.
-        using: the definitions that are being put in."""
+        """Returns the map with its references replaced. source: the path of its keys in the document. path: their path
+        in the result. using: the definitions that enclose the map."""
         found: Tree = {}
         for key, value in tree.items():
             name, _, listed = key.partition("@")

@@ -6,7 +6,7 @@ from typing import Any
 from server.dataclass import dataclass
 from server.errors import nearest
 
-MAX_PROBLEMS = 100  # of one document; a mistake near the top makes one of every key below
+MAX_PROBLEMS = 100  # per document; a mistake near the top causes one for every key below it
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Problem:
 
 
 def check(values: Any, schema: dict[str, Any], *, scalars: bool = True) -> list[Problem]:
-    """What is wrong with values, [] when nothing. schema: the map under `schema:`, or a whole schema document with
-    `schema` and `definitions`. scalars: whether plain values are compared with their types; without a dictionary a text
+    """Lists the problems of values; [] if there are none. schema: the map under `schema:`, or a whole document with
+    `schema` and `definitions`. scalars: whether to check the types of scalars; before templates are rendered, a text
     may become anything."""
     rules = _map(schema, "schema") if "schema" in schema else schema
     checker = _Checker(_map(schema, "definitions"), scalars)

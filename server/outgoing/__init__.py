@@ -1,9 +1,9 @@
-"""Outgoing webhooks: other programs are told what changed, signed by Standard Webhooks, until they have heard it.
+"""Outgoing webhooks: notify other programs of changes, signed and retried as Standard Webhooks describes.
 
-types/outgoing_webhook.py  who is told what
-event_names.py             which changes a webhook is for
+types/outgoing_webhook.py  the receivers
+event_names.py             the events that a webhook subscribes to
 signing.py                 secrets and signatures
-deliveries.py              what was told, and what waits, as rows
-message.py                 what one delivery says
-schedule.py                when a failed one is sent again
-courier.py                 finds what changed, and sends it"""
+deliveries.py              past and waiting deliveries, as rows
+message.py                 the body of a delivery
+schedule.py                the times of retries
+courier.py                 finds changes and sends them"""

@@ -42,9 +42,9 @@ SECONDS = 15.0  # the time limit of a request
 PAGE = 500  # changes read at once
 MOST_ROWS = 2000  # deliveries written in one transaction
 KEPT = 1000  # deliveries of one receiver in memory
-PAUSE_SECONDS = 0.05  # between rounds, so that changes gather
+PAUSE_SECONDS = 0.05  # between rounds, so that changes are batched
 IDLE_SECONDS, AGAIN_SECONDS = 30.0, 5.0
-BUSY_SECONDS = 0.1  # until the next round while the service is busy
+BUSY_SECONDS = 0.1  # delay of the next round on a busy service
 MAX_RESPONSE_BYTES = 256 * 1024
 NEW_COLUMNS = ("webhook_id", "cursor", "uri", "record_id", "event", "at", "state", "due_at")
 LOG = log.get("outgoing")
@@ -206,7 +206,7 @@ class Courier:
         return page.has_more
 
     def _rows_of(self, id: int, receiver: Receiver, found: Iterable[ToldChange]) -> list[tuple[Any, ...]]:
-        """The values of NEW_COLUMNS for each change that the receiver is to get."""
+        """Returns the values of NEW_COLUMNS for each change that the receiver subscribes to."""
         cursor = self._states[id].cursor
         return [
             (id, each.cursor, each.type, each.id, each.event, each.at, WAITING, each.at)
@@ -399,7 +399,7 @@ def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
     if row is None:
         return None
     replays = row[DELIVERY.position["replays"]]
-    if replays != each.delivery.replays:  # somebody asked for it again during this attempt
+    if replays != each.delivery.replays:  # replayed by somebody during this attempt
         tx.update(DELIVERY, id, _values_of(each))
         return replace(each.delivery, attempts=0, due_at=each.at, replays=replays)
     if each.is_unwanted:

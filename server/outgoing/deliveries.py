@@ -45,8 +45,8 @@ DELIVERY = Table(
         Index(("state", "at"), "those that are done, by their age"),
     ],
 )  # fmt: skip
-# cursor: of the change in the log, 0 for a test. status: of the response, 0 without one. replays: how often somebody
-# asked for it again.
+# cursor: of the change in the log, 0 for a test. status: of the response, 0 without one. replays: the number of manual
+# retries.
 
 STATE = Table(
     "outgoing_state",
@@ -65,7 +65,7 @@ STATE = Table(
 
 @dataclass(frozen=True, slots=True)
 class ReceiverState:
-    """The state of a receiver: how far it was told, and since when it fails."""
+    """The progress of a receiver: the last change with a delivery, and the start of its failures."""
 
     webhook_id: int
     cursor: int = 0
@@ -228,7 +228,7 @@ def _narrowed(has_webhook: bool, has_state: bool, *columns: Any) -> Any:
 
 
 def one(ctx: Context, id: int) -> dict[str, Any]:
-    """One delivery with what was sent and what came back. Raises AdminOnly, NotFound."""
+    """Returns a delivery with its request and response. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.get(DELIVERY, id))
     if row is None:

@@ -2,10 +2,10 @@
 
 import time
 
-LEAST_SHARE = 0.03  # of a processor, however busy the service is
-BURST_SECONDS = 0.05  # of processor time that may be saved up
-FIRST_COST_SECONDS = 0.002  # of a delivery, until one has been measured
-WEIGHT = 0.1  # of the newest delivery in the average
+LEAST_SHARE = 0.03  # share of a processor that sending gets on a busy service
+BURST_SECONDS = 0.05  # processor time that may accumulate
+FIRST_COST_SECONDS = 0.002  # the estimated cost of a delivery until one is measured
+WEIGHT = 0.1  # weight of the newest delivery in the average
 
 
 class Pace:

@@ -14,12 +14,12 @@ SECRET_BYTES, LEAST_BYTES, MOST_BYTES = 32, 24, 64
 
 
 def new_secret() -> str:
-    """A secret as receivers are told it: `whsec_` and base64."""
+    """Generates a secret in the form for receivers: `whsec_` and base64."""
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def key_of(secret: str) -> bytes:
-    """The bytes that a secret stands for. Raises Invalid for a text that is none."""
+    """Decodes a secret to its key. Raises Invalid for malformed text."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):

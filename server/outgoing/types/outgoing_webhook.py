@@ -1,4 +1,4 @@
-"""Outgoing webhooks: which program is told of which changes. The telling is not done here."""
+"""Declares outgoing webhooks: the receivers and their subscriptions. courier.py sends."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from server.records.base import Access, Change, DictionaryContext, Event, Expand
 from server.search.parser import parse
 from server.store.tables import Column
 
-OVERLAP_SECONDS = 86_400  # that the secret before the present one goes on signing
+OVERLAP_SECONDS = 86_400  # during which the previous secret signs too
 MAX_URL_CHARS, MAX_HEADER_CHARS, MAX_BODY_CHARS, MAX_QUERY_CHARS = 2048, 16_384, 65_536, 2048
 CHANNEL = "outgoing webhooks"
 
 
 def _load_state(shown: DictionaryContext, found: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """How it goes with the receivers."""
+    """Loads the delivery state of each receiver."""
     states = deliveries.states_of(shown.tx, [each["id"] for each in found])
     return {id: {"failing_since": each.failing_since, "last_error": each.error} for id, each in states.items()}
 
@@ -116,7 +116,7 @@ class OutgoingWebhook(RecordType):
             new["previous_secret"] = ""
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """What changes from now on is told, to the webhook as it is now."""
+        """Subscribes a new or enabled webhook to changes from now on, and applies its present settings."""
         if change.is_create or (change.changes("is_disabled") and not change.value("is_disabled")):
             deliveries.begin(writing.tx, change.id, changes.now(writing.tx))
         writing.ctx.service.tell_after(writing.tx, CHANNEL)
@@ -127,12 +127,12 @@ class OutgoingWebhook(RecordType):
 
 
 def told_types(registry: Any) -> list[str]:
-    """The record types whose changes are told, but for the one that says who is told."""
+    """Lists the record types whose changes are published, except outgoing webhooks themselves."""
     return [each.uri for each in registry if changes.is_kept(each) and each.uri != OutgoingWebhook.uri]
 
 
 def _require_one_type(query: str, patterns: list[str]) -> None:
-    """Raises Invalid for a search that cannot be asked of all records that are told."""
+    """Raises Invalid for a search over events of several record types."""
     if not query.strip():
         return
     types = event_names.types_of(patterns)
