@@ -1,5 +1,5 @@
-"""Backups: copies of the database that are checked, and put back in its place. Which are made when, and which are kept,
-is decided in upkeep/backups.py."""
+"""Creates, verifies and restores backups: checked copies of the database. upkeep/backups.py has the schedule and the
+retention."""
 
 import contextlib
 import os
@@ -22,9 +22,9 @@ from server.store.sqlite import damage_of, dangling_of
 from server.store.sqlite_schema import SCHEMA_NUMBER
 
 Told = Callable[[str], None]
-LOGS = ("-wal", "-journal")  # beside a database that is in use, or was when its computer stopped
+LOGS = ("-wal", "-journal")  # beside a database in use, or after a crash
 SHOWN_PROBLEMS = 3
-STEPS = ("reading the structure", "following the references", "counting the rows")  # of looking whether one is sound
+STEPS = ("reading the structure", "following the references", "counting the rows")  # of a verification
 REFUSED = {
     "damaged": "{0} is no backup of this program, or its beginning is damaged; choose another one",
     "foreign": "{0} is a database of another program; choose a backup that `helpdesk backup` made",
@@ -35,8 +35,8 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Contents:
-    """What a sound backup holds. bytes: its size. tables: {name: how many rows}. schema: its number. program: the
-    version that had it open last, "" for one that did not note it."""
+    """The contents of a verified backup. bytes: its size. tables: {name: number of rows}. schema: its number. program:
+    the last version that opened it, "" if it stores none."""
 
     bytes: int
     tables: dict[str, int]
@@ -46,8 +46,8 @@ class Contents:
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """kept: the database that was there before, None when there was none. problem: why that one was put aside with its
-    log as it stood; "" when it was whole."""
+    """kept: the previous database, None if there was none. problem: why its log could not be merged into it; "" if it
+    was."""
 
     contents: Contents
     kept: Path | None
@@ -55,14 +55,15 @@ class RestoreResult:
 
 
 def make(database: Path, target: Path, progress: Progress | None = None) -> int:
-    """Copy the database, which may be in use, to `target`; answers its size in bytes. Raises Conflict when there is
-    such a file, Full, Unavailable."""
+    """Copies the database, which may be in use, to `target`; returns the size in bytes. Raises Conflict if the file
+    exists, Full, Unavailable."""
     copy_database(database, target, progress)
     return target.stat().st_size
 
 
 def require_backup(file: Path) -> None:
-    """Look at the outside of a file. Raises NotFound, Damaged for one that is foreign, newer, cut short or in use."""
+    """Checks a file without reading all of it. Raises NotFound, or Damaged if it is foreign, newer, truncated or in
+    use."""
     if not file.is_file():
         raise NotFound(f"there is no backup {file}; check the name")
     kind = kind_of_file(file)
@@ -78,9 +79,9 @@ def require_backup(file: Path) -> None:
 
 
 def verify(file: Path, told: Told = lambda what: None) -> Contents:
-    """Read all of a backup: SQLite's checks of its structure, and the count of its rows. Changes nothing.
+    """Verifies a whole backup with SQLite's checks and counts its rows. Changes nothing.
 
-    told: hears of each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged."""
+    told: called with each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged."""
     require_backup(file)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
@@ -118,9 +119,9 @@ def _contents(connection: apsw.Connection, file: Path, told: Told) -> Contents:
 def restore(
     file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
 ) -> RestoreResult:
-    """Put a backup in the place of the database; who calls holds the lock of its folder.
+    """Replaces the database by a backup. The caller holds the lock of its folder.
 
-    A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do."""
+    A kill leaves either database, whole. Raises the errors of prepare and put_in_place."""
     contents = prepare(file, database, progress, told, told)
     told("putting it in place")
     kept, problem = put_in_place(database)
@@ -134,10 +135,10 @@ def prepare(
     told: Told = lambda what: None,
     steps: Told = lambda what: None,
 ) -> Contents:
-    """Copy a backup beside the database and check the copy; the database itself, which may be in use, is left alone.
+    """Copies a backup beside the database and verifies the copy. Leaves the database, which may be in use, alone.
 
-    told: hears what is being done. steps: hears how far the check is, as in verify. Raises NotFound, Damaged for a file
-    that is refused, Full, Unavailable."""
+    told: called with the present act. steps: called with the progress of the check, as in verify. Raises NotFound,
+    Damaged for a rejected file, Full, Unavailable."""
     require_backup(file)
     part = _prepared(database)
     remove_unfinished(database)
@@ -152,9 +153,9 @@ def prepare(
 
 
 def put_in_place(database: Path) -> tuple[Path | None, str]:
-    """Put what was prepared in the place of the database, which nobody may have open. The one that is there is kept
-    under another name: answers it, None when there was none, and why it was put aside with its log, as in
-    RestoreResult. Raises Unavailable when it is in use, or cannot be put aside; then it is where it was."""
+    """Replaces the database, which must not be open, by the prepared copy. Returns the new name of the previous one, if
+    any, and its problem, as in RestoreResult. Raises Unavailable if it is in use or cannot be renamed; it then stays in
+    place."""
     part = _prepared(database)
     try:
         problem = _fold_log(database)
@@ -170,8 +171,8 @@ def put_in_place(database: Path) -> tuple[Path | None, str]:
 
 
 def put_back(database: Path, kept: Path) -> Path:
-    """Take a restore back: the database that was kept has its place again; answers where the restored one is now.
-    Nobody may have it open. A process that is killed on the way leaves the one or the other. Raises Unavailable."""
+    """Undoes a restore: the previous database gets its name again; returns the new name of the restored one. Neither
+    may be open. A kill leaves either database, whole. Raises Unavailable."""
     try:
         aside = _keep(database, "not-restored")
         kept.replace(database)
@@ -190,18 +191,17 @@ def _prepared(database: Path) -> Path:
 
 
 def remove_unfinished(database: Path) -> None:
-    """Remove what a restore that was killed has left beside the database."""
+    """Removes the files of a restore that was killed."""
     for ending in (".restoring", f".restoring{PART}", f".restoring{PART}-journal"):
         database.with_name(database.name + ending).unlink(missing_ok=True)
 
 
 def _fold_log(database: Path) -> str:
-    """Fold the write-ahead log into the file, so that the file alone is all of it; answers what was in the way of that,
-    "" for nothing. A log that stayed would be taken for that of the backup. Raises Unavailable when the database is in
-    use."""
+    """Merges the write-ahead log into the file, so that the file is complete; returns the reason if that is impossible,
+    else "". SQLite would apply a remaining log to the backup. Raises Unavailable if the database is in use."""
     if not database.exists():
         return ""
-    if kind_of_file(database) == "damaged":  # SQLite would remove a log that it cannot tell whose it is
+    if kind_of_file(database) == "damaged":  # SQLite would delete a log that it cannot match
         return "its beginning is damaged"
     try:
         with closing(apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
@@ -216,8 +216,7 @@ def _fold_log(database: Path) -> str:
 
 
 def _keep(database: Path, word: str) -> Path | None:
-    """Give the database, and logs that could not be folded in, a second name with this word; answers it. The logs lose
-    their own."""
+    """Renames the database, and logs that could not be merged, with this word; returns the new path."""
     if not database.exists():
         return None
     kept = _free_name(database.with_name(f"{database.name}.{word}-{clock.now()}"))

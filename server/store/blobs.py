@@ -1,6 +1,6 @@
-"""Large contents as rows: the same bytes are kept once, in pieces, and can be read from any place.
+"""Stores large contents as rows, deduplicated and in pieces that can be read from any position.
 
-Who uses a content, and when the last use is gone, is for the caller to know (`forget`)."""
+Callers count the uses of a content and release them (`forget`)."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ BLOB_PIECE = Table(
 
 
 def keep(tx: Transaction, content: bytes) -> int:
-    """Store bytes, or count one more use of them; answers the blob's id."""
+    """Stores bytes, or adds a use to identical ones; returns the blob id."""
     digest = hashlib.sha256(content).hexdigest()
     known = tx.first(BLOB, sha256=digest)
     if known:
@@ -40,13 +40,13 @@ def keep(tx: Transaction, content: bytes) -> int:
 
 
 def total(tx: Transaction) -> int:
-    """The bytes of all contents."""
+    """Returns the size of all contents in bytes."""
     table = BLOB.sql
     return int(tx.value(lambda: table.select(peewee.fn.SUM(table.size))) or 0)
 
 
 def use(tx: Transaction, id: int) -> int:
-    """One use more of a blob; its id."""
+    """Adds a use to a blob; returns its id."""
     row = tx.get(BLOB, id)
     assert row is not None
     tx.update(BLOB, id, {"uses": row[BLOB.position["uses"]] + 1})
@@ -54,7 +54,7 @@ def use(tx: Transaction, id: int) -> int:
 
 
 def forget(tx: Transaction, id: int) -> None:
-    """One use less; with the last one the bytes go."""
+    """Removes a use; the last one deletes the bytes."""
     row = tx.get(BLOB, id)
     if row is None:
         return
@@ -66,12 +66,12 @@ def forget(tx: Transaction, id: int) -> None:
 
 
 def read(tx: Transaction, id: int) -> bytes:
-    """All bytes; b"" when there is no such blob."""
+    """Returns all bytes, b"" for an unknown blob."""
     return b"".join(pieces(tx, id))
 
 
 def read_many(tx: Transaction, ids: Iterable[int], max_bytes: int) -> dict[int, bytes]:
-    """{blob id: all its bytes}, in one statement; larger blobs and unknown ids are left out."""
+    """Returns {blob id: all its bytes}, by one statement; larger blobs and unknown ids are left out."""
     blob, piece = BLOB.sql, BLOB_PIECE.sql
     rows = tx.rows(
         lambda: (
@@ -89,7 +89,7 @@ def read_many(tx: Transaction, ids: Iterable[int], max_bytes: int) -> dict[int, 
 
 
 def pieces(tx: Transaction, id: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The bytes from `start` up to `end` (not included), a piece at a time."""
+    """Yields the bytes from `start` up to `end` (excluded), in pieces."""
     table = BLOB_PIECE.sql
     piece = start // PIECE_BYTES
     place = piece * PIECE_BYTES

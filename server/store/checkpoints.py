@@ -1,7 +1,7 @@
-"""Folding the write-ahead log of a file back into it: most of it beside the writer, so that no write waits for it.
+"""Checkpoints the write-ahead log of a file, mostly on a thread of its own, so that no write waits for it.
 
-SQLite would do all of it within a commit, and begin its log again only where nobody reads from it at that very moment.
-Where somebody always does, the log would grow without end, and each read look through all of it."""
+SQLite alone would do all of it within a commit, and restart its log only if nobody reads from it at that moment. Under
+constant reads the log would grow without bound and slow down every read."""
 
 import threading
 import time
@@ -13,16 +13,16 @@ from server import log
 from server.store.faults import as_helpdesk_error
 from server.store.files import OpenFiles
 
-LOG_PAGES = 8000  # of the log before it is folded back: pages that change often are then copied once
+LOG_PAGES = 8000  # length of the log that starts a checkpoint: pages that change often are then copied once
 BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
-WAIT_SECONDS = 0.1  # for those who still read from the log; writes wait meanwhile
+WAIT_SECONDS = 0.1  # for readers of the log, while writes wait
 LOOK_SECONDS = 0.001
-PATIENCE = 1.5  # a log that could not be folded back may become so many times as long before it is tried again
+PATIENCE = 1.5  # growth of the log until a failed checkpoint is repeated
 LOG = log.get("store")
 
 
 class Checkpoints:
-    """Owns the thread that folds the log back, which begins when there is something to fold."""
+    """Owns the checkpoint thread, which starts with the first checkpoint."""
 
     def __init__(self, path: Path, files: OpenFiles) -> None:
         self._path = path
@@ -30,12 +30,12 @@ class Checkpoints:
         self._pages = 0
         self._due_at = LOG_PAGES
         self._wake = threading.Event()
-        self._is_folded = False  # but for what was written since
+        self._is_folded = False  # except the pages written since
         self._is_stopping = False
         self._thread: threading.Thread | None = None
 
     def committed(self, connection: apsw.Connection, database: str, pages: int) -> int:
-        """What the writer's connection calls after each commit. pages: in the log by now."""
+        """Called by the writer's connection after each commit. pages: the present length of the log."""
         self._pages = pages
         if pages < LOG_PAGES:
             self._due_at = LOG_PAGES
@@ -48,8 +48,8 @@ class Checkpoints:
         return apsw.SQLITE_OK
 
     def before_write(self, connection: apsw.Connection) -> None:
-        """On the writer's thread: have the log begin again where it has been folded back, so that those who begin to
-        read now read the file alone. Waits for those who read from the log already, for a moment."""
+        """Restarts the log once it has been checkpointed, so that new reads use the file alone. Waits briefly for those
+        that still read from the log. Runs on the writer's thread."""
         if not self._is_folded:
             return
         self._is_folded = False
@@ -63,14 +63,14 @@ class Checkpoints:
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
         except apsw.BusyError:
-            pass  # somebody reads for longer: tried again when the log is longer
+            pass  # a long read: repeated when the log has grown
         except apsw.Error as error:
             _tell(error)
         finally:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def stop(self) -> None:
-        """Wait for the end of the one that runs, and make no further ones."""
+        """Waits for the running checkpoint and starts no others."""
         self._is_stopping = True
         self._wake.set()
         if self._thread is not None:
@@ -81,7 +81,7 @@ class Checkpoints:
             connection = apsw.Connection(str(self._path))
         except apsw.Error as error:
             _tell(error)
-            self._thread = None  # another one begins when the log is longer
+            self._thread = None  # the next commit beyond the limit starts another thread
             return
         while not self._is_stopping:
             self._fold(connection)
@@ -90,10 +90,10 @@ class Checkpoints:
         connection.close(True)
 
     def _fold(self, connection: apsw.Connection) -> None:
-        """Copy what nobody needs to find in the log any more, while others write."""
+        """Copies the pages that no reader needs from the log any more, while others write."""
         try:
             self._files.require()
-            connection.execute("SELECT 1 FROM sqlite_master").fetchall()  # SQLite knows of a log once it has read
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()  # SQLite opens the log with the first read
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except Exception as error:
             _tell(error)

@@ -1,8 +1,8 @@
-"""The order of texts as people expect it: case and accents decide only between texts that are equal otherwise, and
-letters that a language has of its own stand where its alphabet has them.
+"""Sorts texts as people expect: case and accents decide only between otherwise equal texts, and the letters of a
+language follow its alphabet.
 
-Both databases compute it by the same steps, so lists are alike: sort_text() here, svc_sort_text() in PostgreSQL. After
-the Unicode Collation Algorithm (UTS 10) at its first level, with the tailorings of CLDR for single letters."""
+Both databases compute the same keys: sort_text() here, svc_sort_text() in PostgreSQL. Follows the first level of the
+Unicode Collation Algorithm (UTS 10), with the tailorings of CLDR for single letters."""
 
 import re
 import unicodedata
@@ -10,16 +10,16 @@ from functools import cache
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
-# Letters that Unicode does not decompose, in texts that are folded already.
+# Letters without a Unicode decomposition, case-folded.
 SINGLE = {"ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ł": "l", "ŧ": "t"}
 DOUBLE = {"æ": "ae", "œ": "oe", "þ": "th"}
 _PLAIN = str.maketrans(SINGLE | DOUBLE)
-# Private characters, which sort behind every letter: one put behind a letter makes the next letter of the alphabet.
+# Private characters, which sort after every letter: a letter with one appended is the next letter of the alphabet.
 _FIRST = 0xF8E0
 
 
 def _after(*groups: str) -> dict[str, str]:
-    """Tailorings: each group is a letter and those that follow it as letters of their own."""
+    """Builds tailorings: each group is a letter and the separate letters that follow it."""
     return {
         letter: group[0] + chr(_FIRST + place) for group in groups for place, letter in enumerate(group[1:], start=1)
     }
@@ -41,7 +41,7 @@ TAILORED = {
 
 
 def base_language(locale: str) -> str:
-    """The language of a locale, as far as its alphabet matters here; "" for all others.
+    """Returns the language of a locale if its alphabet matters here, else "".
 
     >>> base_language("sv_SE"), base_language("de")
     ('sv', '')
@@ -51,12 +51,12 @@ def base_language(locale: str) -> str:
 
 
 def tailoring(language: str) -> dict[str, str]:
-    """{letter: what it is sorted as} of a language that base_language() returned."""
+    """Returns {letter: sort key} of a language that base_language() returned."""
     return _EVERYWHERE | TAILORED.get(language, {})
 
 
 def sort_text(text: str | None, language: str) -> str | None:
-    """What a text is sorted by, compared character by character.
+    """Returns the sort key of a text, to be compared by character.
 
     >>> sort_text("Äpfel", ""), sort_text("Zebra", "sv") < sort_text("Äpfel", "sv")
     ('apfel', True)
@@ -70,7 +70,7 @@ def sort_text(text: str | None, language: str) -> str | None:
 
 
 class _Keys(dict[str, str]):
-    """What each letter beyond ASCII is sorted as, worked out when it first occurs."""
+    """The sort key of each letter beyond ASCII, computed when it first occurs."""
 
     def __missing__(self, letter: str) -> str:
         plain = "".join(each for each in unicodedata.normalize("NFKD", letter) if not "\u0300" <= each <= "\u036f")

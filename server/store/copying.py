@@ -1,7 +1,7 @@
-"""Copies a database that is in use into a new file: one moment of it, wholly or not at all.
+"""Copies a database that is in use into a new file: a snapshot, complete or not at all.
 
-The source may be written meanwhile: a read transaction holds the moment, so that SQLite's backup never has to begin
-again, and writers wait for nothing. The write-ahead log grows as long. Not for what a copy must hold: backup.py."""
+Writes may go on: a read transaction holds the snapshot, so that SQLite's backup never restarts and writers do not wait.
+The write-ahead log grows meanwhile. backup.py checks the contents."""
 
 import errno
 import os
@@ -15,23 +15,21 @@ import apsw
 from server.errors import Conflict, Damaged, Full, HelpdeskError, Unavailable
 from server.store.lock import try_lock
 
-STEP_PAGES = 256  # copied at once; in between other threads have their turn
+STEP_PAGES = 256  # per step; other threads run in between
 SYNC_STEPS = 64  # steps between two syncs, so that the last one does not hold the disk for long
-BUSY_TIMEOUT_MS = 10_000  # another program may begin or end its use of the source
+BUSY_TIMEOUT_MS = 10_000  # another program may open or close the source
 NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 IS_WINDOWS = os.name == "nt"
-PART = ".part"  # behind the name of a file that is not whole yet
+PART = ".part"  # suffix of an incomplete file
 
-Progress = Callable[[int, int], None]  # pages that are copied, and all of them
+Progress = Callable[[int, int], None]  # copied pages, all pages
 
 
 def copy_database(source: Path, target: Path, progress: Progress | None = None, *, at_rest: bool = False) -> None:
-    """Copy a database into `target`, a file of its own without a log beside it. It is there, on disk and whole, or it
-    is not there.
+    """Copies a database into `target`, a file without a log. The target appears only once it is complete and on disk.
 
-    at_rest: nobody uses the source, and nothing beside it is looked at. Raises Conflict when there is a target already
-    or another copy to it is being made, Full for lack of room, Damaged when the source cannot be read, Unavailable when
-    the copy cannot be made for other reasons."""
+    at_rest: the source is not in use, and files beside it are ignored. Raises Conflict if the target exists or is being
+    copied, Full for lack of room, Damaged if the source cannot be read, otherwise Unavailable."""
     if target.exists():
         raise Conflict(f"{target} is there already, and nothing is written over; choose another name or remove it")
     part = target.with_name(target.name + PART)
@@ -55,8 +53,8 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
 
 
 def sync(path: Path) -> None:
-    """Have a file on disk, or the names in a folder. Raises OSError."""
-    if path.is_dir() and IS_WINDOWS:  # which cannot open folders
+    """Syncs a file, or the names in a folder, to disk. Raises OSError."""
+    if path.is_dir() and IS_WINDOWS:  # folders cannot be opened there
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
@@ -67,8 +65,8 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _held(part: Path) -> Iterator[None]:
-    """The unfinished file, kept from others; one that somebody left who was killed is taken over."""
-    if IS_WINDOWS:  # where a file that is open is neither removed nor written where it is locked
+    """Locks the unfinished file, and takes over one that a killed process left."""
+    if IS_WINDOWS:  # where an open file cannot be removed
         try:
             part.unlink(missing_ok=True)
         except PermissionError as error:
@@ -87,7 +85,7 @@ def _is_written(part: Path) -> Conflict:
 
 
 def _reading(source: Path, *, at_rest: bool) -> apsw.Connection:
-    """The source, at one moment that lasts until it is closed."""
+    """Opens the source at a snapshot that lasts until it is closed."""
     if at_rest:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         connection = apsw.Connection(f"{source.absolute().as_uri()}?immutable=1", flags=flags)
@@ -113,7 +111,7 @@ def _require_room(reading: apsw.Connection, part: Path) -> None:
 
 def _copy(reading: apsw.Connection, part: Path, progress: Progress | None) -> None:
     with closing(apsw.Connection(str(part))) as writing:
-        writing.pragma("synchronous", "OFF")  # what is not whole is worth nothing, so it is synced at its end
+        writing.pragma("synchronous", "OFF")  # an incomplete copy is worthless, so it is synced at the end
         with writing.backup("main", reading, "main") as backup:
             steps = 0
             while not backup.done:
@@ -127,7 +125,7 @@ def _copy(reading: apsw.Connection, part: Path, progress: Progress | None) -> No
 
 
 def give_name(part: Path, target: Path) -> None:
-    """Give the whole file its name, unless somebody else took it meanwhile."""
+    """Renames the complete file, unless the target has appeared meanwhile."""
     try:
         os.link(part, target)
     except FileExistsError:

@@ -1,25 +1,25 @@
-"""What went wrong in SQLite, as the errors of errors.py."""
+"""Translates the errors of SQLite into those of errors.py."""
 
 import apsw
 
 from server.errors import Damaged, Full, HelpdeskError, TimedOut, Unavailable
 
 RETRY_AFTER_SECONDS = 5
-MOMENT_SECONDS = 1  # the same, for what is over soon
+MOMENT_SECONDS = 1  # for conditions that pass soon
 
 
 def timed_out() -> TimedOut:
-    """What is told when a read takes longer than it may."""
+    """Returns the error of a read over its time limit."""
     return TimedOut("the query ran past its time limit; narrow it down")
 
 
 def stopping() -> Unavailable:
-    """What is told to whoever comes while the store is being closed."""
+    """Returns the error of requests to a store that is closing."""
     return Unavailable("the service is stopping; try again in a moment", retry_after=MOMENT_SECONDS)
 
 
 def as_helpdesk_error(error: BaseException) -> BaseException:
-    """The error to show for one of APSW's; anything that is not expected stays as it is, a bug."""
+    """Returns the error to show for one of APSW; unexpected ones stay as they are, as bugs."""
     if isinstance(error, HelpdeskError):
         return error
     if isinstance(error, apsw.FullError):

@@ -1,7 +1,7 @@
-"""The files of the database, as the folder has them: that those which are open are still there, and that a write-ahead
-log found at the start is that of the database beside it.
+"""Watches the files of the database in the folder: open ones must still be there, and a write-ahead log at the start
+must belong to the database beside it.
 
-What SQLite cannot know: it writes on to files that have no name any more, and replays whatever log it finds."""
+SQLite does not check either: it keeps writing to files that were unlinked, and replays any log it finds."""
 
 import os
 import struct
@@ -16,14 +16,14 @@ ENDINGS = ("", "-wal", "-shm")
 RETRY_AFTER_SECONDS = 30
 LOOK_SECONDS = 1.0  # the longest time in which reads do not notice that the files are gone
 PAGE_SIZE_AT, COUNTER_AT, APPLICATION_AT = 16, 24, 68  # in the header of a database file
-BYTE_ORDERS = {0x377F0682: "<", 0x377F0683: ">"}  # of a log's checksums, by its magic number
+BYTE_ORDERS = {0x377F0682: "<", 0x377F0683: ">"}  # byte order of a log's checksums, by its magic number
 LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 
 Identity = tuple[int, int]  # device and inode
 
 
 class OpenFiles:
-    """The files that a store has open, by what the system knows them by. Taken when all of them are there."""
+    """The open files of a store, by device and inode. Created when all of them exist."""
 
     def __init__(self, path: Path) -> None:
         self._paths = [f"{path}{ending}" for ending in ENDINGS]
@@ -32,25 +32,25 @@ class OpenFiles:
         self._missing = ""
 
     def require(self) -> None:
-        """Raises Damaged when one of them was removed or replaced: what is written now would be lost."""
+        """Raises Damaged if one of them was removed or replaced: further writes would be lost."""
         self._look()
         self._refuse()
 
     def require_lately(self) -> None:
-        """As require, but as long as all is well the folder is looked at once in LOOK_SECONDS only: for reads."""
+        """Raises as require, but inspects the folder at most once in LOOK_SECONDS while all is well; for reads."""
         if self._missing or time.monotonic() - self._looked_at >= LOOK_SECONDS:
             self._look()
         self._refuse()
 
     @property
     def are_in_place(self) -> bool:
-        """Whether all of them are where they were; looks now."""
+        """Returns whether all of them are in place; inspects the folder now."""
         self._look()
         return not self._missing
 
     def _look(self) -> None:
         self._looked_at = time.monotonic()
-        if os.name == "nt":  # which lets nobody remove a file that is open
+        if os.name == "nt":  # where an open file cannot be removed
             return
         now = zip(self._paths, self._opened, strict=True)
         missing = next((path for path, opened in now if opened and _identity(path) != opened), "")
@@ -70,8 +70,8 @@ class OpenFiles:
 
 
 def require_own_log(path: Path) -> None:
-    """Raises Damaged where a write-ahead log lies beside a database that it is not of: SQLite would throw it away, or
-    write its pages into a foreign file."""
+    """Raises Damaged if the write-ahead log beside a database belongs to another one: SQLite would discard it or write
+    its pages into the wrong file."""
     log = Path(f"{path}-wal")
     log_bytes = log.stat().st_size if log.exists() else 0
     if log_bytes <= LOG_HEADER.size:
@@ -95,12 +95,12 @@ def _identity(path: str) -> Identity | None:
 
 
 def _is_own(path: Path, log: Path) -> bool:
-    """Whether a log can be of a database, as far as the first pages in it tell: page size, application, and the counter
-    of changes, which in the database is that before the log, or one in it."""
+    """Returns whether a log can belong to a database, by the page size, the application id and the change counter of
+    the first pages in it. The counter of the database is the one before the log, or one in it."""
     with path.open("rb") as file:
         header = file.read(APPLICATION_AT + 4)
     if len(header) < APPLICATION_AT + 4:
-        return True  # no database at all, and SQLite says so better
+        return True  # not a database; SQLite reports that better
     page_bytes, firsts = _first_pages(log)
     declared = int.from_bytes(header[PAGE_SIZE_AT : PAGE_SIZE_AT + 2], "big")
     if page_bytes and page_bytes != (65536 if declared == 1 else declared):
@@ -131,7 +131,7 @@ def _first_pages(log: Path) -> tuple[int, list[bytes]]:
         while len(frame := file.read(FRAME_HEADER.size)) == FRAME_HEADER.size:
             number, is_commit, *own_salts, first, second = FRAME_HEADER.unpack(frame)
             if own_salts != salts:
-                break  # left over from before the log was begun again
+                break  # left from before the log restarted
             if number == 1 or (is_commit and written):
                 page = file.read(page_bytes)
                 if len(page) < page_bytes or _checksum(order, frame[:8] + page, sums) != (first, second):

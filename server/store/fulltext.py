@@ -1,8 +1,8 @@
-"""Full-text indexes: words of a record's texts. Whoever looks for words finds all that was committed before, though a
-text may have waited until then to be put in with others (sqlite_texts.py).
+"""Full-text indexes of the texts of records. A search finds everything committed before it, although texts may wait
+until then to be indexed together (sqlite_texts.py).
 
-An index stores words and places only; the texts stay in their tables. The query language is that of SQLite's FTS5,
-known to this file alone; for PostgreSQL it is translated (postgresql/texts.py)."""
+An index stores words and positions only; the texts stay in their tables. The query language is that of SQLite's FTS5,
+which is known only here; postgresql/texts.py translates it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from server.store.statements import SQLITE, slot
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
-MAX_INDEXED_CHARS = 50_000  # of each text; what comes later in a mail is quoted history
+MAX_INDEXED_CHARS = 50_000  # per text; the rest of a mail is quoted history
 MIN_WORD, MAX_WORD = 3, 83
 STOP_WORDS = frozenset(
     "a about an are as at be by can com de en for from how http https i in is it la of on or that the this to und was "
@@ -23,8 +23,8 @@ STOP_WORDS = frozenset(
 )
 
 
-# Indexes that came when there were rows already, and how far they are filled; see desk/index_backfill.py.
-# is_refill: the index has all texts, but those beyond ASCII as words of an earlier version of words.py.
+# Indexes that were added to existing rows, and their progress; see desk/index_backfill.py.
+# is_refill: the index is complete, but has texts beyond ASCII as words of an earlier version of words.py.
 TEXT_FILL = Table(
     "text_fill", [Column("name", "TEXT"), Column("next_id"), Column("top_id"), Column("is_refill")], key=("name",)
 )
@@ -32,7 +32,7 @@ TEXT_FILL = Table(
 
 @dataclass(frozen=True)
 class TextIndex(Part):
-    """One full-text index. `columns` are its parts; the row id is the id of the record, a row of the table `of`."""
+    """A full-text index. `columns` are its parts; the row id is the id of the record, a row of the table `of`."""
 
     name: str
     columns: tuple[str, ...]
@@ -44,14 +44,13 @@ class TextIndex(Part):
 
 
 def make(tx: Transaction, text: TextIndex) -> None:
-    """Make the index, in place of one with other parts, and note from where the rows that are there are to be put in:
-    from the newest on."""
+    """Creates the index, replacing one with other parts, and marks existing rows to be indexed, the newest first."""
     tx.store.add_text(tx, text)
     _fill(tx, text, is_refill=False)
 
 
 def refill(tx: Transaction, text: TextIndex) -> None:
-    """Have texts beyond ASCII put in anew, since the rules of words.py have changed. Searches go on meanwhile."""
+    """Marks texts beyond ASCII to be indexed again after a change of words.py. Searches continue meanwhile."""
     row = tx.first(TEXT_FILL, name=text.name)
     _fill(tx, text, is_refill=row is None or bool(row[3]))
 
@@ -64,7 +63,7 @@ def _fill(tx: Transaction, text: TextIndex, *, is_refill: bool) -> None:
 
 
 def index(tx: Transaction, text: TextIndex, id: int, parts: dict[str, str]) -> None:
-    """Put a record's texts into the index, in place of what was there. Absent parts are empty."""
+    """Indexes the texts of a record, replacing earlier ones. Absent parts are empty."""
     tx.statements += 1
     tx.store.index_text(
         tx, text, id, [words.indexed(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns]
@@ -72,14 +71,14 @@ def index(tx: Transaction, text: TextIndex, id: int, parts: dict[str, str]) -> N
 
 
 def remove(tx: Transaction, text: TextIndex, id: int) -> None:
-    """Take a record out of the index."""
+    """Removes a record from the index."""
     table = text.sql
     tx.run(lambda: table.delete().where(table.rowid == slot(0)), (id,))
     tx.store.unwait_text(tx, text, id)
 
 
 class Match(peewee.Node):
-    """The condition that a row of the index answers a query of `words_query`."""
+    """The condition that a row of the index matches a query of `words_query`."""
 
     def __init__(self, text: TextIndex, value: peewee.Node) -> None:
         self.text, self.value = text, value
@@ -91,15 +90,15 @@ class Match(peewee.Node):
 
 
 def match(text: TextIndex, value: Any) -> Any:
-    """The condition that a row of the index answers `value`, a query of `words_query`; for select().where()."""
+    """Returns the condition that a row of the index matches `value`, a query of `words_query`; for select().where()."""
     return Match(text, value)
 
 
 def words_query(query: str, is_phrase: bool = False, column: str = "") -> str | None:
-    """A full-text query for a user's words, or None when nothing is left to look for.
+    """Returns a full-text query for a user's words, or None if no searchable word is left.
 
-    All words must occur; `word*` finds beginnings; a word with symbols in it, such as an address, is a phrase.
-    Stop words and words under three letters are left out, but kept inside phrases and as beginnings, such as `be*`.
+    All words must occur; `word*` finds beginnings; a word with symbols in it, such as an address, is a phrase. Stop
+    words and words under three letters are ignored, except inside phrases and as beginnings, such as `be*`.
 
     >>> words_query("the pump leak*")
     '"pump" "leak"*'
@@ -120,7 +119,7 @@ def words_query(query: str, is_phrase: bool = False, column: str = "") -> str | 
 
 
 def _is_passed_over(phrase: words.Phrase, is_quoted: bool) -> bool:
-    """Whether it is too short, too long or too common to be looked for."""
+    """Returns whether a phrase is too short, too long or too common to be searched."""
     if phrase.is_unspaced:
         return False
     if len(phrase.words) == 1 and not is_quoted:
@@ -130,12 +129,12 @@ def _is_passed_over(phrase: words.Phrase, is_quoted: bool) -> bool:
 
 
 def problems(tx: Transaction, text: TextIndex) -> list[str]:
-    """[] when the index is sound."""
+    """Lists the problems of the index; [] if it is sound."""
     table = text.sql
     was_as_indexed, tx.as_indexed = tx.as_indexed, True
     try:
         tx.value(lambda: table.select(peewee.fn.COUNT(table.rowid)).where(match(text, slot(0))), ('"zzzz"',))
-    except Exception as error:  # whatever it says belongs into the report of `helpdesk check`
+    except Exception as error:  # any error belongs in the report of `helpdesk check`
         return [f"full-text index {text.name} cannot be read: {error}"]
     finally:
         tx.as_indexed = was_as_indexed

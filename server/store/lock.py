@@ -1,5 +1,6 @@
-"""One server to a data folder: a lock on a file in it, which the system releases when the process ends.
-Ours, because it is one call of each system; filelock's waiting and counting have no use here."""
+"""Locks a data folder for one server, by a file lock that the system releases when the process ends.
+
+Our own, because it is one call of each system; the waiting and counting of filelock are not needed."""
 
 import os
 from pathlib import Path
@@ -8,19 +9,19 @@ from typing import IO
 from server.errors import Damaged
 
 NAME = "helpdesk.lock"
-AT = " at "  # between the process and its address
+AT = " at "  # separates the process from its address
 READ_CHARACTERS = 200
 
 
 class FolderLock:
-    """Held from `take` until `release`. The file names the holder, and tells commands where it listens."""
+    """A lock held from `take` until `release`. The file names the holder and the address on which it listens."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         self._file: IO[str] | None = None
 
     def take(self) -> None:
-        """Raises Damaged when another server holds it."""
+        """Acquires the lock. Raises Damaged if another server holds it."""
         try:
             file = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115, kept open as long as the lock is held
         except OSError as error:
@@ -35,11 +36,11 @@ class FolderLock:
         self._write(f"process {os.getpid()}")
 
     def tell(self, url: str) -> None:
-        """Where the holder listens, for `address`."""
+        """Publishes the address of the holder, for `address`."""
         self._write(f"process {os.getpid()}{AT}{url}")
 
     def _write(self, text: str) -> None:
-        if self._file is None:  # another one holds it, and they share a database
+        if self._file is None:  # held by another process of a shared database
             return
         self._file.seek(0)
         self._file.truncate()
@@ -53,7 +54,7 @@ class FolderLock:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a server runs on this folder."""
+    """Returns whether a server runs on this folder."""
     path = folder / NAME
     if not path.exists():
         return False
@@ -65,13 +66,13 @@ def is_held(folder: Path) -> bool:
 
 
 def is_held_by_another(folder: Path) -> bool:
-    """Whether a server runs on this folder in another process."""
+    """Returns whether a server runs on this folder in another process."""
     return is_held(folder) and _text(folder).partition(AT)[0].strip() != f"process {os.getpid()}"
 
 
 def address(folder: Path) -> str:
-    """Where the server that runs on this folder listens, such as http://127.0.0.1:8200; "" when none does, or it does
-    not listen yet. Whatever its flags were: commands cannot know them otherwise."""
+    """Returns the address of the server on this folder, such as http://127.0.0.1:8200; "" if none listens. It reflects
+    the flags of the server, which commands cannot know otherwise."""
     if not is_held(folder):
         return ""
     return _text(folder).partition(AT)[2].strip()

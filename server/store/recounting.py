@@ -1,6 +1,6 @@
-"""The counts that triggers keep, compared with the rows that they count, and counted anew.
+"""Compares the counts that triggers maintain with the rows, and corrects them.
 
-Rows may have changed without a trigger: under another program, or in a file that was repaired by hand."""
+Rows change without triggers under another program, or in a file that was repaired by hand."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def recounted(store: "Store", tables: Iterable[Table]) -> list[str]:
-    """Count anew what is wrong; answers what was."""
+    """Corrects wrong counts; returns a description of each."""
     counts = [kept for table in tables for kept in table.counts]
     wrong = store.read(lambda tx: [kept for kept in counts if is_wrong(tx, kept)])
     for kept in wrong:
@@ -22,7 +22,7 @@ def recounted(store: "Store", tables: Iterable[Table]) -> list[str]:
 
 
 def is_wrong(tx: Transaction, kept: KeptCounts) -> bool:
-    """Whether the counts are others than those of the rows; reads all of them."""
+    """Returns whether the counts differ from the rows; reads all rows."""
     held = f'SELECT {kept.columns}, n FROM "{kept.name}"'
     for one, other in ((held, kept.counted), (kept.counted, held)):
         more = f"SELECT * FROM ({one}) AS one EXCEPT SELECT * FROM ({other}) AS other"
@@ -32,6 +32,6 @@ def is_wrong(tx: Transaction, kept: KeptCounts) -> bool:
 
 
 def recount(tx: Transaction, kept: KeptCounts) -> None:
-    """Count all rows anew."""
+    """Counts all rows again."""
     tx.connection.execute(f'DELETE FROM "{kept.name}"')
     tx.connection.execute(kept.fill)

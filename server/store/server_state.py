@@ -1,11 +1,11 @@
-"""How a database server is, for who looks after it. A database that is a file has none."""
+"""The state of a database server, for administrators. A database in a file has none."""
 
 from server.dataclass import dataclass
 
 
 @dataclass(frozen=True)
 class Replica:
-    """A server that follows. seconds: how far behind it is, None where this user may not see that."""
+    """A replica. seconds: its lag, None if this user may not see it."""
 
     name: str
     state: str
@@ -14,8 +14,8 @@ class Replica:
 
 @dataclass(frozen=True)
 class WriteTurn:
-    """Who has the turn to write: a process of the program, or another program that took it. seconds: for how long.
-    waiting: how many others wait for it."""
+    """The holder of the write lock: a process of the program, or another program. seconds: since when. waiting: the
+    number of processes that wait for it."""
 
     holder: str
     seconds: float
@@ -24,9 +24,9 @@ class WriteTurn:
 
 @dataclass(frozen=True)
 class ServerState:
-    """seconds: one question and its answer. connections, most: that are there, and may be, of all programs. is_standby:
-    it can only be read. replicas: () also where this user may not see them. is_durable: whether what is committed is on
-    disk. is_archiving: whether it keeps its log for going back in time."""
+    """seconds: the time of one round trip. connections, most: the present and the maximal number, over all programs.
+    is_standby: the server is read-only. replicas: () also if this user may not see them. is_durable: whether commits
+    are on disk. is_archiving: whether it archives its log for point-in-time recovery."""
 
     version: str
     encoding: str

@@ -1,9 +1,9 @@
-"""The shape of a statement: where it is composed and of what, so that one shape never stands for two texts.
+"""Computes the shape of a statement, the key of its cached text: equal shapes must mean equal texts.
 
-A builder is a function without arguments that composes a query. Its shape is its code and what it closes over: names,
-tables, conditions. Values do not belong there, since each would make a statement of its own; they have slots. A builder
-that closes over anything else is refused when it is first used. `keyed` gives a shape by hand to what cannot be told
-from its parts; the tests compose every statement anew and compare (tests/composed_anew.py)."""
+A builder is a function without arguments that composes a query. Its shape is its code and the names, tables and
+conditions in its closure. Values belong in slots, since each would make another statement. A builder with anything else
+in its closure is rejected at its first use. `keyed` gives an explicit shape to a builder whose parts cannot be
+compared; the tests compose every statement again and compare (tests/composed_anew.py)."""
 
 from collections.abc import Callable, Hashable
 from types import CodeType, FunctionType
@@ -15,21 +15,21 @@ ADVICE = "give it by a slot, or compose it inside"
 
 
 class NoShape(TypeError):
-    """A builder from which no shape follows; a mistake of the program."""
+    """A builder without a computable shape; a bug in the program."""
 
 
 class Part:
-    """What a builder may close over: equal ones compose the same text."""
+    """A value that a builder may have in its closure: equal ones compose equal texts."""
 
     __slots__ = ()
 
     def bare(self) -> "Part":
-        """An equal one to be kept in memory, without what belongs to a single run."""
+        """Returns an equal part for the cache, without the data of a single run."""
         return self
 
 
 class KeyedBuilder:
-    """A builder whose shape is its code and `parts`, whatever it closes over."""
+    """A builder whose shape is its code and `parts`, whatever its closure."""
 
     __slots__ = ("build", "shape")
 
@@ -45,13 +45,13 @@ Builder = Callable[[], Any]
 
 
 def keyed(build: Any, *parts: Hashable) -> KeyedBuilder:
-    """The builder with a shape by hand, for one whose text depends on objects that cannot be compared."""
+    """Returns the builder with an explicit shape, for one whose text depends on objects that cannot be compared."""
     return KeyedBuilder(build, parts)
 
 
 def shape_of(build: Builder) -> Hashable:
-    """The shape. Code is told apart by its place in memory, which holds while the statement keeps it (code_of): to `==`
-    two equal lambdas on the same line of two files are the same."""
+    """Returns the shape. Code is identified by its address, which is unique while the statement holds the code
+    (code_of): `==` considers two equal lambdas on the same line of two files equal."""
     if type(build) is FunctionType:
         cells = build.__closure__
         if cells is None:
@@ -63,7 +63,7 @@ def shape_of(build: Builder) -> Hashable:
 
 
 def code_of(build: Builder) -> CodeType:
-    """The code of a builder, for the statement to keep: nothing else gets its place in memory meanwhile."""
+    """Returns the code of a builder. The statement holds it, so that its address is not reused."""
     code: CodeType = build.build.__code__ if isinstance(build, KeyedBuilder) else build.__code__
     return code
 

@@ -1,4 +1,4 @@
-"""What a table looks like: columns, indexes, triggers. Values only; schema.py makes them real in the file."""
+"""Declares tables: columns, indexes, triggers. Values only; schema.py creates them in the database."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -21,16 +21,16 @@ EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
 @cache
 def table_named(name: str) -> Any:
-    """The handle of a table that a room above declares; its columns are under `.c`. Where the declaration may be
-    imported, its `.sql` is the handle."""
+    """Returns a handle of a table that a higher module declares, with its columns under `.c`. Where the declaration can
+    be imported, its `.sql` is the handle."""
     return peewee.Table(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `default` None takes the empty value of its kind; `null` True allows NULL and defaults to it.
+    """A column. `default` None is the empty value of its kind; `null` True allows NULL and defaults to it.
 
-    `references` names "table(column)" for a foreign key that deletes along with its parent."""
+    `references` names "table(column)" of a foreign key that cascades deletes."""
 
     name: str
     kind: Kind = "INTEGER"
@@ -41,7 +41,7 @@ class Column:
 
     @property
     def initial(self) -> Any:
-        """The value of a row that does not give one."""
+        """Returns the value of a row inserted without one."""
         if self.null:
             return None
         return EMPTY.get(self.kind, b"") if self.default is None else self.default
@@ -49,7 +49,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index. `where` is SQL text for a partial one. `serves` says which query it is for."""
+    """An index. `where` is the SQL condition of a partial one. `serves` names its query."""
 
     columns: tuple[str, ...]
     serves: str
@@ -59,14 +59,12 @@ class Index:
 
 @dataclass(frozen=True, eq=False)
 class Table(Part):
-    """One table. With `key` empty it has a rising integer `id` that is never used twice; else `key` is its primary key.
+    """A table. Without a `key` it has a rising integer `id` that is never reused; otherwise `key` is its primary key.
 
-    bumps: {version name: columns whose change counts, () for all}; see versions in schema.py.
-    summary: columns whose combinations are counted in `<name>_summary`, kept true by triggers. days: the same in
-    `<name>_days`, where the first column, of Unix seconds, is counted by its days in UTC.
-    is_settled: its rows seldom change, and most writes ask for some; the writer keeps those that it has read.
-    is_log: rows are only added, and by most writes; see Transaction.append.
-    """
+    bumps: {version name: columns whose change counts, () for all}; see versions in schema.py. summary: columns whose
+    combinations triggers count in `<name>_summary`. days: the same in `<name>_days`, where the first column, of Unix
+    seconds, is grouped by days in UTC. is_settled: rows seldom change and most writes read some, so the writer caches
+    them. is_log: rows are only added, by most writes; see Transaction.append."""
 
     name: str
     columns: Sequence[Column]
@@ -87,50 +85,50 @@ class Table(Part):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Column names in the order of a row, `id` first where there is one."""
+        """Returns the column names in the order of a row, `id` first if there is one."""
         own = tuple(column.name for column in self.columns)
         return own if self.key else ("id", *own)
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """{column name: its place in a row}."""
+        """Returns {column name: position in a row}."""
         return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def initial(self) -> dict[str, Any]:
-        """What the columns of a row hold that does not give them, in their order."""
+        """Returns the initial values of all columns, in order."""
         initial = {column.name: column.initial for column in self.columns}
         return initial if self.key else {"id": 0, **initial}
 
     @cached_property
     def types(self) -> dict[str, type]:
-        """How values of the columns are read; `object` where more than one way is possible."""
+        """Returns the types of values that are read; `object` where more than one is possible."""
         kinds = {column.name: _TYPES.get(column.kind, object) for column in self.columns}
         return kinds if self.key else {"id": int, **kinds}
 
     @cached_property
     def sql(self) -> Any:
-        """The table for composing statements; a peewee.Table, whose columns are attributes that no checker knows."""
+        """Returns the table for composing statements: a peewee.Table, whose columns type checkers do not know."""
         return peewee.Table(self.name, self.names)
 
     @cached_property
     def all_columns(self) -> list[Any]:
-        """The columns of a whole row, for select."""
+        """Returns the columns of a whole row, for select."""
         return [getattr(self.sql, name) for name in self.names]
 
     @cached_property
     def summary_table(self) -> "Table":
-        """The table of counts behind `summary`: its columns and `n`."""
+        """Returns the table of counts of `summary`: its columns and `n`."""
         return _counts_table(self, "summary", self.summary)
 
     @cached_property
     def days_table(self) -> "Table":
-        """The table of counts behind `days`."""
+        """Returns the table of counts of `days`."""
         return _counts_table(self, "days", self.days)
 
     @property
     def counts(self) -> "list[KeptCounts]":
-        """The counts of its rows that triggers keep."""
+        """Returns the counts of its rows that triggers maintain."""
         kept = [KeptCounts(self.summary_table, self)] if self.summary else []
         return kept + ([KeptCounts(self.days_table, self, self.days[0])] if self.days else [])
 
@@ -142,7 +140,8 @@ def _counts_table(table: Table, name: str, columns: tuple[str, ...]) -> Table:
 
 @dataclass(frozen=True)
 class KeptCounts:
-    """How many rows of a table have the same values in the columns of `counts`. day: the one counted by its days."""
+    """The number of rows of a table by the values in the columns of `counts`. day: the column that is grouped by
+    days."""
 
     counts: Table
     of: Table
@@ -150,21 +149,21 @@ class KeptCounts:
 
     @property
     def name(self) -> str:
-        """Of the table of counts, and the start of the names of its triggers."""
+        """Returns the name of the table of counts, which its triggers begin with."""
         return self.counts.name
 
     @property
     def columns(self) -> str:
-        """The columns counted by, as a statement lists them."""
+        """Returns the grouping columns, as a statement lists them."""
         return ", ".join(f'"{name}"' for name in self.counts.key)
 
     def values(self, row: str = "") -> list[str]:
-        """What is counted by, of a row that a trigger calls NEW or OLD, or of each."""
+        """Returns the grouping expressions, for each row or for the row that a trigger calls NEW or OLD."""
         return [self._value(name, f'{row}."{name}"' if row else f'"{name}"') for name in self.counts.key]
 
     def _value(self, name: str, column: str) -> str:
-        """The first second of a day, but 1 for that of 1970-01-01: 0 is no date. Divided by the seconds of a day it is
-        what the column itself would be."""
+        """Returns the first second of the day, but 1 for 1970-01-01, since 0 is no date. Divided by the seconds of a
+        day both give the day of the column itself."""
         if name != self.day:
             return column
         whole = f"{column} / {DAY} * {DAY}"
@@ -172,35 +171,35 @@ class KeptCounts:
 
     @property
     def fill(self) -> str:
-        """The statement that counts all rows into an empty table of counts."""
+        """Returns the statement that counts all rows into an empty table of counts."""
         return f'INSERT INTO "{self.name}" ({self.columns}, n) {self.counted}'
 
     @property
     def counted(self) -> str:
-        """The select of what it should hold."""
+        """Returns the select of the correct counts."""
         places = ", ".join(str(place + 1) for place in range(len(self.counts.key)))
         return f'SELECT {", ".join(self.values())}, count(*) FROM "{self.of.name}" GROUP BY {places}'
 
 
 def with_counts(tables: Iterable[Table]) -> list[Table]:
-    """These tables and the tables of their counts."""
+    """Returns these tables and their tables of counts."""
     listed = list(tables)
     return listed + [kept.counts for table in listed for kept in table.counts]
 
 
 def index_name(table: Table, index: Index) -> str:
-    """What an index is called in the database."""
+    """Returns the name of an index in the database."""
     return "{}_by_{}".format(table.name, "_".join(re.sub(r"\W", "", column) for column in index.columns))
 
 
 def may_be_null(table: str, column: str) -> bool:
-    """Whether a column of a table by this name may be null; of one that nobody declared all may."""
+    """Returns whether a column may be null; every column of an undeclared table may."""
     return column != "id" and (table not in _NULLABLE or column in _NULLABLE[table])
 
 
 def column_text(column: Column, kind: str, of_bytes: Callable[[bytes], str]) -> str:
-    """A column as the statement that makes its table has it. kind: as the database calls it; of_bytes: how it writes
-    bytes."""
+    """Returns the definition of a column in CREATE TABLE. kind: the type name of the database. of_bytes: writes a
+    literal of bytes."""
     text = f'"{column.name}" {kind}'
     if not column.null:
         text += f" NOT NULL DEFAULT {_literal(column.initial, of_bytes)}"

@@ -1,6 +1,6 @@
-"""What code may do inside one read or write transaction: run remembered statements, handle rows by id.
+"""A read or write transaction: runs cached statements and handles rows by id.
 
-Not for beginning or ending one: Store.read and Store.write do."""
+Store.read and Store.write begin and end transactions."""
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -17,20 +17,20 @@ from server.store.tables import Table, table_named
 if TYPE_CHECKING:
     from server.store.database import Store
 
-MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
-MAX_BUILDERS = 2048  # kept of each kind
+MAX_QUICK_VALUES = 200  # bound by one statement; composing and compiling longer ones blocks the event loop for too long
+MAX_BUILDERS = 2048  # cached per kind
 
 UNKNOWN: dict[str, Any] = {}
 _VERSION = table_named("version")
-_IDS: Any = table_named("sqlite_sequence")  # SQLite keeps the last id of each table in it
+_IDS: Any = table_named("sqlite_sequence")  # where SQLite stores the last id of each table
 Result = TypeVar("Result")
-Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter is told
+Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter wakes
 
 
 class Transaction:
-    """One snapshot to read from, and for the writer one unit of change.
+    """One snapshot for reads; for the writer, one unit of change.
 
-    `statements` counts what was run, for the log line and for tests that bound it."""
+    `statements` counts the executed statements, for the log line and for tests that bound it."""
 
     __slots__ = (
         "store",
@@ -57,19 +57,23 @@ class Transaction:
         self._cache = cache
         self._callbacks: list[Callback] = []
         self.memo: dict[Hashable, Any] = {}
-        self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
+        self.has_savepoints = (
+            True  # False: a partial failure spoils the transaction, and the writer retries it with savepoints
+        )
         self.is_spoiled = False
         self._rows = self._settled = KnownRows()
-        self._held: dict[Builder, list[Sequence[Any]]] = {}  # rows of logs that are not added yet
-        self.as_indexed = False  # whether a search for words takes the indexes as they are; else all is put in before
-        self.lacks_texts = False  # whether such a search passed over texts that the database has no room to index
+        self._held: dict[Builder, list[Sequence[Any]]] = {}  # queued rows of logs
+        self.as_indexed = (
+            False  # whether word searches use the indexes as they are; otherwise waiting texts are indexed first
+        )
+        self.lacks_texts = False  # whether such a search missed texts that a full disk kept from being indexed
 
     def share(self, settled: KnownRows) -> None:
-        """Keep versions, and what seldom changes, with the transactions before it; the writer's part."""
+        """Shares the cache of versions and settled tables with earlier transactions. Called by the writer."""
         self._settled = settled
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
-        """All rows of the statement that `build` composes; see shapes.py for what it may close over."""
+        """Returns all rows of the statement that `build` composes; shapes.py says what a builder may close over."""
         if not self.can_write:
             self._require_room(values)
         self.statements += 1
@@ -82,12 +86,12 @@ class Transaction:
         return self.connection.execute(statement.sql, bound).fetchall()
 
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """As rows, one after the other: for more than fit into memory. Others may run in between."""
+        """Iterates over the rows, for results that do not fit into memory. Other statements may run in between."""
         statement = self._asked(build, values)
         return iter(self.connection.execute(statement.sql, statement.bind(values)))
 
     def row(self, build: Builder, values: Sequence[Any] = ()) -> Row | None:
-        """The first row, or None."""
+        """Returns the first row, or None."""
         if not self.can_write:
             self._require_room(values)
         self.statements += 1
@@ -100,7 +104,7 @@ class Transaction:
         return self.connection.execute(statement.sql, bound).fetchone()
 
     def _asked(self, build: Builder, values: Sequence[Any]) -> Statement:
-        """The statement of a read, counted."""
+        """Returns the statement of a read, and counts it."""
         if not self.can_write:
             self._require_room(values)
         self.statements += 1
@@ -112,32 +116,31 @@ class Transaction:
         return statement
 
     def _require_room(self, values: Sequence[Any]) -> None:
-        """A read may be over its time here, too: making and compiling statements takes some, in which SQLite looks at
-        no clock."""
+        """Enforces the time limit before a statement is built and compiled, since SQLite checks no clock meanwhile."""
         self.store.require_time()
         if len(values) > MAX_QUICK_VALUES:
             self.store.require_thread()
 
     def value(self, build: Builder, values: Sequence[Any] = ()) -> Any:
-        """The first column of the first row, or None."""
+        """Returns the first column of the first row, or None."""
         row = self.row(build, values)
         return row[0] if row else None
 
     def run(self, build: Builder, values: Sequence[Any] = ()) -> int:
-        """Run a statement that changes rows; answers how many it changed."""
+        """Runs a statement that changes rows; returns the number of changed rows."""
         statement = self._changing(build)
         self.connection.execute(statement.sql, values if statement.is_plain else statement.bind(values))
         return int(self.connection.changes())
 
     def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
-        """As run, where nobody asks how many rows it changed: a store may go on before it is done. What goes wrong is
-        told by a later statement, or by the commit."""
+        """Runs a statement that changes rows, whose count is not needed. The store may continue before the statement is
+        done; a later statement or the commit raises its error."""
         statement = self._changing(build)
         self.connection.execute(statement.sql, values if statement.is_plain else statement.bind(values))
 
     def append(self, build: Builder, values: Sequence[Any]) -> None:
-        """Run an insert into a log (`Table.is_log`), with others of its kind: before the next statement that names a
-        log, or at the end. `build` is one and the same function for all of a kind."""
+        """Queues an insert into a log (`Table.is_log`), to run with others of its kind: before the next statement on a
+        log, or at the end. All inserts of a kind share one `build` function."""
         held = self._held.get(build)
         if held is None:
             self._held[build] = [values]
@@ -145,14 +148,14 @@ class Transaction:
             held.append(values)
 
     def flush(self) -> None:
-        """Add what was appended."""
+        """Runs the queued inserts."""
         if self._held:
             held, self._held = self._held, {}
             for build, rows in held.items():
                 self.run_many(build, rows)
 
     def _changing(self, build: Builder) -> Statement:
-        """A statement that changes rows, counted."""
+        """Returns a statement that changes rows, counts it and drops the cached rows that it may change."""
         self.statements += 1
         if not self.connection.in_transaction:
             raise self.store.dropped()
@@ -174,7 +177,7 @@ class Transaction:
         return statement
 
     def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
-        """Run a statement that changes rows once for each of these values."""
+        """Runs a statement that changes rows once for each of these values."""
         if not values:
             return
         statement = self._changing(build)
@@ -182,22 +185,24 @@ class Transaction:
         self.connection.executemany(statement.sql, bound)
 
     def require_open(self) -> None:
-        """SQLite drops the whole transaction for lack of room; what ran behind it would be committed by itself."""
+        """Raises if the transaction is over: SQLite rolls all of it back on a full disk, and later statements would be
+        committed on their own."""
         if self.store.is_failed(self.connection):
             raise self.store.dropped()
 
     def version(self, name: str) -> int:
-        """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
+        """Returns a counter that rises with every change of the tables that bump it, whoever writes them; see
+        tables.py."""
         versions = self._settled.versions
         if name not in versions:
-            if versions:  # whoever asks for two asks for more
+            if versions:  # two are usually followed by more
                 versions |= {name: 0} | dict(self.rows(_every_version))
             else:
                 versions[name] = int(self.value(_one_version, (name,)) or 0)
         return versions[name]
 
     def get(self, table: Table, id: int) -> Row | None:
-        """The row with this id, or None."""
+        """Returns the row with this id, or None."""
         rows = (self._settled if table.is_settled else self._rows).of(table)
         if id in rows:
             kept = rows[id]
@@ -209,7 +214,7 @@ class Transaction:
         return row
 
     def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
-        """The rows with these ids, in id order; ids that do not exist are left out. One statement."""
+        """Returns the rows with these ids, in id order, by one statement; unknown ids are left out."""
         wanted = list(ids)
         if not wanted:
             return []
@@ -219,11 +224,11 @@ class Transaction:
         )
 
     def find(self, table: Table, **equals: Any) -> list[Row]:
-        """The rows whose columns equal these values, in id (or primary key) order."""
+        """Returns the rows whose columns equal these values, in id (or primary key) order."""
         return self.rows(_finding(table, tuple(equals)), tuple(equals.values()))
 
     def first(self, table: Table, **equals: Any) -> Row | None:
-        """The first of `find`, or None."""
+        """Returns the first row of `find`, or None."""
         rows = (self._settled if table.is_settled else self._rows).of(table)
         names, values = tuple(equals), tuple(equals.values())
         key = names, values
@@ -234,14 +239,15 @@ class Transaction:
         return row
 
     def some(self, table: Table, limit: int, **equals: Any) -> list[Row]:
-        """At most `limit` of `find`, in any order."""
+        """Returns at most `limit` rows of `find`, in any order."""
         names = tuple(equals)
         return self.rows(lambda: equal_to(table, names).limit(slot(len(names))), (*equals.values(), limit))
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
-        """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
+        """Inserts a row; absent columns get their initial value. Returns its id, or its row id in a table without
+        ids."""
         next_ids = self._settled.next_ids
-        is_counted = table.name in next_ids and "id" not in values  # which the statement itself forgets
+        is_counted = table.name in next_ids and "id" not in values  # read first: the statement clears it
         self.later(inserting(table, tuple(values)), tuple(values.values()))
         id = int(self.connection.last_insert_rowid())
         if is_counted:
@@ -249,14 +255,14 @@ class Transaction:
         return id
 
     def keep_added(self, table: Table, id: int, values: dict[str, Any]) -> None:
-        """What was just inserted may be asked for, and need not be read."""
+        """Caches an inserted row, so that it need not be read again."""
         (self._settled if table.is_settled else self._rows).add(table, id, values)
 
     def reserve(self, table: Table, number: int) -> range:
-        """So many ids that no row gets by itself; for rows that must be named before they are added."""
+        """Reserves ids for rows that must be named before they are added."""
         last = self._last_id(table)
         self._settled.next_ids.pop(table.name, None)
-        if last is None:  # never had a row
+        if last is None:  # the table never had a row
             self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, number))
         else:
             self.run(
@@ -265,7 +271,7 @@ class Transaction:
         return range((last or 0) + 1, (last or 0) + 1 + number)
 
     def next_ids(self, table: Table, number: int) -> range:
-        """What reserve answers unless somebody adds rows before."""
+        """Predicts the result of `reserve`, valid until rows are added."""
         self.flush()
         first = self._settled.next_ids.get(table.name)
         if first is None:
@@ -278,7 +284,7 @@ class Transaction:
         return found
 
     def set_next_id(self, table: Table, id: int) -> None:
-        """The id that the next row gets; for a table whose rows were copied."""
+        """Sets the id of the next row, for a table whose rows were copied."""
         self._settled.next_ids.pop(table.name, None)
         if self._last_id(table) is None:
             self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, id - 1))
@@ -286,45 +292,45 @@ class Transaction:
             self.run(lambda: _IDS.update({_IDS.c.seq: slot(1)}).where(_IDS.c.name == slot(0)), (table.name, id - 1))
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
-        """Add many rows of another database, with the values of all columns and their ids."""
+        """Inserts rows of another database, with the values of all columns and their ids."""
         self.run_many(lambda: table.sql.insert(slots(table, table.names)), rows)
 
     def put(self, table: Table, values: dict[str, Any]) -> None:
-        """Add a row, or replace the one with the same primary key."""
+        """Inserts a row, or replaces the one with the same primary key."""
         names = tuple(values)
         self.run(lambda: table.sql.insert(slots(table, names)).on_conflict_replace(), tuple(values.values()))
 
     def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """As put, for many rows with the values of these columns."""
+        """Inserts or replaces many rows with the values of these columns."""
         columns = tuple(names)
         self.run_many(lambda: table.sql.insert(slots(table, columns)).on_conflict_replace(), rows)
 
     def add(self, table: Table, values: dict[str, Any]) -> bool:
-        """Add a row unless one with the same key exists; tells whether it was added."""
+        """Inserts a row unless one with the same key exists; returns whether it did."""
         return bool(self.run(_adding(table, tuple(values)), tuple(values.values())))
 
     def update(self, table: Table, id: int, values: dict[str, Any]) -> int:
-        """Change columns of the row with this id; answers 0 when there is none."""
+        """Updates columns of the row with this id; returns 0 if there is none."""
         if not values:
             return 0
         return self.run(_updating(table, tuple(values)), (*values.values(), id))
 
     def set(self, table: Table, id: int, values: dict[str, Any]) -> None:
-        """As update, of a row that is known to be there."""
+        """Updates columns of an existing row."""
         if values:
             self.later(_updating(table, tuple(values)), (*values.values(), id))
 
     def add_later(self, table: Table, values: dict[str, Any]) -> None:
-        """As add, where nobody asks whether it was added."""
+        """Inserts a row unless one with the same key exists, without reporting which."""
         self.later(_adding(table, tuple(values)), tuple(values.values()))
 
     def delete(self, table: Table, **equals: Any) -> int:
-        """Remove the rows whose columns equal these values; answers how many."""
+        """Deletes the rows whose columns equal these values; returns their number."""
         names = tuple(equals)
         return self.run(lambda: with_equal(table, table.sql.delete(), names), tuple(equals.values()))
 
     def part(self, work: Callable[["Transaction"], Result]) -> Result:
-        """Run `work` so that a caller who goes on after its error keeps nothing of it."""
+        """Runs `work` in a savepoint: if it raises, its changes are undone and the transaction can continue."""
         self.require_open()
         self.flush()
         kept = len(self._callbacks)
@@ -337,14 +343,14 @@ class Transaction:
         except BaseException:
             del self._callbacks[kept:]
             self._forget()
-            if self.connection.in_transaction:  # SQLite drops the whole transaction when there is no room
+            if self.connection.in_transaction:  # SQLite rolls the whole transaction back on a full disk
                 self.connection.execute("ROLLBACK TO part")
                 self.connection.execute("RELEASE part")
             raise
         return result
 
     def _part_at_risk(self, work: Callable[["Transaction"], Result], kept: int) -> Result:
-        """As part, where nothing can be undone by itself."""
+        """Runs `work` without a savepoint; an error after a change spoils the whole transaction."""
         changes = self.connection.total_changes()
         try:
             return work(self)
@@ -356,28 +362,28 @@ class Transaction:
             raise
 
     def _forget(self) -> None:
-        """What was read is not so any more."""
+        """Drops all caches."""
         self.memo.clear()
         self._rows.clear()
         self._settled.clear()
         self._held.clear()
 
     def after_commit(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""
+        """Runs `callback` once the transaction is on disk; never if it fails. It must not use this transaction."""
         self._callbacks.append((False, callback))
 
     def at_commit(self, callback: Callable[[], None]) -> None:
-        """As after_commit, on the writer's thread and before anybody is told: for what every later request must see.
-        It must be quick, and touch no database."""
+        """Runs `callback` after the commit on the writer's thread, before any waiter wakes: for state that every later
+        request must see. It must be quick and not use the database."""
         self._callbacks.append((True, callback))
 
     def take_callbacks(self) -> list[Callback]:
-        """The callbacks so far; the writer's part."""
+        """Returns and clears the callbacks. Called by the writer."""
         callbacks, self._callbacks = self._callbacks, []
         return callbacks
 
 
-# What is asked of tables again and again: each builder is made once, not with every statement.
+# Builders of frequent statements, cached so that each is created once.
 
 
 def _one_version() -> Any:

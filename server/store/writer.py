@@ -1,9 +1,9 @@
-"""The one thread that writes. It takes what waits, runs each function inside one transaction, commits once, and answers
-all of them: one sync of the disk for many writes, and no lock errors.
+"""The only thread that writes. It claims the waiting functions, runs each inside one transaction, commits once and
+wakes all callers: one sync of the disk for many writes, and no lock errors.
 
-A function may be run up to three times: first without a savepoint; when one of its group fails half way, again, each in
-its own; and when SQLite drops the whole group (no room, an I/O error), each alone, so that only the guilty one fails,
-with its own error."""
+A function may run up to three times: first without a savepoint; if one of its group fails after a change, again, each
+in its own savepoint; and if SQLite rolls the whole group back (full disk, I/O error), each alone, so that only the
+failing one gets the error."""
 
 import threading
 import time
@@ -25,12 +25,12 @@ Write = Callable[[Transaction], Any]
 
 
 class Unsure(Exception):
-    """The database went away while it committed: what was written may be there or not, so that nobody may do it again.
-    A store raises it from the error of its driver."""
+    """The connection was lost during a commit, so that its outcome is unknown and the write must not be repeated.
+    Raised by a store for the error of its driver."""
 
 
 class PendingWrite:
-    """A write that waits for its turn. `done` is called once, on the writer's thread, with `error` or `result` set."""
+    """A queued write. `done` is called once, on the writer's thread, with `error` or `result` set."""
 
     __slots__ = ("write", "done", "result", "error", "callbacks", "statements")
 
@@ -48,7 +48,7 @@ class Writer:
 
     def __init__(self, store: "Store", queue_limit: int, batch_limit: int) -> None:
         self._store = store
-        self._connection: Any = None  # of the transaction that runs
+        self._connection: Any = None  # of the running transaction
         self._queue: deque[PendingWrite] = deque()
         self._queue_limit = queue_limit
         self._batch_limit = batch_limit
@@ -56,27 +56,27 @@ class Writer:
         self._stopping = False
         self._current: Transaction | None = None
         self._settled = KnownRows()
-        self._settled_at: object = None  # what Store.state said then
-        self.longest_seconds = 0.0  # that one write has held all others
+        self._settled_at: object = None  # the value of Store.state then
+        self.longest_seconds = 0.0  # the longest that one write has blocked the others
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     @property
     def is_current(self) -> bool:
-        """Whether the calling thread is the writer."""
+        """Returns whether the calling thread is the writer."""
         return threading.current_thread() is self._thread
 
     def transaction_here(self) -> Transaction | None:
-        """The write that runs, when the caller is inside it; else None."""
+        """Returns the running transaction if the caller is inside it, else None."""
         return self._current if self._current is not None and self.is_current else None
 
     @property
     def waiting(self) -> int:
-        """How many writes wait."""
+        """Returns the number of queued writes."""
         return len(self._queue)
 
     def submit(self, write: Write, done: Callable[[PendingWrite], None]) -> None:
-        """Queue a write. Raises Unavailable when the queue is full or the store is closing."""
+        """Queues a write. Raises Unavailable if the queue is full or the store is closing."""
         pending = PendingWrite(write, done)
         with self._wake:
             if self._stopping:
@@ -90,7 +90,7 @@ class Writer:
             self._wake.notify()
 
     def call(self, write: Write) -> Any:
-        """Queue a write and wait until it is on disk. Answers what it answers, raises what it raises."""
+        """Queues a write and waits until it is on disk; returns its result or raises its error."""
         ready = threading.Lock()
         ready.acquire()
         box: list[PendingWrite] = []
@@ -107,7 +107,7 @@ class Writer:
         return box[0].result
 
     def close(self) -> None:
-        """Finish what waits, then stop."""
+        """Finishes the queued writes, then stops."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -120,7 +120,7 @@ class Writer:
                 return
             try:
                 self._commit_group(group)
-            except Exception as error:  # the database is unusable: every waiter is told, the thread lives on
+            except Exception as error:  # the database is unusable: every waiter gets the error, the thread continues
                 self._abandon(group, error)
             callbacks = [each for pending in group for each in pending.callbacks]
             for at_once, callback in sorted(callbacks, key=lambda each: not each[0]):
@@ -133,7 +133,7 @@ class Writer:
             while not self._queue and not self._stopping:
                 if not self._wake.wait(self._store.quiet_seconds):
                     self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
-            if not self._queue and self._store.quiet_seconds is not None:  # the last that is done
+            if not self._queue and self._store.quiet_seconds is not None:  # the last write before the stop
                 self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
             count = min(len(self._queue), self._batch_limit)
             return [self._queue.popleft() for _ in range(count)]
@@ -149,10 +149,11 @@ class Writer:
             self._try_group([pending], alone=True)
 
     def _swiftly(self, group: list[PendingWrite]) -> bool:
-        """Run and commit without savepoints, at each of which the full-text index writes out what it has gathered.
+        """Runs and commits the group without savepoints, at each of which the full-text index would flush its buffer.
 
-        A write that fails before it changed anything, as most do, is told so and the others go on. False when one fails
-        later, or the database drops the transaction: all is undone, to be done again with savepoints."""
+        A write that fails before its first change, as most failing ones do, gets its error and the others continue.
+        Returns False if one fails later or the database rolls the transaction back: everything is undone, to be
+        repeated with savepoints."""
         try:
             self._begin()
             outline = self._store.outline(self._connection)
@@ -162,7 +163,7 @@ class Writer:
         except Unsure:
             raise
         except self._store.fault:
-            pass  # told by the careful way, which meets it again
+            pass  # raised again by the retry with savepoints
         self._roll_back()
         return False
 
@@ -175,13 +176,13 @@ class Writer:
             self._settled_at = state
 
     def _roll_back(self) -> None:
-        """Undo the transaction that runs, if one does."""
+        """Rolls the running transaction back, if there is one."""
         self._settled.clear()
         if self._connection is not None and self._connection.in_transaction:
             self._store.undo(self._connection)
 
     def _run_swiftly(self, pending: PendingWrite, outline: int) -> bool:
-        """Run one write; False when what it did must be undone."""
+        """Runs one write; returns False if its changes must be undone."""
         store, connection = self._store, self._connection
         transaction = store.transaction(connection, can_write=True)
         transaction.share(self._settled)
@@ -194,7 +195,7 @@ class Writer:
         except BaseException as error:
             if store.is_failed(connection) or connection.total_changes() != changes or transaction.is_spoiled:
                 return False
-            if store.outline(connection) != outline:  # new tables are no changes in the sense of the count
+            if store.outline(connection) != outline:  # new tables do not count as changes
                 return False
             pending.error = store.as_helpdesk_error(error)
             return True
@@ -215,7 +216,7 @@ class Writer:
             self.longest_seconds = max(self.longest_seconds, time.monotonic() - began)
 
     def _try_group(self, group: list[PendingWrite], alone: bool = False) -> bool:
-        """Run and commit; False when the database dropped the transaction under more than one of them."""
+        """Runs and commits the group; returns False if the database rolled back more than one write."""
         try:
             self._begin()
         except self._store.fault as error:
@@ -236,7 +237,7 @@ class Writer:
         return True
 
     def _run_one(self, pending: PendingWrite) -> bool:
-        """Run one write in its savepoint; False when it failed."""
+        """Runs one write in a savepoint; returns False if it failed."""
         store, connection = self._store, self._connection
         transaction = store.transaction(connection, can_write=True)
         transaction.share(self._settled)
@@ -245,7 +246,7 @@ class Writer:
             connection.execute("SAVEPOINT one")
             self._current = transaction
             pending.result = self._measured(pending.write, transaction)
-            transaction.require_open()  # a statement may have ended it, and its error been caught on the way here
+            transaction.require_open()  # a statement may have ended it, and `write` may have caught the error
             connection.execute("RELEASE one")
         except BaseException as error:
             pending.result = None
@@ -277,7 +278,7 @@ class Writer:
 
 
 def _reset(group: list[PendingWrite]) -> None:
-    """As if they had not run yet."""
+    """Resets writes to the state before their run."""
     for pending in group:
         pending.result = pending.error = None
         pending.callbacks = []
@@ -285,7 +286,7 @@ def _reset(group: list[PendingWrite]) -> None:
 
 
 def _tell_untidied(pending: PendingWrite) -> None:
-    """What is not done in a quiet moment is done with other writes, or before a search."""
+    """Logs a failed tidy; it is repeated with other writes or before a search."""
     if pending.error is not None:
         LOG.warning("database.not_tidied", reason=str(pending.error))
 
@@ -295,7 +296,7 @@ def _run(callback: Callable[[], None]) -> None:
 
 
 def _guarded(call: Callable[[Any], Any], argument: Any) -> None:
-    """Run what others hung onto a commit; whatever it raises, the writer lives on for those who still wait."""
+    """Calls a callback of a commit; the writer survives any error, for those who still wait."""
     try:
         call(argument)
     except Exception:
