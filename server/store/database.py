@@ -1,7 +1,7 @@
-"""The store: one database, read on the calling thread inside one snapshot, written by one thread alone.
+"""The store: one database. Reads run on the calling thread in a snapshot; one thread does all writes.
 
-What every kind of database shares. sqlite.py has the one file, postgresql/ a server. Not for what the tables hold:
-whoever opens a store hands their declarations to schema.synchronize."""
+The base of all kinds of database: sqlite.py is for a file, postgresql/ for a server. Declarations of tables are passed
+to schema.synchronize by whoever opens the store."""
 
 import threading
 import time
@@ -32,11 +32,11 @@ LOG = log.get("store")
 
 
 class OutOfSteps(Exception):
-    """A read on the event loop needs longer than its step budget; it is started again on a thread."""
+    """A read on the event loop exceeded its step budget; it is repeated on a thread."""
 
 
 class TextsWait(OutOfSteps):
-    """A read looks for words in these indexes, and texts that were committed before it began are not in them yet."""
+    """A read searches these indexes while texts that were committed before it are not indexed yet."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(names)
@@ -44,8 +44,7 @@ class TextsWait(OutOfSteps):
 
 
 class PendingRead:
-    """A small read that waits for its turn. `done` is called once, on the thread that ran it, with `error` or `result`
-    set."""
+    """A queued small read. `done` is called once, on the thread that ran it, with `error` or `result` set."""
 
     __slots__ = ("work", "done", "result", "error")
 
@@ -57,15 +56,15 @@ class PendingRead:
 
 
 class NotOnWriter(Exception):
-    """Work that may take long was begun inside a write, where every other write would wait for it. A request that runs
-    on the writer itself is started again on a thread; anywhere else this is a bug."""
+    """Slow work was begun inside a write, where it would block all other writes. A request that runs on the writer is
+    repeated on a thread; anywhere else this is a bug."""
 
 
 class OfThread(threading.local):
-    """What a store knows of each thread. deadline: when its read must end. steps_left: of the budget of the event loop.
-    bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join.
-    is_as_indexed: whether it finds what is in the full-text indexes, whatever waits. along: what goes with each of its
-    writes."""
+    """The state of a store per thread. deadline: when its read must end. steps_left: the remaining budget of the event
+    loop. bound_left: that of `bounded`. queries: the number of executed statements. shared: the read that others join.
+    is_as_indexed: whether searches use the full-text indexes as they are, ignoring waiting texts. along: runs with each
+    of its writes."""
 
     deadline: float | None = None
     steps_left: int | None = None
@@ -77,203 +76,204 @@ class OfThread(threading.local):
 
 
 class Store(ABC):
-    """Reads on the calling thread through a connection that is free, writes through the writer.
+    """Reads on the calling thread through a free connection, and writes through the writer.
 
     A thread that waits for something else, such as a script for another server, holds no connection.
 
-    read_seconds: the longest one read may take. after_commit: runs what was registered with Transaction.after_commit,
-    off the writer's thread; replaced by the service with its script threads. on_announced: called with a name that
-    another process announced, on a thread of the store, never inside a transaction."""
+    read_seconds: the time limit of a read. after_commit: runs the callbacks of Transaction.after_commit off the
+    writer's thread; the service replaces it by its script threads. on_announced: called with a name that another
+    process announced, on a thread of the store, never inside a transaction."""
 
     dialect: ClassVar[str]
     is_shared = False  # whether other processes may serve the same database
     reads_wait = False  # whether a read waits for another program, so that none may run on the event loop
-    keeps_statistics = False  # whether it knows how many rows a condition may find, and goes by that
-    path: Path | None = None  # of a database that is one file
-    fault: ClassVar[type[Exception]]  # what the driver of the database raises
+    keeps_statistics = False  # whether its planner estimates rows by statistics
+    path: Path | None = None  # if the database is one file
+    fault: ClassVar[type[Exception]]  # the base error of the database driver
 
     def __init__(self, statements: StatementCache, read_seconds: float) -> None:
         self.read_seconds = read_seconds
         self.statements = statements
-        self.locals: dict[Any, Any] = {}  # by their StoreLocal
+        self.locals: dict[Any, Any] = {}  # keyed by StoreLocal
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         self.on_announced: Callable[[str], None] = lambda name: None
         self._local = OfThread()
         self._closed = False
         self._writer: Writer
 
-    # -- what each database answers for itself ----------------------------------------------------------------------
+    # -- what each kind of database implements ----------------------------------------------------------------------
 
     @abstractmethod
     def read(
         self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
     ) -> Result:
-        """Run `work` on this thread inside one snapshot.
+        """Runs `work` on this thread inside one snapshot.
 
-        steps: a budget of SQLite's virtual machine steps; OutOfSteps is raised when it is used up, and nothing was
-        changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`.
-        Inside a write it sees what that write has done so far."""
+        steps: a budget of SQLite's virtual machine steps. Beyond it OutOfSteps is raised; nothing was changed, so the
+        caller may repeat the read without a budget. Raises TimedOut after `seconds`, by default `read_seconds`. Inside
+        a write it sees the changes of that write."""
 
     @abstractmethod
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
-        """Run a search within so many steps: inside a write, so that other writes do not wait for it, or in SQLite to
-        find out what another one would take. Raises TimedOut beyond them."""
+        """Runs a search within a budget of steps: inside a write, so that other writes do not wait, or in SQLite to
+        measure the cost of a search. Raises TimedOut beyond them."""
 
     @abstractmethod
     def transaction(self, connection: Any, can_write: bool) -> Transaction:
-        """A transaction object over an open connection; the writer's part."""
+        """Returns a transaction object over an open connection. Called by the writer."""
 
     @abstractmethod
     def begin(self) -> Any:
-        """Begin the one transaction that may write; answers its connection. The writer's part."""
+        """Begins the only transaction that may write; returns its connection. Called by the writer."""
 
     @abstractmethod
     def commit(self, connection: Any) -> None:
-        """Commit it: what it did is on disk afterwards. The writer's part."""
+        """Commits the transaction durably. Called by the writer."""
 
     @abstractmethod
     def undo(self, connection: Any) -> None:
-        """Roll it back. The writer's part."""
+        """Rolls the transaction back. Called by the writer."""
 
     @abstractmethod
     def is_failed(self, connection: Any) -> bool:
-        """Whether the transaction was dropped, or takes nothing more before it is rolled back."""
+        """Returns whether the transaction was rolled back by the database, or accepts nothing but a rollback."""
 
     @abstractmethod
     def dropped(self) -> Exception:
-        """What is raised where a transaction was dropped before its end."""
+        """Returns the error of a transaction that the database rolled back."""
 
     @abstractmethod
     def outline(self, connection: Any) -> int:
-        """A number that rises with every change of tables."""
+        """Returns a number that rises with every change of the schema."""
 
     def state(self, connection: Any) -> Hashable:
-        """What is another one after somebody else has written; None where that cannot be told."""
+        """Returns a value that differs after another program has written; None if that is unknown."""
         return None
 
     @abstractmethod
     def as_helpdesk_error(self, error: BaseException) -> BaseException:
-        """The error to show for one of the driver's; anything that is not expected stays as it is, a bug."""
+        """Returns the error to show for one of the driver; unexpected ones stay as they are, as bugs."""
 
     @abstractmethod
     def check(self) -> list[str]:
-        """Problems of the database, [] when it is sound."""
+        """Lists the problems of the database; [] if it is sound."""
 
     @abstractmethod
     def claim(self) -> None:
-        """Be the only one who copies into the database, until the store is closed. Raises Conflict."""
+        """Claims the database as the target of one copy, until the store is closed. Raises Conflict."""
 
-    def disclaim(self) -> None:  # noqa: B027, of a server nothing is left
-        """Remove what `claim` left beside a file."""
+    def disclaim(self) -> None:  # noqa: B027, a server needs nothing here
+        """Removes the files that `claim` created beside a database file."""
 
     @abstractmethod
     def close(self) -> None:
-        """Finish the waiting writes and close every connection. Later reads raise Unavailable."""
+        """Finishes the queued writes and closes every connection. Later reads raise Unavailable."""
 
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where the database is, without secrets."""
+        """Returns the location of the database, without secrets."""
 
     @property
     def file(self) -> Path:
-        """The one file of the database. Raises Unavailable where it is none."""
+        """Returns the file of the database. Raises Unavailable if it is not a file."""
         if self.path is None:
             raise Unavailable(NO_FILE)
         return self.path
 
     @property
     def is_in_place(self) -> bool:
-        """Whether what was opened is still there under its name; looks now."""
+        """Returns whether the opened files are still in place; checks now."""
         return True
 
     @abstractmethod
     def sizes(self) -> tuple[int, int]:
-        """The bytes that the database takes, and those of a log that is not folded back yet."""
+        """Returns the size of the database and of its unmerged log, in bytes."""
 
     @abstractmethod
     def product(self) -> tuple[str, str]:
-        """What the database is, and its version."""
+        """Returns the product name of the database and its version."""
 
     def server_state(self) -> ServerState | None:
-        """How the server of the database is; None for a file."""
+        """Returns the state of the database server; None for a file."""
         return None
 
     @abstractmethod
     def announce_after(self, tx: Transaction, name: str) -> None:
-        """Tell the other processes of this database a name once the transaction is on disk: their `on_announced`."""
+        """Announces a name to the other processes of this database once the transaction is on disk: their
+        `on_announced`."""
 
-    # -- what it holds, for schema.py and fulltext.py ---------------------------------------------------------------
+    # -- the schema, for schema.py and fulltext.py ------------------------------------------------------------------
 
     @abstractmethod
     def refuse_newer(self) -> None:
-        """Raises Damaged for a database that a newer version of this program has written."""
+        """Rejects a database of a newer version of this program. Raises Damaged."""
 
     @abstractmethod
     def before_migration(self) -> None:
-        """What keeps the database as it is, should a migration go wrong."""
+        """Preserves the database before a migration, in case it fails."""
 
     @abstractmethod
     def columns(self, tx: Transaction, table: str) -> set[str]:
-        """The columns that a table of the database has, none when there is no such table."""
+        """Returns the columns of a table in the database, empty if there is no such table."""
 
     @abstractmethod
     def is_empty(self, tx: Transaction) -> bool:
-        """Whether the database holds no table."""
+        """Returns whether the database has no tables."""
 
     @abstractmethod
     def indexes(self, tx: Transaction, table: "Table") -> set[str]:
-        """The names of the indexes of a table that the database has."""
+        """Returns the names of the indexes of a table in the database."""
 
     @abstractmethod
     def outlines(self, tables: "list[Table]", texts: "list[TextIndex]") -> list[str]:
-        """All that `add_missing` and `add_text` would write."""
+        """Returns everything that `add_missing` and `add_text` would write."""
 
     @abstractmethod
     def add_missing(self, tx: Transaction, tables: "list[Table]") -> None:
-        """Add the tables, columns, indexes and triggers that the database lacks."""
+        """Adds missing tables, columns, indexes and triggers."""
 
     @abstractmethod
     def add_table(self, tx: Transaction, table: "Table") -> str | None:
-        """Add a table, or the columns and indexes that it lacks; answers its name when it is new."""
+        """Adds a table, or its missing columns and indexes; returns its name if it is new."""
 
     @abstractmethod
     def drop_table(self, tx: Transaction, table: "Table") -> None:
-        """Remove a table with its rows."""
+        """Removes a table with its rows."""
 
     @abstractmethod
     def add_text(self, tx: Transaction, text: "TextIndex") -> None:
-        """Make a full-text index, in place of one with other parts."""
+        """Creates a full-text index, replacing one with other parts."""
 
     @abstractmethod
     def text_parts(self, tx: Transaction, text: "TextIndex") -> list[str]:
-        """The parts of the full-text index that the database has, [] when there is none."""
+        """Returns the parts of the full-text index in the database, [] if there is none."""
 
     @abstractmethod
     def index_text(self, tx: Transaction, text: "TextIndex", id: int, parts: Iterable[str]) -> None:
-        """Put a record's texts, in the order of the index's parts, in place of what was there."""
+        """Indexes the texts of a record, in the order of the parts, replacing earlier ones."""
 
-    def complete_text(self, tx: Transaction, text: "TextIndex") -> None:  # noqa: B027, in PostgreSQL nothing is beside
-        """Add what belongs beside a full-text index that is there."""
+    def complete_text(self, tx: Transaction, text: "TextIndex") -> None:  # noqa: B027, PostgreSQL has no companions
+        """Adds the missing companions of an existing full-text index."""
 
     def unwait_text(self, tx: Transaction, text: "TextIndex", id: int) -> None:  # noqa: B027, in PostgreSQL none wait
-        """Forget a record's texts that are not in the index yet."""
+        """Discards the waiting texts of a record."""
 
     def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
-        """Called before words are looked for in the indexes of these names: what was committed is to be found. Raises
-        TextsWait in a read on the event loop; elsewhere the store sees to it."""
+        """Ensures that the indexes include everything committed, before a search in them. Raises TextsWait in a read on
+        the event loop; elsewhere the store indexes the waiting texts."""
 
     def note_indexed(self, error: BaseException | None) -> None:  # noqa: B027, as above
-        """Called when waiting texts were put into their indexes, or could not be, as on a full disk: reads that miss
-        them set `Transaction.lacks_texts`."""
+        """Records whether waiting texts could be indexed. If not, as on a full disk, reads that miss them set
+        `Transaction.lacks_texts`."""
 
     def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
-        """Put the texts that wait for these indexes into them."""
+        """Indexes the texts that wait for these indexes."""
 
     @contextmanager
     def as_indexed(self) -> Iterator[None]:
-        """Inside, reads of this thread find what is in the full-text indexes, whatever waits: the rest was put in just
-        now, or cannot be."""
+        """Lets reads of this thread use the full-text indexes as they are: waiting texts were indexed just now, or
+        cannot be."""
         self._local.is_as_indexed = True
         try:
             yield
@@ -282,46 +282,47 @@ class Store(ABC):
 
     @property
     def quiet_seconds(self) -> float | None:
-        """After so long without a write, and at the end, there is something to `tidy`; None for nothing."""
+        """Returns the seconds without a write after which `tidy` is due, None if it never is. It is also called at the
+        end."""
         return None
 
     def tidy(self, tx: Transaction) -> None:  # noqa: B027, as above
-        """What is left for a moment in which nobody writes; the writer's part."""
+        """Does deferred work while nobody writes. Called by the writer."""
 
-    # -- what they share --------------------------------------------------------------------------------------------
+    # -- shared by all kinds ----------------------------------------------------------------------------------------
 
     def require_thread(self) -> None:
-        """Called inside a read before work that takes long without SQLite. Raises OutOfSteps on the event loop, so that
-        the read is started again on a thread."""
+        """Raises OutOfSteps on the event loop, so that the read is repeated on a thread. Called inside a read before
+        slow work outside of SQLite."""
         if self._local.steps_left is not None:
             raise OutOfSteps
 
     def require_off_writer(self) -> None:
-        """Called before what may take long: scripts, other programs, hashing, large texts. Raises NotOnWriter."""
+        """Raises NotOnWriter inside a write. Called before slow work: scripts, other programs, hashing, large texts."""
         if self.is_writing:
             raise NotOnWriter("this may take long, and must be done before the write begins")
 
     def require_time(self) -> None:
-        """Called inside a read between two pieces of work. Raises TimedOut when its time is over."""
+        """Raises TimedOut if the time of the read is over. Called between pieces of work."""
         deadline = self._local.deadline
         if deadline is not None and time.monotonic() > deadline:
             raise timed_out()
 
     def start_clock(self) -> None:
-        """From here on statements of this thread are interrupted after `read_seconds`."""
+        """Starts the time limit of `read_seconds` for statements of this thread."""
         self._local.deadline = time.monotonic() + self.read_seconds
 
     def stop_clock(self) -> None:
         self._local.deadline = None
 
     def read_together(self, work: Callable[[], Result], steps: int | None) -> Result:
-        """Run small work all of whose reads may see one snapshot, within one budget."""
+        """Runs small reads that may share one snapshot, within one budget."""
         return work()
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run `work` on the writer and answer once it is on disk; inside a write it is a part of that one.
+        """Runs `work` on the writer and returns its result once it is on disk; inside a write it joins that write.
 
-        It may be run more than once: see writer.py."""
+        It may run more than once: see writer.py."""
         outer = self._writer.transaction_here()
         if outer is not None:
             return outer.part(work)
@@ -338,12 +339,12 @@ class Store(ABC):
 
     @property
     def is_writing(self) -> bool:
-        """Whether the caller is inside a write."""
+        """Returns whether the caller is inside a write."""
         return self._writer.transaction_here() is not None
 
     @contextmanager
     def along(self, more: Callable[[Transaction], object]) -> Iterator[None]:
-        """Inside, run `more` as the last step of each write that this thread begins, in its transaction."""
+        """Runs `more` as the last step of each write that this thread begins, in its transaction."""
         outer = self._local.along
 
         def both(tx: Transaction) -> None:
@@ -358,21 +359,21 @@ class Store(ABC):
             self._local.along = outer
 
     def submit_read(self, work: Callable[[], Result], done: Callable[[PendingRead], None]) -> None:
-        """Run `work`, whose reads are small, without waiting for it, where `reads_wait`: `done(pending)` is called on a
-        thread of the store. All of its reads see one snapshot, which others may share. Its error is OutOfSteps where it
-        takes long, or writes; what it did so far may be done again. Raises Unavailable."""
+        """Queues small reads without waiting, for stores with `reads_wait`: `done(pending)` is called on a thread of
+        the store. All reads share one snapshot. The error is OutOfSteps if they take long or write; their work may be
+        repeated. Raises Unavailable."""
         raise NotImplementedError
 
     def submit(self, work: Write, done: Callable[[PendingWrite], None]) -> None:
-        """As write, without waiting: `done(pending)` is called on the writer's thread."""
+        """Queues a write without waiting: `done(pending)` is called on the writer's thread."""
         self._writer.submit(work, done)
 
     def count_queries(self, number: int) -> None:
-        """Add statements to what was run for the calling thread."""
+        """Adds to the number of statements of the calling thread."""
         self._local.queries = self._local.queries + number
 
     def take_queries(self) -> int:
-        """How many statements the calling thread's reads and writes ran since it last asked."""
+        """Returns and resets the number of statements of the calling thread's reads and writes."""
         number = self._local.queries
         self._local.queries = 0
         return number
@@ -383,5 +384,5 @@ class Store(ABC):
 
     @property
     def longest_write_seconds(self) -> float:
-        """The longest that one write has held all others since the start."""
+        """Returns the longest time that one write has blocked the others, in seconds since the start."""
         return self._writer.longest_seconds

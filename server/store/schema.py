@@ -1,7 +1,6 @@
-"""Brings the database in line with the declared tables: what is additive is added at start, everything else is a
-migration.
+"""Brings the database in line with the declared tables: additions happen at start, everything else by a migration.
 
-A database of a newer version, or of another program, is refused and left as it is."""
+A database of a newer version, or of another program, is rejected and left unchanged."""
 
 import gc
 import hashlib
@@ -24,9 +23,9 @@ from server.store.sqlite_schema import APPLICATION_ID, SCHEMA_NUMBER
 from server.store.tables import Column, Table, index_name, with_counts
 from server.store.transaction import Transaction
 
-PROGRAM = "program"  # the row of META that names the version which had the file open last
+PROGRAM = "program"  # the row of META with the last version that opened the file
 SCHEMA = "schema"  # the row with the digest of the declarations
-WORDS = "words"  # the row with the rules by which texts have become words of full-text indexes
+WORDS = "words"  # the row with the version of words.py that indexed the texts
 BEGUN = (
     "it is a begun copy of another database, and none that can be used yet; finish it with "
     "`helpdesk migrate-database`, or remove it"
@@ -34,7 +33,9 @@ BEGUN = (
 
 META = Table("meta", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))
 MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
-MOVING = Table("moving", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))  # of a begun copy: moving.py
+MOVING = Table(
+    "moving", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",)
+)  # of an unfinished copy: moving.py
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
 
 
@@ -54,17 +55,15 @@ def open_store(
 
 
 def base_tables(tables: Iterable[Table]) -> list[Table]:
-    """These tables behind those that every database has."""
+    """Returns the tables of every database, followed by these."""
     return [META, MIGRATION, VERSION, fulltext.TEXT_FILL, *tables]
 
 
 def opened(where: Path | str, **options: object) -> Store:
-    """The store as it is. Raises Damaged, Unavailable."""
+    """Opens the store without changing its schema. Raises Damaged, Unavailable."""
     if isinstance(where, str):
         try:
-            from server.store.postgresql.store import (
-                PostgresqlStore,
-            )  # of those alone who use it: its driver is an extra
+            from server.store.postgresql.store import PostgresqlStore  # imported on use: its driver is an extra
         except ImportError as error:
             raise Damaged(
                 "the data is in PostgreSQL, and psycopg, which speaks with it, is not installed; install it with: "
@@ -80,13 +79,13 @@ def opened(where: Path | str, **options: object) -> Store:
 
 
 def synchronize(store: Store, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
-    """Run due migrations, then add what is missing: tables, columns, indexes, triggers, full-text indexes."""
+    """Runs due migrations, then adds what is missing: tables, columns, indexes, triggers, full-text indexes."""
     if store.read(is_begun_copy):
         raise Damaged(f"{store.place}: {BEGUN}")
     store.refuse_newer()
     due, is_new = store.read(due_migrations)
     if due and not is_new:
-        gc.enable()  # which rests while a service starts (app.py): this one may take long
+        gc.enable()  # it is off during a start (app.py), but a migration may take long
         store.before_migration()
     for name, module in due:
         store.write(partial(_migrate, name, None if is_new else module))
@@ -99,23 +98,23 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.TextInde
 
 
 def add_tables(tx: Transaction, tables: Iterable[Table]) -> None:
-    """Add tables that come and go while the service runs, or what they lack. They have no triggers and no summaries."""
+    """Adds tables that are created at run time, or their missing columns. They have no triggers and no summaries."""
     for table in tables:
         tx.store.add_table(tx, table)
 
 
 def drop_table(tx: Transaction, table: Table) -> None:
-    """Remove such a table with its rows."""
+    """Removes such a table with its rows."""
     tx.store.drop_table(tx, table)
 
 
 def lacks(tx: Transaction, tables: Iterable[Table]) -> bool:
-    """Whether the database lacks any of these tables or columns."""
+    """Returns whether the database lacks any of these tables or columns."""
     return any(not set(table.names) <= tx.store.columns(tx, table.name) for table in tables)
 
 
 def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> bool:
-    """Whether the declarations are another than those that this database was brought in line with last."""
+    """Returns whether the declarations have changed since the database was last brought in line."""
     if not tx.store.columns(tx, META.name):
         return True
     row = tx.first(META, name=SCHEMA)
@@ -123,18 +122,18 @@ def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.TextInde
 
 
 def _fingerprint(store: Store, tables: list[Table], texts: list[fulltext.TextIndex]) -> str:
-    """A digest of all that `add_all` would write."""
+    """Returns a digest of everything that `add_all` would write."""
     parts = [str(SCHEMA_NUMBER), words.RULES, *store.outlines(tables, texts)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def is_begun_copy(tx: Transaction) -> bool:
-    """Whether the database is the target of a copy that has not come to its end."""
+    """Returns whether the database is the target of an unfinished copy."""
     return bool(tx.store.columns(tx, MOVING.name))
 
 
 def add_all(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
-    """Add what the database lacks of these, and note that it is in line with them."""
+    """Adds what the database lacks, and records that it is in line."""
     tx.store.add_missing(tx, tables)
     for version in sorted({version for table in tables for version in table.bumps}):
         tx.add(VERSION, {"name": version, "value": 1})
@@ -150,7 +149,7 @@ def add_all(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex
 
 
 def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.TextIndex]) -> list[str]:
-    """What the database lacks of the declarations, [] when nothing: for `helpdesk check`."""
+    """Lists what the database lacks, for `helpdesk check`; [] if it is complete."""
     if is_begun_copy(tx):
         return [BEGUN]
     found = []
@@ -172,8 +171,8 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
 
 
 def refuse_foreign(path: Path) -> None:
-    """Raises Damaged for a file that is foreign, newer or has a damaged beginning. Looks at the header before SQLite
-    opens the file for writing, so that nothing of it is changed."""
+    """Raises Damaged for a file that is foreign, newer or has a damaged beginning. Reads the header before SQLite opens
+    the file for writing, so that the file stays unchanged."""
     if not path.exists() or path.stat().st_size == 0:
         return
     match kind_of_file(path):
@@ -186,8 +185,8 @@ def refuse_foreign(path: Path) -> None:
 
 
 def kind_of_file(path: Path) -> Literal["ours", "foreign", "newer", "damaged", "short"]:
-    """What a file is by its header. short: it ends before its last page. Not for a database that this process has open:
-    to close a file takes SQLite's locks on it away. Raises Damaged when it cannot be read."""
+    """Classifies a file by its header. short: it ends before its last page. Not for a database that this process has
+    open: closing the file would release SQLite's locks on it. Raises Damaged if it cannot be read."""
     try:
         with path.open("rb") as file:
             header = file.read(100)
@@ -201,27 +200,28 @@ def kind_of_file(path: Path) -> Literal["ours", "foreign", "newer", "damaged", "
     if int.from_bytes(header[60:64], "big") > SCHEMA_NUMBER:
         return "newer"
     page_size = int.from_bytes(header[16:18], "big")
-    is_told = header[24:28] == header[92:96]  # else an old program wrote last, which did not count pages
+    is_told = (
+        header[24:28] == header[92:96]
+    )  # otherwise an old program wrote last and did not update the count of pages
     pages = int.from_bytes(header[28:32], "big") if is_told else 0
     return "short" if size < pages * (65536 if page_size == 1 else page_size) else "ours"
 
 
 def due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:
-    """The migrations that this database has not seen, and whether it is empty."""
+    """Returns the migrations that this database lacks, and whether it is empty."""
     is_new = not tx.store.columns(tx, META.name)
     done = set() if is_new else {row[0] for row in tx.find(MIGRATION)}
     return [(name, module) for name, module in all_migrations() if name not in done], is_new
 
 
 def all_migrations() -> list[tuple[str, ModuleType]]:
-    """Every migration module by name, in order."""
+    """Returns every migration module by name, in order."""
     found = load_all(migrations.__name__, migrations.__path__)
     return [(each.__name__.rpartition(".")[2], each) for each in found]
 
 
 def _migrate(name: str, module: ModuleType | None, tx: Transaction) -> None:
-    """Run one migration and note it; a new database has nothing to migrate and only notes it. Another process may have
-    been faster."""
+    """Runs a migration and records it; a new database only records it. Another process may have run it already."""
     add_tables(tx, (META, MIGRATION))
     if module is not None and tx.first(MIGRATION, name=name) is None:
         module.up(tx)

@@ -1,4 +1,4 @@
-"""The store of one SQLite file: connections that are borrowed for a read, one alone that writes."""
+"""The store of one SQLite file: a pool of connections for reads, and one for writes."""
 
 import contextlib
 import re
@@ -30,14 +30,14 @@ from server.store.writer import Writer
 
 Result = TypeVar("Result")
 
-MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
-PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
-STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
-MAX_FREE = 16  # connections that are kept for the next read; seldom do more read at once
-MAX_WARM = 4  # of them that keep their page caches: the others were opened for a burst
-WRITER_CACHES = 4  # of a reader's size is the page cache of the writer: it is alone, and goes through every index
-CLAIM = ".lock"  # behind the name of a file that is copied into
-COPIED_AT = re.compile(r"[0-9]{9,12}")  # as the name of a copy ends
+MIN_SQLITE = (3, 51, 3)  # earlier versions can corrupt the file by a checkpoint race in WAL mode
+PROGRESS_STEPS = 1000  # virtual machine steps between checks of the clock
+STATEMENTS_PREPARED = 512  # compiled statements cached per connection
+MAX_FREE = 16  # pooled connections; more reads at once are rare
+MAX_WARM = 4  # pooled connections with a page cache; the others were opened for a burst
+WRITER_CACHES = 4  # page cache of the writer in those of a reader: it is alone and updates every index
+CLAIM = ".lock"  # suffix of the lock of a file that is a copy's target
+COPIED_AT = re.compile(r"[0-9]{9,12}")  # the last part of a copy's name
 LOG = log.get("store")
 
 
@@ -64,13 +64,13 @@ class SqliteStore(Store):
         super().__init__(StatementCache(SQLITE_COMPOSER.statement), read_seconds)
         self.path = path
         self.cache_kib = cache_kib
-        self._claim: IO[str] | None = None  # the file that is locked by who copies into this one
+        self._claim: IO[str] | None = None  # locked while this file is a copy's target
         self._connections: list[apsw.Connection] = []
-        self._free: list[apsw.Connection] = []  # the last one given back is taken first: its cache is the warmest
+        self._free: list[apsw.Connection] = []  # a stack: the last one returned has the warmest cache
         self._connections_lock = threading.Lock()
         require_own_log(path)
         writing = self._open(can_write=True)
-        writing.execute("SELECT 1 FROM sqlite_master").fetchall()  # makes the log and its index
+        writing.execute("SELECT 1 FROM sqlite_master").fetchall()  # creates the log and its index
         self.files = OpenFiles(path)
         self._checkpoints = Checkpoints(path, self.files)
         writing.set_wal_hook(self._checkpoints.committed)
@@ -100,7 +100,7 @@ class SqliteStore(Store):
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             if can_write:
-                if not is_old:  # into the file itself, before the log takes the changes: the header tells whose it is
+                if not is_old:  # before WAL mode, so that it is in the header of the file itself
                     connection.execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 connection.execute("PRAGMA synchronous=FULL").fetchall()
@@ -110,7 +110,7 @@ class SqliteStore(Store):
                 connection.execute("PRAGMA query_only=1").fetchall()
         except apsw.Error as error:
             raise as_helpdesk_error(error) from error
-        if can_write and connection.readonly("main"):  # SQLite opens such a file anyway, for reading
+        if can_write and connection.readonly("main"):  # SQLite silently opens such a file read-only
             connection.close()
             raise Damaged(f"{self.path} cannot be written; check its permissions")
         add_functions(connection)
@@ -128,7 +128,8 @@ class SqliteStore(Store):
             return self._open(can_write=False)
 
     def _give_back(self, connection: apsw.Connection) -> None:
-        """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
+        """Ends the snapshot of a read and returns the connection to the pool; closes it if it fails or the pool is
+        full."""
         try:
             if connection.in_transaction:
                 connection.execute("COMMIT")
@@ -147,7 +148,7 @@ class SqliteStore(Store):
         connection.close(True)
 
     def _on_progress(self) -> bool:
-        """True interrupts the statement: the time, or on the event loop the steps, are used up."""
+        """Returns whether to interrupt the statement: its time, or on the event loop its steps, are used up."""
         local = self._local
         bound = local.bound_left
         if bound is not None:
@@ -170,12 +171,12 @@ class SqliteStore(Store):
         except apsw.InterruptError:
             if local.bound_left <= 0:
                 raise timed_out() from None
-            raise  # the budget of the event loop, or the time of the read: told by who began it
+            raise  # the budget of the event loop, or the time of the read: raised by `read`
         finally:
             local.bound_left = None
 
     def transaction(self, connection: apsw.Connection, can_write: bool) -> Transaction:
-        """A transaction object over an open connection; the writer's part."""
+        """Returns a transaction object over an open connection. Called by the writer."""
         return Transaction(self, connection, self.statements, can_write)
 
     def begin(self) -> apsw.Connection:
@@ -184,8 +185,8 @@ class SqliteStore(Store):
         return self._writing
 
     def commit(self, connection: apsw.Connection) -> None:
-        """Raises Damaged when the files are not those of the folder any more, before as after: a commit into a file
-        that was taken away is not kept, and must not be acknowledged."""
+        """Commits durably. Raises Damaged if the files were replaced, before or after the commit: a commit into a
+        removed file is lost and must not be acknowledged."""
         self.files.require()
         connection.execute("COMMIT")
         self.files.require()
@@ -228,7 +229,7 @@ class SqliteStore(Store):
             return work(tx)
         except TextsWait as error:
             if steps is not None:
-                raise  # to wait for the writer is nothing for the event loop
+                raise  # the event loop must not wait for the writer
             names = error.names
         except apsw.InterruptError as error:
             if local.steps_left is not None and local.steps_left <= 0:
@@ -237,11 +238,11 @@ class SqliteStore(Store):
         except apsw.Error as error:
             raise as_helpdesk_error(error) from error
         finally:
-            local.deadline = local.steps_left = None  # first: the end of a read must not be interrupted as well
+            local.deadline = local.steps_left = None  # first, so that the end of a read is not interrupted too
             self._give_back(connection)
             self.count_queries(tx.statements)
-        if not self._writer.is_current:  # which would wait for itself
-            # Where nothing can be written, such as on a full disk, what is in the index is all that can be found.
+        if not self._writer.is_current:  # the writer would wait for itself
+            # On a full disk the search finds only what is indexed already.
             try:
                 self.write(lambda tx: self.index_waiting(tx, names))
             except HelpdeskError as error:
@@ -264,10 +265,10 @@ class SqliteStore(Store):
     # -- whole file -------------------------------------------------------------------------------------------------
 
     def check(self) -> list[str]:
-        """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks.
+        """Lists the problems of the file by SQLite's integrity and foreign key checks; [] if it is sound.
 
-        On a connection of its own: one that searched before keeps the outline of a full-text index, which SQLite's
-        check does not read again, so that it would tell of damage where others wrote since."""
+        Uses a new connection: one that searched before caches the structure of a full-text index, which SQLite's check
+        does not read again, and would report damage after writes of others."""
         if self._closed:
             raise stopping()
         self.files.require()
@@ -287,15 +288,15 @@ class SqliteStore(Store):
         Path(f"{self.path}{CLAIM}").unlink(missing_ok=True)
 
     def checkpoint(self) -> None:
-        """Fold the write-ahead log back into the file."""
+        """Merges the write-ahead log into the file."""
         connection = self._connections[0]
-        with contextlib.suppress(apsw.BusyError):  # a reader still looks at it; the next start folds it back
+        with contextlib.suppress(apsw.BusyError):  # a reader still uses it; the next start merges it
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
-        """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable.
+        """Finishes the queued writes, merges the log and closes every connection. Later reads raise Unavailable.
 
-        On a disk that takes no writes the log stays, with all that was acknowledged: the next start reads it."""
+        On a full disk the log stays, with everything acknowledged; the next start reads it."""
         if self._closed:
             return
         self._closed = True
@@ -311,14 +312,14 @@ class SqliteStore(Store):
                 LOG.warning("database.log_kept", reason=str(as_helpdesk_error(error)))
         with self._connections_lock:
             for connection in self._connections:
-                if not in_place:  # or SQLite would remove the log that has the name now, whosever it is
+                if not in_place:  # or SQLite would delete the log that has this name now, even a foreign one
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close(True)
             self._connections.clear()
             self._free.clear()
         self._local = OfThread()
 
-    # -- what it holds ----------------------------------------------------------------------------------------------
+    # -- contents and schema ----------------------------------------------------------------------------------------
 
     @property
     def place(self) -> str:
@@ -339,7 +340,7 @@ class SqliteStore(Store):
         return "SQLite", apsw.sqlite_lib_version()
 
     def announce_after(self, tx: Transaction, name: str) -> None:
-        """There is no other process."""
+        """Does nothing: no other process shares the file."""
 
     def columns(self, tx: Transaction, table: str) -> set[str]:
         return sqlite_schema.columns_of(tx, table)
@@ -402,7 +403,7 @@ class SqliteStore(Store):
         self._texts.put_in_all(tx)
 
     def refuse_newer(self) -> None:
-        """The header may be behind the log, so SQLite is asked too."""
+        """Rejects a newer file. Asks SQLite, since the log may be newer than the header."""
         if self.read(sqlite_schema.number_of) > sqlite_schema.SCHEMA_NUMBER:
             raise Damaged(f"{self.path} was written by a newer version of this program; start that version")
 
@@ -411,14 +412,14 @@ class SqliteStore(Store):
 
 
 def copy_before_migration(store: SqliteStore) -> Path:
-    """Copy the file beside itself through SQLite's own backup; answers the copy's path.
+    """Copies the file beside itself through SQLite's backup; returns the path of the copy.
 
-    Copies of starts that were killed or failed before any migration was done hold nothing that this one lacks, and go:
-    a service that is restarted again and again would fill the disk with them."""
-    for unfinished in store.path.parent.glob(f"{store.path.name}.before-*{PART}*"):  # of a start that was killed
+    Removes copies of earlier starts that failed before a migration was done: they hold nothing that this one lacks, and
+    would fill the disk under a service that restarts again and again."""
+    for unfinished in store.path.parent.glob(f"{store.path.name}.before-*{PART}*"):  # left by a killed start
         unfinished.unlink()
     copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
-    copy.unlink(missing_ok=True)  # of a start within the same second
+    copy.unlink(missing_ok=True)  # from a start in the same second
     copy_database(store.path, copy)
     migrated_at = store.read(sqlite_schema.migrated_at)
     for earlier in store.path.parent.glob(f"{store.path.name}.before-*"):
@@ -429,16 +430,16 @@ def copy_before_migration(store: SqliteStore) -> Path:
 
 
 def problems_of(connection: apsw.Connection) -> list[str]:
-    """What is wrong with the file of an open connection, [] when nothing is."""
+    """Lists the problems of the file of an open connection; [] if there are none."""
     return damage_of(connection) + dangling_of(connection)
 
 
 def damage_of(connection: apsw.Connection) -> list[str]:
-    """What is wrong with its structure."""
+    """Lists the problems of its structure."""
     return [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
 
 
 def dangling_of(connection: apsw.Connection) -> list[str]:
-    """Rows that point to rows that there are not."""
+    """Lists rows with references to missing rows."""
     found = connection.execute("PRAGMA foreign_key_check")
     return [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in found]

@@ -1,4 +1,4 @@
-"""Tables, indexes and triggers as SQLite takes them: the statements that make them, and what a file has of them."""
+"""Tables, indexes and triggers in SQLite: creates them and reads those of a file."""
 
 from server.store import sqlite_texts
 from server.store.fulltext import TextIndex
@@ -6,13 +6,13 @@ from server.store.recounting import recount
 from server.store.tables import Column, KeptCounts, Table, column_text, index_name, with_counts
 from server.store.transaction import Transaction
 
-APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
-SCHEMA_NUMBER = 2  # raised by hand when an older program must not open the file any more
-NUMBER = "schema_number"  # the row of meta that tells it in PostgreSQL, where no file has a header
+APPLICATION_ID = 0x53564348  # in the header of the file, to recognize foreign files
+SCHEMA_NUMBER = 2  # raised by hand when older programs must not open the file
+NUMBER = "schema_number"  # the row of meta with the number in PostgreSQL, which has no file header
 
 
 def outline(tables: list[Table], texts: list[TextIndex]) -> list[str]:
-    """All that `add_missing` would write, told apart from what another declaration writes."""
+    """Returns everything that `add_missing` would write, so that any change of a declaration shows."""
     parts = [make(text) for text in texts for make in (sqlite_texts.create_text, sqlite_texts.create_waiting)]
     for table in with_counts(tables):
         parts += [create_text(table), *(text for _, text in index_texts(table))]
@@ -20,12 +20,12 @@ def outline(tables: list[Table], texts: list[TextIndex]) -> list[str]:
 
 
 def add_missing(tx: Transaction, tables: list[Table]) -> None:
-    """Add the tables, columns, indexes and triggers that the file lacks."""
+    """Adds missing tables, columns, indexes and triggers."""
     execute = tx.connection.execute
     execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
     execute(f"PRAGMA user_version={SCHEMA_NUMBER}").fetchall()
     counts = [kept for table in tables for kept in table.counts]
-    for kept in counts:  # by other columns than before rows are counted anew
+    for kept in counts:  # counts by other columns start over
         if columns_of(tx, kept.name) != set(kept.counts.names):
             execute(f'DROP TABLE IF EXISTS "{kept.name}"')
     new = {add_table(tx, table) for table in with_counts(tables)}
@@ -39,13 +39,13 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
                 execute(f'DROP TRIGGER "{name}"')
             execute(text)
     for kept in counts:
-        # Without all of its triggers, under another program, a count has missed what was written.
+        # A count without all of its triggers has missed the writes of another program.
         if kept.name in new or any(present.get(name) != text for name, text in _count_triggers(kept)):
             recount(tx, kept)
 
 
 def add_table(tx: Transaction, table: Table) -> str | None:
-    """Add a table or its missing columns and indexes; answers its name when it is new."""
+    """Adds a table, or its missing columns and indexes; returns its name if it is new."""
     present = columns_of(tx, table.name)
     if not present:
         tx.connection.execute(create_text(table))
@@ -69,12 +69,12 @@ def add_table(tx: Transaction, table: Table) -> str | None:
 
 
 def columns_of(tx: Transaction, table: str) -> set[str]:
-    """The columns that a table of the file has, none when there is no such table."""
+    """Returns the columns of a table in the file, empty if there is no such table."""
     return {row[1] for row in tx.connection.execute(f'PRAGMA table_info("{table}")')}
 
 
 def create_text(table: Table) -> str:
-    """The statement that makes a table."""
+    """Returns the statement that creates a table."""
     columns = [_column_text(column) for column in table.columns]
     if table.key:
         columns.append("PRIMARY KEY ({})".format(", ".join(f'"{name}"' for name in table.key)))
@@ -89,7 +89,7 @@ def _column_text(column: Column) -> str:
 
 
 def index_texts(table: Table) -> list[tuple[str, str]]:
-    """[(name, the statement that makes the index)]."""
+    """Returns [(name, CREATE INDEX statement)]."""
     texts = []
     for index in table.indexes:
         name = index_name(table, index)
@@ -101,7 +101,7 @@ def index_texts(table: Table) -> list[tuple[str, str]]:
 
 
 def _triggers(table: Table) -> list[tuple[str, str]]:
-    """Version counters and counts are kept by triggers: no code path can forget them, nor another program."""
+    """Returns the triggers of version counters and counts, which no code path nor other program can bypass."""
     texts = []
     for version, columns in table.bumps.items():
         of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
@@ -128,19 +128,19 @@ def _count_triggers(kept: KeptCounts) -> list[tuple[str, str]]:
 
 
 def indexes_of(tx: Transaction, table: Table) -> set[str]:
-    """The names of the indexes of a table that the file has."""
+    """Returns the names of the indexes of a table in the file."""
     found = tx.connection.execute("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name = ?", (table.name,))
     return {row[0] for row in found}
 
 
 def number_of(tx: Transaction) -> int:
-    """The number of the schema that the file was brought to."""
+    """Returns the schema number of the file."""
     row = tx.connection.execute("PRAGMA user_version").fetchone()
     return int(row[0]) if row else 0
 
 
 def migrated_at(tx: Transaction) -> int:
-    """When the file was migrated last, 0 for never."""
+    """Returns the time of the last migration, 0 for never."""
     if not columns_of(tx, "migration"):
         return 0
     row = tx.connection.execute("SELECT MAX(applied_at) FROM migration").fetchone()

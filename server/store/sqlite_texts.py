@@ -1,9 +1,9 @@
-"""Full-text indexes as SQLite keeps them: tables of FTS5, and beside each one a table of texts that wait.
+"""Full-text indexes in SQLite: tables of FTS5, each with a table of waiting texts.
 
-A text that goes into the index by itself makes a segment of its own, which is merged with others later: ten times the
-work of one that goes in together with many. So a text is first kept as it is, in the transaction of its record, and
-goes into the index with others: when there are enough of them, when the writer has nothing to do, at the stop, or
-before somebody looks for words. A search sees by its own snapshot whether texts wait there (Texts.has_waiting)."""
+A text that is indexed alone creates a segment of its own, to be merged later: ten times the work of one indexed with
+many others. So a text is first stored in the transaction of its record, and indexed with others: when there are enough,
+when the writer is idle, at the stop, or before a search. A search sees in its own snapshot whether texts wait
+(Texts.has_waiting)."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -11,31 +11,31 @@ from functools import lru_cache
 from server.store.fulltext import TextIndex
 from server.store.transaction import Transaction
 
-TEXT_WEIGHT = 2000  # of a text besides its characters
-LONG_WEIGHT = 16_000  # of a text that is indexed at once, since its words are most of the work
-ENOUGH_WEIGHT = 160_000  # of those that wait for one index: a few milliseconds of work for whoever puts them in
-FEW = 8  # texts since the last search for words go in at once: the next search would have to wait for them
-QUIET_SECONDS = 2.0  # without a write, after which the writer puts in what waits
+TEXT_WEIGHT = 2000  # base weight of a text; each character adds 1
+LONG_WEIGHT = 16_000  # a heavier text is indexed at once, since its words are most of the work
+ENOUGH_WEIGHT = 160_000  # of the waiting texts of an index: a few milliseconds of work
+FEW = 8  # first texts after a search, indexed at once: the next search would wait for them
+QUIET_SECONDS = 2.0  # without a write, after which the writer indexes waiting texts
 
 
 class Texts:
-    """Puts texts into the indexes of one file. What is known here of those that wait is a guess, since transactions
-    are undone and programs killed: the tables tell."""
+    """Indexes the texts of one file. The counts in memory are estimates, since transactions are rolled back and
+    programs killed; the tables are authoritative."""
 
     def __init__(self) -> None:
-        self._weights: dict[str, int] = {}  # of what waits, by index
+        self._weights: dict[str, int] = {}  # of waiting texts, by index
         self._unsearched = FEW  # texts since the last search for words
-        self.are_stuck = False  # those that wait could not be put in when somebody last looked for words
+        self.are_stuck = False  # the last search could not index the waiting texts
         self._moving: dict[str, str] = {}  # statements, by index
         self._looking: dict[tuple[str, ...], str] = {}
 
     @property
     def may_wait(self) -> bool:
-        """Whether texts of this process may wait."""
+        """Returns whether texts of this process may wait."""
         return bool(self._weights)
 
     def index(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
-        """Have a record's texts found, in place of those that were there."""
+        """Makes the texts of a record searchable, replacing earlier ones."""
         parts = tuple(parts)
         values, weight = (id, *parts), TEXT_WEIGHT + sum(map(len, parts))
         self._unsearched += 1
@@ -49,7 +49,7 @@ class Texts:
             self.put_in(tx, (text.name,))
 
     def has_waiting(self, tx: Transaction, names: tuple[str, ...]) -> bool:
-        """Whether texts wait for these indexes, in which words are looked for now."""
+        """Returns whether texts wait for these indexes. Called by searches."""
         self._unsearched = 0
         looking = self._looking.get(names)
         if looking is None:
@@ -58,7 +58,7 @@ class Texts:
         return bool(tx.connection.execute(looking).get)
 
     def put_in(self, tx: Transaction, names: Iterable[str]) -> None:
-        """Put what waits into these indexes, in the order of ids: any other would make more segments."""
+        """Indexes the waiting texts in the order of ids; any other order would create more segments."""
         for name in names:
             self._weights.pop(name, None)
             moving = self._moving.get(name)
@@ -68,11 +68,11 @@ class Texts:
             tx.connection.execute(f'DELETE FROM "{_waiting(name)}"')
 
     def put_in_all(self, tx: Transaction) -> None:
-        """The same, for all indexes for which texts of this process may wait."""
+        """Indexes the waiting texts of all indexes for which this process has any."""
         self.put_in(tx, list(self._weights))
 
     def add(self, tx: Transaction, text: TextIndex) -> None:
-        """Make the index, in place of one with other parts."""
+        """Creates the index, replacing one with other parts."""
         for name in (text.name, _waiting(text.name)):
             tx.connection.execute(f'DROP TABLE IF EXISTS "{name}"')
         self._moving.pop(text.name, None)
@@ -81,7 +81,7 @@ class Texts:
 
 
 def create_text(text: TextIndex) -> str:
-    """The statement that makes the index."""
+    """Returns the statement that creates the index."""
     columns = ", ".join(f'"{column}"' for column in text.columns)
     return (
         f"CREATE VIRTUAL TABLE \"{text.name}\" USING fts5({columns}, content='', contentless_delete=1, "
@@ -90,23 +90,23 @@ def create_text(text: TextIndex) -> str:
 
 
 def create_waiting(text: TextIndex) -> str:
-    """The statement that makes the table of texts that wait for the index."""
+    """Returns the statement that creates the table of waiting texts."""
     columns = ", ".join(f'"{column}" TEXT NOT NULL' for column in text.columns)
     return f'CREATE TABLE IF NOT EXISTS "{_waiting(text.name)}" (id INTEGER PRIMARY KEY, {columns}) STRICT'
 
 
 def add_waiting(tx: Transaction, text: TextIndex) -> None:
-    """Make the table of texts that wait, unless it is there."""
+    """Creates the table of waiting texts, unless it exists."""
     tx.connection.execute(create_waiting(text))
 
 
 def parts_of(tx: Transaction, text: TextIndex) -> list[str]:
-    """The parts of the index that the file has, [] when there is none."""
+    """Returns the parts of the index in the file, [] if there is none."""
     return [row[1] for row in tx.connection.execute(f'PRAGMA table_info("{text.name}")')]
 
 
 def unwait(tx: Transaction, text: TextIndex, id: int) -> None:
-    """Forget the texts of a record that wait, if they do."""
+    """Discards the waiting texts of a record."""
     tx.connection.execute(f'DELETE FROM "{_waiting(text.name)}" WHERE id = ?', (id,))
 
 

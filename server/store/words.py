@@ -1,8 +1,8 @@
-"""Words as full-text indexes hold them: folded by Unicode's rules, alike in every store.
+"""Splits texts into the words of full-text indexes: folded by Unicode's rules, alike in every store.
 
-Case, accents and compatibility forms do not count (UAX #15, NFKD; UAX #44, case folding). Scripts that put no spaces
-between words, such as Chinese, Japanese and Thai, are held as overlapping pairs of characters, so that any part of a
-run can be found as a phrase; Korean too, which joins endings to its words."""
+Case, accents and compatibility forms are ignored (UAX #15, NFKD; UAX #44, case folding). Scripts without spaces between
+words, such as Chinese, Japanese and Thai, are indexed as overlapping pairs of characters, so that any part of a run can
+be found as a phrase; so is Korean, which joins endings to its words."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from functools import lru_cache
 from server.dataclass import dataclass
 from server.late_pattern import late_pattern
 
-RULES = "2"  # raised when texts become other words than before: existing texts are then put in anew
+RULES = "2"  # raised when the words of a text change: existing texts are then indexed again
 MAX_CACHED_RUN = 8  # characters; longer runs seldom repeat
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -25,7 +25,7 @@ _SOUTH_EAST_ASIAN = (  # Thai, Lao, Myanmar, Khmer, without their digits
     "\u17dc\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"
 )
 _HANGUL = "\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
-# SQLite ends a word at a mark; private characters, which it accepts in words, stand in for the marks that are indexed.
+# SQLite ends a word at a mark; private characters, which it accepts in words, replace the indexed marks.
 _STAND_IN = 0xF0000
 _MARKS = "".join(each if each == "-" else chr(_STAND_IN + ord(each)) for each in _SOUTH_EAST_ASIAN + "\u3099\u309a")
 _UNSPACED_CLASS = f"{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_HANGUL}{_MARKS}"
@@ -35,21 +35,21 @@ _WORD_CLASS = "\\w\U000f0000-\U000fffff"
 _WORD = re.compile(f"[{_WORD_CLASS}]+")
 _PART = late_pattern(f"(?P<unspaced>[{_UNSPACED_CLASS}]+)|(?:(?![{_UNSPACED_CLASS}])[{_WORD_CLASS}])+")
 _WORD_ASCII = re.compile(r"[^\W_]+")
-# Letters that Unicode does not decompose, as people write them whose keyboard lacks them.
+# Letters without a Unicode decomposition, in their common ASCII spelling.
 _PLAIN = str.maketrans({
     "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ł": "l", "ŧ": "t", "þ": "th",
     "\u0640": "",  # the Arabic tatweel, which only widens a word
 })  # fmt: skip
-# Combining classes of marks that tell words apart as letters do: kana voicing, viramas, vowels of Thai, Lao, Tibetan.
+# Combining classes of marks that distinguish words as letters do: kana voicing, viramas, Thai, Lao and Tibetan vowels.
 _LETTER_MARKS = frozenset((0, 8, 9, 103, 118, 129, 130, 132))
 _IGNORED_MARKS = late_pattern("[\u034f\u180b-\u180d\u180f\u20dd-\u20e4\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words of a query that must follow each other. is_start: the last one is only the beginning of a word.
+    """Consecutive words of a query. is_start: the last one is only the beginning of a word.
 
-    is_unspaced: one run of a script without spaces, in which the length of a word says nothing."""
+    is_unspaced: a run of a script without spaces, in which the length of a word says nothing."""
 
     words: tuple[str, ...]
     is_start: bool
@@ -57,7 +57,7 @@ class Phrase:
 
 
 def indexed(text: str) -> str:
-    """A text as an index takes it apart into words. ASCII stays as it is: every store ignores its case.
+    """Prepares a text for the index. ASCII is unchanged: every store ignores its case.
 
     >>> indexed("Köln, Ёлка"), indexed("申请退款!")
     ('Koln, елка', ' 申请 请退 退款 款 !')
@@ -68,7 +68,7 @@ def indexed(text: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The words of a text that `indexed` returned, in lower case.
+    """Returns the words of a text that `indexed` returned, in lower case.
 
     >>> split(indexed("Café-Straße, 3 km"))
     ['cafe', 'strasse', '3', 'km']
@@ -79,7 +79,7 @@ def split(text: str) -> list[str]:
 
 
 def phrase(text: str, is_start: bool = False) -> Phrase | None:
-    """What finds a piece of a query in texts that were `indexed`; None without a word in it.
+    """Returns the phrase that finds a piece of a query in `indexed` texts; None if it has no word.
 
     >>> phrase("Köln").words, phrase("退款问题").words, phrase("退").is_start
     (('Koln',), ('退款', '款问', '问题'), True)
@@ -96,7 +96,7 @@ def phrase(text: str, is_start: bool = False) -> Phrase | None:
         found += _pairs(part) if is_unspaced else [part]
     last, is_unspaced = parts[-1]
     if is_unspaced and len(last) > 1:
-        found.pop()  # the text may go on behind its last character
+        found.pop()  # the text may continue after its last character
     return Phrase(
         tuple(found),
         len(last) == 1 if is_unspaced else is_start,
@@ -105,7 +105,7 @@ def phrase(text: str, is_start: bool = False) -> Phrase | None:
 
 
 def _pairs(run: str) -> list[str]:
-    """Each character of a run with the one behind it, and the last one alone.
+    """Returns each character of a run with its successor, and the last one alone.
 
     >>> _pairs("退款问")
     ['退款', '款问', '问']
@@ -125,7 +125,8 @@ _cached_run = lru_cache(maxsize=4096)(_prepared_run)
 
 
 def _folded_run(run: str) -> str:
-    """A run of characters beyond ASCII without case, accents and what cannot be seen; signs become spaces."""
+    """Folds a run of characters beyond ASCII: removes case, accents and invisible characters, replaces signs by
+    spaces."""
     known = "".join([each if unicodedata.category(each)[0] in "LMN" else _sign(each) for each in run])
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", known).casefold())
     letters = [each for each in apart if unicodedata.combining(each) in _LETTER_MARKS]
@@ -135,12 +136,12 @@ def _folded_run(run: str) -> str:
 
 
 def _sign(character: str) -> str:
-    """What stands for a character that is no letter, mark or number: nothing for one that only formats."""
+    """Returns the replacement of a sign: a space, or nothing for a formatting character."""
     return "" if unicodedata.category(character) == "Cf" and character != "\u200b" else " "
 
 
 class _StandIns(dict[int, int | str]):
-    """For str.translate: a private character for each mark."""
+    """Maps marks to private characters, for str.translate."""
 
     def __missing__(self, code: int) -> int | str:
         is_mark = unicodedata.category(chr(code))[0] == "M"
