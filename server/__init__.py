@@ -1,5 +1,5 @@
-"""The service. Keeps peewee from importing drivers of databases: it would import every one that is installed, of which
-psycopg alone takes as long as a third of all that a start imports. The store connects by itself."""
+"""The service. Keeps peewee from importing every installed database driver, of which psycopg alone takes a third of the
+import time of a start. The store connects without peewee."""
 
 import sys
 
@@ -7,11 +7,11 @@ DRIVERS = frozenset(("psycopg", "psycopg2", "psycopg2cffi", "pysqlite3", "pymysq
 
 
 class DriverHider:
-    """Finds no driver as long as peewee is being imported; a part of Python's search for modules."""
+    """Hides drivers while peewee is imported; a finder on sys.meta_path."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Nothing, for the others to look on. Raises ModuleNotFoundError for what is not to be found."""
+        """Returns None, so that the next finder is asked. Raises ModuleNotFoundError for a hidden driver."""
         if name in DRIVERS and "peewee" in sys.modules and not hasattr(sys.modules["peewee"], "Model"):
             raise ModuleNotFoundError(f"no driver is needed to compose statements: {name}", name=name)
 

@@ -1,6 +1,6 @@
-"""Where the program begins. Answers go to stdout, everything else to stderr.
+"""The entry point. Results go to stdout, everything else to stderr.
 
-Exit codes: 0 done, 1 refused or failed, 2 the command line itself is wrong."""
+Exit codes: 0 success, 1 failure, 2 a mistake on the command line."""
 
 import gc
 import os
@@ -16,14 +16,14 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; answers its exit code."""
+    """Runs one command; returns its exit code."""
     given = _with_command(sys.argv[1:] if arguments is None else arguments)
     late_files.install()
-    gc.disable()  # what imports make stays: to look through it again and again would cost a tenth of them
+    gc.disable()  # imported objects stay; scanning them repeatedly would add a tenth to the import time
     options, unknown = parser(given[0]).parse_known_args(given)
     gc.enable()
     if unknown:
-        options.refuse_unknown(unknown)  # with the usage of the command that was meant
+        options.refuse_unknown(unknown)  # with the usage of the intended command
     slips = unknown_variables(os.environ)
     try:
         return int(options.run(options) or DONE)
@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, command: str) -> None:
-    """Say on standard error why a command does not do its work; of the server as its log is written."""
+    """Reports on stderr why a command failed; the server reports it in the format of its log."""
     text = f"helpdesk: {message}"
     if command == "serve":
-        from server import log  # which the command has imported
+        from server import log  # imported by the command already
 
         if log.is_json() or os.environ.get("HELPDESK_LOG_FORMAT") == "json":
             text = log.json_line("error", "start.refused", reason=message)
@@ -53,7 +53,7 @@ def _complain(message: str, command: str) -> None:
 
 
 def _with_command(arguments: Sequence[str]) -> Sequence[str]:
-    """Without a command the server is started; flags are its own then."""
+    """Adds `serve` to arguments without a command; their flags belong to it."""
     is_serve = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"))
     return ["serve", *arguments] if is_serve else arguments
 

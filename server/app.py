@@ -1,4 +1,4 @@
-"""Builds, starts and stops one service: store, registry, scheduler, HTTP server. Here the layers are joined."""
+"""Builds, starts and stops a service: store, registry, scheduler, HTTP server. Here the layers are joined."""
 
 import asyncio
 import contextlib
@@ -97,12 +97,12 @@ ROOMS = (
     automation, export, upkeep, first_start, outgoing,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
-KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
-GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
+KEEP_EXPIRED_SECONDS = 7 * 86400  # how long expired tokens are retained, to distinguish expired from unknown
+GC_THRESHOLDS = (20_000, 20, 50)  # requests create few reference cycles
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
 TRIM_SECONDS = 30.0
-WARM_AFTER_SECONDS = 0.5  # after it listens; who waits for a start asks within that
-END_SECONDS = 0.5  # that threads without work have to end
+WARM_AFTER_SECONDS = 0.5  # after the start; clients that wait for it send their request within that
+END_SECONDS = 0.5  # for idle threads to end
 LOG = log.get("app")
 
 SiteMaker = Callable[[Service], dict[str, Site]]
@@ -110,7 +110,7 @@ SiteMaker = Callable[[Service], dict[str, Site]]
 
 @dataclass
 class RunningService:
-    """A service that answers. `url` is where; mail: where mail servers hand over mail, if anywhere."""
+    """A running service. url: its address. mail: the address for incoming mail, if there is one."""
 
     service: Service
     front: Front
@@ -126,7 +126,7 @@ class RunningService:
 
 @cache
 def tables_of(*packages: ModuleType) -> tuple[Table, ...]:
-    """The tables that modules of these packages declare for themselves."""
+    """Returns the tables that modules of these packages declare."""
     found: dict[str, Table] = {}
     for package in packages:
         for module in load_all(package.__name__, package.__path__, is_deep=True):
@@ -138,7 +138,7 @@ def tables_of(*packages: ModuleType) -> tuple[Table, ...]:
 
 
 def all_tables(registry: Registry) -> list[Table]:
-    """Every table of the database."""
+    """Returns every table of the database."""
     found = {table.name: table for table in registry.tables()}
     for table in tables_of(*ROOMS):
         found.setdefault(table.name, table)
@@ -146,12 +146,12 @@ def all_tables(registry: Registry) -> list[Table]:
 
 
 def endpoints() -> None:
-    """Let every endpoint declare itself."""
+    """Imports all endpoints, so that they register."""
     load_all(rest.__name__, rest.__path__, is_deep=True)
 
 
 def make_folder(folder: Path) -> None:
-    """The data folder, readable by its owner only. Raises Damaged when it cannot be made or written."""
+    """Creates the data folder, readable by its owner only. Raises Damaged if it cannot be created or written."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
@@ -166,7 +166,8 @@ def make_folder(folder: Path) -> None:
 
 
 def open_service(settings: Settings, wake: threading.Event | None = None) -> Service:
-    """Store, registry and what a first start adds. Raises Damaged for a file or folder that cannot be used."""
+    """Opens the store and the registry, and adds the records of a first start. Raises Damaged for an unusable file or
+    folder."""
     clock.forward(settings.clock_offset_seconds)
     outbound.limits(settings)  # a wrong outbound_allow stops the start
     folder = Path(settings.data)
@@ -184,7 +185,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         cache_kib=settings.sqlite_cache_kib,
         max_pages=settings.max_database_pages,
     )
-    try:  # whoever cannot open it must not keep it open: a restore that is taken back exchanges the files then
+    try:  # close it on failure: undoing a restore exchanges the files then
         for file in folder.glob(f"{DATABASE}*"):
             file.chmod(stat.S_IRUSR | stat.S_IWUSR)
         if store.read(lambda tx: custom_types.load(tx, registry)):
@@ -194,7 +195,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         service = Service(store, registry, settings, settings.base_url.rstrip("/"), installation, wake and wake.set)
         live_settings.apply(service)
         setup.prepare(own_context(service))
-        # Two processes may begin on a new database at the same time.
+        # Two processes may start on a new database at once.
         service = dataclasses.replace(service, installation=store.read(_installation))
         builtin_records.add_missing(own_context(service))
         builtin_metrics.prepare(own_context(service))
@@ -211,14 +212,14 @@ def _installation(tx: Transaction) -> str:
 
 @warmed
 def _unpack_libraries() -> None:
-    """Writes and pages use them, and should not wait for it."""
+    """Unpacks the libraries that writes and pages use, so that those do not wait for it."""
     for name in ("cryptography", "nh3", "re2"):
         late_files.unpack(name)
 
 
 @warmed
 def _remove_left_folders() -> None:
-    """Tens of MiB each, of executables that were killed."""
+    """Removes the folders of killed executables, tens of MiB each."""
     late_files.remove_left_folders()
 
 
@@ -230,20 +231,20 @@ def _forget_useless_tokens(service: Service, now: int) -> None:
 def serve(
     settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], again: Callable[[], Settings]
 ) -> None:
-    """Run until SIGTERM or Ctrl-C; `ready` is called when it answers, `again` reads the settings anew at SIGHUP. Raises
-    HelpdeskError when it cannot start."""
+    """Runs until SIGTERM or Ctrl-C. `ready` is called once it accepts requests, `again` reads the settings at SIGHUP.
+    Raises HelpdeskError if it cannot start."""
     require_framework()
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)
     try:
         held.take()
-    except Damaged:  # beside a database that is elsewhere, it tells commands of one process that can be asked
+    except Damaged:  # with a database elsewhere, the lock only tells commands the address of a process
         if not settings.database:
             raise
     raise_limit()
     memory.share_heaps()
-    gc.disable()  # until it answers: more is imported, and nearly all of it stays
+    gc.disable()  # until the first response: imports go on, and nearly all objects stay
 
     def told(running: RunningService) -> None:
         held.tell(running.url)
@@ -259,10 +260,11 @@ def serve(
 
 
 def _leave_threads() -> None:
-    """End the process when scripts or mail still wait for others, once all is closed. The interpreter would wait for
-    them as long as they do; nothing is lost, since nobody was told that it was done.
+    """Ends the process at once if scripts or mail still wait for other servers after the shutdown. The interpreter
+    would wait for their threads; nothing is lost, since none of their work was acknowledged.
 
-    Daemons count, too: threads of a pool are, when a daemon created them, and the interpreter joins these as well."""
+    Daemon threads count too: the threads of a pool that a daemon created are daemons, yet the interpreter joins
+    them."""
     deadline = time.monotonic() + END_SECONDS
     others = [each for each in threading.enumerate() if each is not threading.current_thread()]
     for each in others:
@@ -275,7 +277,7 @@ def _leave_threads() -> None:
 
 
 class Lifecycle:
-    """What a running service is asked for: to end, or to end, have files exchanged, and start again."""
+    """The requests to a running service: to stop, or to stop, exchange files and start again."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -285,14 +287,14 @@ class Lifecycle:
         self.is_over = False
 
     def end(self) -> None:
-        """End for good; asked for once more, without grace. On the loop."""
+        """Stops the service; a second call skips the grace period. Called on the event loop."""
         if self.is_over:
             self._hurried.set()
         self.is_over = True
         self._asked.set()
 
     def again(self, exchange: Exchange) -> None:
-        """End, have this done, start again; on any thread."""
+        """Restarts the service and runs `exchange` in between. Callable on any thread."""
 
         def ask() -> None:
             self._exchange = exchange
@@ -301,16 +303,16 @@ class Lifecycle:
         self._loop.call_soon_threadsafe(ask)
 
     async def asked(self) -> None:
-        """Wait for the one or the other."""
+        """Waits for either request."""
         await self._asked.wait()
 
     async def grace(self, seconds: float) -> None:
-        """Wait so long, or until it is asked for once more."""
+        """Waits for the grace period, or until a second request to stop."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._hurried.wait(), seconds)
 
     def take(self) -> Exchange | None:
-        """What is to be exchanged before the next start; None when there is none."""
+        """Returns and clears the exchange before the next start, None if there is none."""
         exchange, self._exchange = self._exchange, None
         if self.is_over:
             return None
@@ -349,7 +351,7 @@ async def _serve(
 
 
 def _require_role(service: Service) -> None:
-    """Raises Invalid where half of the work would be done by nobody."""
+    """Raises Invalid if no process would do a part of the work."""
     role = service.settings.role
     if role != ALL and not service.store.is_shared:
         raise Invalid(
@@ -368,9 +370,9 @@ async def _serve_until_asked(
     restores: Restores,
     ready: Callable[[RunningService], None],
 ) -> None:
-    """Serve with copies of the sockets, so that they stay open when it ends to start again."""
+    """Serves on copies of the sockets, so that they stay open across a restart."""
     try:
-        # Its password is hashed: not here, where signals are heard.
+        # Hashing its password is slow: not on this thread, which handles signals.
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, setup.make_administrator, own_context(service))
         running = _start(service, sites, [each.dup() for each in sockets], wake)
@@ -400,7 +402,7 @@ async def _serve_until_asked(
 async def _opened_again(
     settings: Settings, wake: threading.Event, sockets: list[socket.socket], exchange: Exchange
 ) -> Service:
-    """Exchange the files and open what is there then, while whoever asks is told to come back."""
+    """Exchanges the files and opens the new ones, while clients are asked to retry."""
     away = HTTPServer(MaintenanceResponder(), max_header_size=CUT_HEAD_BYTES, max_body_size=settings.max_mail_bytes * 4)
     away.add_sockets([each.dup() for each in sockets])
     try:
@@ -413,7 +415,7 @@ async def _opened_again(
 
 def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) -> Service:
     queue.begin_run()
-    settings = settings.replace(clock_offset_seconds=0)  # this process's clock has it already
+    settings = settings.replace(clock_offset_seconds=0)  # the clock of this process has the offset already
     undo = exchange()
     try:
         return open_service(settings, wake)
@@ -457,10 +459,10 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     mail.start()
     if members.does_jobs:
         courier.start()
-    if gc.get_freeze_count():  # it starts again in the same process, and leaves what was before to be collected
+    if gc.get_freeze_count():  # after a restart in the same process: let the old objects be collected
         gc.unfreeze()
         gc.collect()
-    gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
+    gc.freeze()  # these objects stay; scanning them repeatedly costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
     gc.enable()
     url = local_url(settings)
@@ -468,7 +470,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
 
 
 def _asked(service: Service, sites: SiteMaker) -> dict[str, Site]:
-    """What answers beside those who look after the service."""
+    """Returns the sites that this process serves, by path, except those for operators."""
     if service.settings.role == WORKER:
         return {"/": WorkerSite()}
     api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
@@ -476,7 +478,7 @@ def _asked(service: Service, sites: SiteMaker) -> dict[str, Site]:
 
 
 def _follow_others(service: Service, members: Membership) -> None:
-    """Hear what other processes of the database announce, and take over what they changed."""
+    """Subscribes to announcements of other processes of the database and applies their changes."""
     if not service.store.is_shared:
         return
     if "base_url" not in service.settings.sources:
@@ -493,7 +495,7 @@ def _follow_others(service: Service, members: Membership) -> None:
 
 
 async def _leave(running: RunningService, turns: Lifecycle) -> None:
-    """Go on answering for the seconds of `stop_grace_seconds`, but say that others should be asked."""
+    """Keeps serving for `stop_grace_seconds`, while telling load balancers to use other processes."""
     running.front.is_leaving = True
     seconds = running.service.settings.stop_grace_seconds
     if seconds:
@@ -502,7 +504,7 @@ async def _leave(running: RunningService, turns: Lifecycle) -> None:
 
 
 async def _watch_stalls(meter: Meter) -> None:
-    """Log when something held the event loop: every request waits then. Write out the log on the way."""
+    """Logs what blocked the event loop, since every request waits meanwhile. Flushes the log too."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + STALL_CHECK_SECONDS
@@ -515,22 +517,22 @@ async def _watch_stalls(meter: Meter) -> None:
 
 
 async def _give_back() -> None:
-    """Return memory that the C library keeps for later to the system, now and then."""
+    """Returns memory that the C library caches to the system, from time to time."""
     while True:
         await asyncio.sleep(TRIM_SECONDS)
         await asyncio.to_thread(memory.trim)
 
 
 async def _warm(turns: Lifecycle) -> None:
-    """Have ready what was left out for the first answer, before somebody waits for it."""
+    """Prepares what the first response did not need, before a request waits for it."""
     await asyncio.sleep(WARM_AFTER_SECONDS)
     await asyncio.get_running_loop().run_in_executor(None, warming.warm, lambda: turns.is_over)
     gc.freeze()
 
 
 async def _stop(running: RunningService) -> None:
-    """Stop taking connections and jobs, and finish what runs within `stop_seconds`; the store is closed by who opened
-    it."""
+    """Stops accepting connections and jobs, and finishes running ones within `stop_seconds`. The caller closes the
+    store."""
     LOG.info("stopping")
     running.http.stop()
     seconds, loop = running.service.settings.stop_seconds, asyncio.get_running_loop()
@@ -547,7 +549,7 @@ async def _stop(running: RunningService) -> None:
 
 
 def bind(settings: Settings) -> list[socket.socket]:
-    """The sockets of the port. Raises Unavailable when it cannot be opened."""
+    """Binds the sockets of the port. Raises Unavailable if that fails."""
     try:
         return tcp_sockets(settings.host, settings.port)
     except OSError as error:
@@ -558,7 +560,7 @@ def bind(settings: Settings) -> list[socket.socket]:
 
 
 def _bind_unix(path: str) -> list[socket.socket]:
-    """The socket of a path, none for "". Raises Unavailable."""
+    """Binds the socket of a path, none for "". Raises Unavailable."""
     try:
         return [unix_socket(path)] if path else []
     except (OSError, ValueError) as error:
@@ -578,7 +580,7 @@ def _stop_on_signals(turns: Lifecycle) -> None:
 
 
 def _read_settings_on_hangup(again: Callable[[], Settings]) -> None:
-    """Take over the log level of the settings as they are then. All else needs a new start; wrong ones do nothing."""
+    """Applies the log level of the new settings at SIGHUP. All others need a restart; invalid settings are ignored."""
 
     def read() -> None:
         try:
@@ -604,7 +606,7 @@ def _run_later(scripts: ThreadPoolExecutor, callback: Callable[[], None]) -> Non
 
 
 def local_url(settings: Settings) -> str:
-    """Where the service answers on this machine."""
+    """Returns the address of the service on this machine."""
     return f"http://{_shown_host(settings.host)}:{settings.port}"
 
 
@@ -613,8 +615,8 @@ def _shown_host(host: str) -> str:
 
 
 def require_database(settings: Settings) -> Path | str:
-    """The database file of the data folder, or the address of the PostgreSQL database. Raises Damaged when there is no
-    file, or one that is not ours."""
+    """Returns the database file of the data folder, or the address of the PostgreSQL database. Raises Damaged if there
+    is no file, or a foreign one."""
     if settings.database:
         return str(settings.database)
     folder = Path(settings.data)
@@ -626,7 +628,7 @@ def require_database(settings: Settings) -> Path | str:
 
 
 def require_file(settings: Settings) -> Path:
-    """The database file, for backups. Raises Damaged, Unavailable where the database is none."""
+    """Returns the database file, for backups. Raises Damaged, or Unavailable if the database is not a file."""
     found = require_database(settings)
     if isinstance(found, str):
         raise Unavailable(NO_FILE)
@@ -634,8 +636,8 @@ def require_file(settings: Settings) -> Path:
 
 
 def check(settings: Settings) -> list[str]:
-    """Problems of the database of a data folder, [] when it is sound. Counts that are wrong are told, and counted anew.
-    Raises Damaged when it cannot be opened."""
+    """Lists the problems of the database of a data folder; [] if there are none. Reports and corrects wrong counts.
+    Raises Damaged if it cannot be opened."""
     service = open_unchanged(settings)
     try:
         return problems_of(service) or recounted(service.store, all_tables(service.registry))
@@ -644,14 +646,14 @@ def check(settings: Settings) -> list[str]:
 
 
 def open_unchanged(settings: Settings) -> Service:
-    """The service on a database as it is: nothing is added to it or migrated, so it may lack what this version needs.
-    Raises Damaged when it cannot be opened."""
+    """Opens the service on a database without adding or migrating anything, so it may lack what this version needs.
+    Raises Damaged if it cannot be opened."""
     store = schema.opened(require_database(settings), read_seconds=3600)
     return Service(store, record_types.load(), settings, settings.base_url.rstrip("/"), "")
 
 
 def problems_of(service: Service) -> list[str]:
-    """Problems of the database of a service, [] when it is sound."""
+    """Lists the problems of the database of a service; [] if there are none."""
     found = damage(service)
     try:
         return found + lacking(service)
@@ -660,7 +662,7 @@ def problems_of(service: Service) -> list[str]:
 
 
 def damage(service: Service) -> list[str]:
-    """What is wrong with the file itself, or the way to the server of the database."""
+    """Lists the problems of the file itself, or of the connection to the database server."""
     try:
         return service.store.check()
     except (HelpdeskError, service.store.fault) as error:
@@ -668,7 +670,7 @@ def damage(service: Service) -> list[str]:
 
 
 def lacking(service: Service) -> list[str]:
-    """What the database lacks of what this version needs, for record types of the administrators' own as well."""
+    """Lists what the database lacks for this version, including custom record types."""
     store, registry = service.store, service.registry
     found = store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
     if found == [schema.BEGUN] or "table custom_record is missing" in found:

@@ -1,13 +1,13 @@
-"""Cells of tables that go to spreadsheets, which run what looks like a formula, whoever wrote it."""
+"""Escapes cells of exported tables: spreadsheets execute text that looks like a formula, whoever wrote it."""
 
 import re
 
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # the wide ones count in East Asia
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # full-width signs work in East Asian spreadsheets
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 
 def guarded(text: str) -> str:
-    """The text, with a quote before it where a spreadsheet would take it for a formula. Numbers stay numbers.
+    """Returns the text, with a quote in front if a spreadsheet would read it as a formula. Numbers stay numbers.
 
     >>> guarded("=1+1"), guarded("-5"), guarded("-5+A1"), guarded("+49 30 1")
     ("'=1+1", '-5', "'-5+A1", "'+49 30 1")
@@ -16,7 +16,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """The text as it was before `guarded`.
+    """Reverses `guarded`.
 
     >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("=1+1")
     ('=1+1', "'tis", '=1+1')

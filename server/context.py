@@ -1,4 +1,4 @@
-"""What an operation is done in: who asks, when, on which service. Frozen and handed down; there is no global state."""
+"""The context of an operation: the caller, the time, the service. Frozen and passed down; there is no global state."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The parts of one running service that operations need.
+    """The parts of a running service that operations need.
 
-    base_url: the absolute address of this service, without a slash at its end; only `move` changes it. followers: who
-    is told, by its name, that there is something new on a channel; on the writer's thread. hearing: {what other
-    processes announce: who hears the rest of it}; "" is heard where announcements may have been missed."""
+    base_url: the absolute address of the service, without a slash at its end; only `move` changes it. followers: by
+    name, called on the writer's thread when there is news on a channel. hearing: {announcement of other processes:
+    handler of its text}; "" is called if announcements may have been missed."""
 
     store: "Store"
     registry: "Registry"
@@ -34,16 +34,15 @@ class Service:
     hearing: dict[str, Callable[[str], None]] = field(default_factory=dict)
 
     def webhook_url(self, token: str) -> str:
-        """The address of a webhook."""
+        """Returns the address of a webhook."""
         return f"{self.settings.webhook_base_url or self.base_url}/webhooks/{token}"
 
     def move(self, base_url: str) -> None:
-        """Be reached by another address from now on: the one part that changes while a service runs."""
+        """Changes the address of the service: the only part that changes while it runs."""
         object.__setattr__(self, "base_url", base_url.rstrip("/"))
 
     def wake_after(self, tx: "Transaction") -> None:
-        """Let the schedulers, that of this process and those of others, look for what is due once the transaction is on
-        disk."""
+        """Wakes the schedulers of all processes once the transaction is on disk."""
         if WAKE in tx.memo:
             return
         tx.memo[WAKE] = True
@@ -52,24 +51,25 @@ class Service:
         self.store.announce_after(tx, WAKE)
 
     def tell_after(self, tx: "Transaction", channel: str) -> None:
-        """Tell those who follow a channel to look, once the transaction is on disk. A hint: what is new is in rows."""
+        """Notifies the followers of a channel once the transaction is on disk. A hint: the news itself is in rows."""
         if (TELL, channel) not in tx.memo:
             tx.memo[TELL, channel] = True
             tx.at_commit(lambda: self.tell(channel))
             self.store.announce_after(tx, f"{TELL}:{channel}")
 
     def tell(self, channel: str) -> None:
-        """Tell those who follow a channel in this process to look."""
+        """Notifies the followers of a channel in this process."""
         for told in tuple(self.followers):
             told(channel)
 
     def announce(self, what: str, text: str = "") -> None:
-        """Let other processes hear something that goes with no change of the database; both at most 60 characters."""
+        """Announces something to other processes without a change of the database; name and text have at most 60
+        characters."""
         if self.store.is_shared:
             self.store.write(lambda tx: self.store.announce_after(tx, f"{what}:{text}"))
 
     def hear(self, name: str) -> None:
-        """Another process announced this; "" where some of it may have been missed. Must be quick."""
+        """Handles an announcement of another process; "" if some may have been missed. Must be quick."""
         what, _, text = name.partition(":")
         if what == WAKE or not name:
             if self.wake_scheduler is not None:
@@ -81,19 +81,19 @@ class Service:
                 heard(text)
 
 
-WAKE, TELL = "wake", "tell"  # what processes announce: that something is due, that there is news on a channel
+WAKE, TELL = "wake", "tell"  # announcements: work is due, there is news on a channel
 
 
 @dataclass(slots=True)
 class ScopeLimit:
-    """The record types that a token may read when another record links to them. uris: those types. left_out: types that
-    the request asked for and did not get."""
+    """The record types that a token may read through links of other records. uris: those types. left_out: requested
+    types that it may not read."""
 
     uris: frozenset[str]
     left_out: set[str] = field(default_factory=set)
 
     def covers(self, uri: str) -> bool:
-        """Whether a type may be read; notes one that may not."""
+        """Returns whether a type may be read; records one that may not."""
         if uri in self.uris:
             return True
         self.left_out.add(uri)
@@ -101,18 +101,18 @@ class ScopeLimit:
 
 
 def covers_search(limit: "ScopeLimit | None") -> Callable[[str], bool]:
-    """Whether a search may look into records of a type that others name, by the limit of a token."""
+    """Returns a function that says whether a search may use linked records of a type, under the limit of a token."""
     return (lambda uri: True) if limit is None else limit.uris.__contains__
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.
+    """An operation. now: Unix seconds. tz: the caller's zone. depth: how many automations caused each other.
 
-    steps: the budget of a read on the event loop, None on a thread. is_quiet: whether neither automations nor
-    workers are told of what it changes, is_untold: whether only automations are not. is_dry: whether all that it
-    changes is undone, and nothing is sent. is_by_machine: whether mail that a program wrote set it off. limit: of the
-    token that asks, None for everything that the actor may read."""
+    steps: the budget of a read on the event loop, None on a thread. is_quiet: its changes notify neither automations
+    nor workers. is_untold: its changes do not trigger automations. is_dry: its changes are undone, and nothing is sent.
+    is_by_machine: it was caused by automatic mail. limit: of the caller's token, None for everything that the actor may
+    read."""
 
     service: "Service"
     actor: "Actor"
@@ -128,8 +128,8 @@ class Context:
     limit: ScopeLimit | None = None
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
-        """The same operation by somebody else."""
-        return Context(  # which takes a fifth of what `replace` does
+        """Returns the same operation by another actor."""
+        return Context(  # takes a fifth of the time of `replace`
             self.service,
             actor,
             self.now,
@@ -144,6 +144,7 @@ class Context:
         )
 
     def require_admin(self, doing: str) -> None:
-        """Raises AdminOnly unless an administrator acts, or the service itself. doing: as in "change settings"."""
+        """Raises AdminOnly unless the actor is an administrator or the service itself. doing: such as "change
+        settings"."""
         if not self.actor.is_admin:
             raise AdminOnly(f"only administrators may {doing}")

@@ -1,5 +1,5 @@
-"""The contexts by which rows, links, dictionaries and privileges name record types. Each that is written down stands
-here once; a type that declares none has the one of its uri."""
+"""The contexts by which rows, links, dictionaries and privileges name record types. Only exceptions are listed here;
+the context of any other type follows from its uri."""
 
 PREFIX = "svc.contexts."
 
@@ -52,7 +52,7 @@ WORKSPACE_WIDGET = "svc.contexts.workspace.widget"
 
 
 def context_of(uri: str) -> str:
-    """The context of a type that declares no other one.
+    """Returns the default context of a type.
 
     >>> context_of("task")
     'svc.contexts.task'
@@ -61,7 +61,7 @@ def context_of(uri: str) -> str:
 
 
 def short_context(context: str) -> str:
-    """A context as people may write it.
+    """Returns the short form of a context, as people write it.
 
     >>> short_context("svc.contexts.workspace.tab"), short_context("task")
     ('workspace.tab', 'task')

@@ -54,7 +54,7 @@ class NotFound(HelpdeskError):
 
 
 class Gone(NotFound):
-    """It was there once and is kept no longer."""
+    """It existed and is no longer stored."""
 
 
 class Invalid(HelpdeskError):
@@ -62,7 +62,7 @@ class Invalid(HelpdeskError):
 
 
 class Mistakes:
-    """Several values that are wrong, told at once: who corrects one should not find the next one after that."""
+    """Collects several invalid values, to report all at once."""
 
     def __init__(self) -> None:
         self._found: list[Invalid] = []
@@ -75,7 +75,7 @@ class Mistakes:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """What is wrong inside is kept for `require_none`."""
+        """Collects the errors raised inside, for `require_none`."""
         try:
             yield
         except Invalid as error:
@@ -90,7 +90,7 @@ class Mistakes:
 
 
 def all_of(error: HelpdeskError) -> list[HelpdeskError]:
-    """An error, and the others that were found with it."""
+    """Returns an error and the others that were found with it."""
     more = error.details.get("more")
     return [error, *more] if isinstance(more, list) else [error]
 
@@ -100,19 +100,19 @@ class Required(Invalid):
 
 
 class UnknownField(Invalid):
-    """A name that the record type does not have."""
+    """The record type has no such name."""
 
 
 class BadQuery(Invalid):
-    """A search text that cannot be understood. `details["position"]` counts characters from 0."""
+    """A search that cannot be parsed. `details["position"]` counts characters from 0."""
 
 
 class BadDataQuery(BadQuery):
-    """A data query that cannot be understood, or that takes longer than it says it may."""
+    """A data query that cannot be parsed, or that ran past its own time limit."""
 
 
 class Malformed(Invalid):
-    """Bytes that cannot be read as what they claim to be: a form, JSON, UTF-8."""
+    """A body that cannot be parsed as what it claims to be: a form, JSON, UTF-8."""
 
 
 class UnsupportedMedia(Invalid):
@@ -128,11 +128,11 @@ class Conflict(HelpdeskError):
 
 
 class AmbiguousUpsert(Conflict):
-    """An upsert's query finds two records or more."""
+    """The query of an upsert matches two or more records."""
 
 
 class PreconditionFailed(HelpdeskError):
-    """The record is not what If-Match or If-None-Match says. `details["record"]` is what it is now, `details["etag"]`
+    """The record does not match If-Match or If-None-Match. `details["record"]` is its present state, `details["etag"]`
     its tag."""
 
 
@@ -171,23 +171,23 @@ class ScriptError(HelpdeskError):
 
 
 class KataSyntax(ScriptError):
-    """A KATA text that cannot be read."""
+    """A KATA text that cannot be parsed."""
 
 
 class TemplateFailed(ScriptError):
-    """A template that cannot be read or rendered."""
+    """A template that cannot be parsed or rendered."""
 
 
 class PolicyDenied(ScriptError):
-    """An automation's policy refuses a command."""
+    """The policy of an automation denies a command."""
 
 
 class BudgetSpent(ScriptError):
-    """A script used up its steps, bytes, nesting or seconds."""
+    """A script exceeded its steps, bytes, nesting or seconds."""
 
 
 def reason(error: HelpdeskError) -> str:
-    """What an error says, without the line at its end, for one who tells the line elsewhere.
+    """Returns the message of an error without the line number at its end, for callers that show the line elsewhere.
 
     >>> reason(KataSyntax("a key stands here twice (line 4)", line=4))
     'a key stands here twice'
@@ -195,7 +195,7 @@ def reason(error: HelpdeskError) -> str:
     return _LINE.sub("", error.message)
 
 
-NEAR_CHARS = 100  # of a name that others are compared with: it takes more than linear time
+NEAR_CHARS = 100  # longest name to compare: the comparison is not linear
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -216,7 +216,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         match = [by_case[match[0]]] if match else []
     if not match:
         return ""
-    from server.translation import lazy_gettext  # `helpdesk --version` does without
+    from server.translation import lazy_gettext  # not needed by `helpdesk --version`
 
     return lazy_gettext("; did you mean '{name}'?", name=match[0])
 
@@ -225,7 +225,7 @@ _SUGGESTION = re.compile(r"; did you mean '([^']+)'\?\Z")
 
 
 def suggested(message: str) -> str:
-    """The name that `nearest` put at the end of a message, "" for none.
+    """Returns the suggestion of `nearest` in a message, "" if it has none.
 
     >>> suggested("'statsu' is not a filter" + nearest("statsu", ["status"]))
     'status'

@@ -1,14 +1,13 @@
-"""Names of files as they are kept and shown: what somebody calls a file must not be a path, nor look like another
-name."""
+"""Makes file names safe to store and show: a name must not be a path, nor pass for another name."""
 
 import re
 
 from server.late_pattern import late_pattern
 
-MAX_CHARS, MAX_BYTES = 200, 255  # of a name; the second is what file systems take
-READ_CHARS = 65_536  # of what somebody calls a file
-EXTENSION_CHARS = 20  # a longer end is no extension that must be kept
-# Control and zero-width characters, marks of direction, lone surrogates, and what Windows takes in no name.
+MAX_CHARS, MAX_BYTES = 200, 255  # per name; the second is the limit of file systems
+READ_CHARS = 65_536  # of an incoming name
+EXTENSION_CHARS = 20  # a longer ending is not an extension
+# Control and zero-width characters, direction marks, lone surrogates, and characters that Windows forbids.
 _UNSAFE = late_pattern(
     r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff<>:"|?*]'
 )
@@ -16,7 +15,8 @@ _DEVICE = late_pattern(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path, without characters that deceive or do harm, in 200 characters; "" when nothing is left.
+    """Returns the last part of a path without deceptive or harmful characters, in at most 200 characters; "" if nothing
+    is left.
 
     >>> safe_name("../../etc/passwd"), safe_name("C:\\\\tmp\\\\a.txt"), safe_name("invoice\\u202efdp.exe")
     ('passwd', 'a.txt', 'invoicefdp.exe')
@@ -29,7 +29,7 @@ def safe_name(name: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    """At most MAX_CHARS and MAX_BYTES, the extension kept."""
+    """Shortens a name to MAX_CHARS and MAX_BYTES, with its extension."""
     base, dot, extension = name.rpartition(".")
     if not base or len(extension) > EXTENSION_CHARS:
         base, dot, extension = name, "", ""

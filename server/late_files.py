@@ -1,7 +1,7 @@
-"""What the executable unpacks when it is asked for. All else that is packed is written to a temporary folder at each
-start, which would take longer than the start itself: a thousand files, and libraries that few services use.
+"""Unpacks parts of the executable on demand. Everything else is written to a temporary folder at each start; these
+parts, a thousand files and rarely used libraries, would take longer than the start itself.
 
-build/late_archive.py makes the archives. Where there are none, as beside the source, nothing here does anything."""
+build/late_archive.py creates the archives. Without them, as in a checkout, this module does nothing."""
 
 import importlib
 import os
@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-ARCHIVE = "late.zip"  # in the folder that the executable is unpacked into
-ZONES = "tzdata.zip"  # the rules of time zones: read where they are, and only on systems that have none
-# Packages with libraries that the first answer does not need. They lie in the archive as they would in the folder.
+ARCHIVE = "late.zip"  # in the folder of the unpacked executable
+ZONES = "tzdata.zip"  # time zone data, read in place, on systems without it
+# Packages with libraries that the first response does not need; the archive has the layout of the folder.
 PACKAGES = frozenset(("charset_normalizer", "cryptography", "nh3", "psycopg_binary", "re2", "yaml"))
 FOLDERS = ("console", "resources/completions", "resources/demo", "resources/help")
 FOLDER = "_MEI*"  # PyInstaller's, in the temporary folder
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 
 def install() -> None:
-    """Find them from now on."""
+    """Installs the finder."""
     folder = _folder()
     if folder is None:
         return
@@ -37,13 +37,13 @@ def install() -> None:
 
 
 def unpack(name: str) -> None:
-    """Let a package of PACKAGES, or one of FOLDERS, be there, when it is in the archive."""
+    """Unpacks a package of PACKAGES, or one of FOLDERS, if it is in the archive."""
     if name in _unpacked:
         return
     folder = _folder()
     with _lock:
         if folder is not None and name not in _unpacked and (folder / ARCHIVE).is_file():
-            import zipfile  # most starts need none of it
+            import zipfile  # rarely needed at a start
 
             with zipfile.ZipFile(folder / ARCHIVE) as archive:
                 mine = (f"{name}/", f"{name}.libs/")
@@ -53,7 +53,7 @@ def unpack(name: str) -> None:
 
 
 class _LateFinder:
-    """Finds nothing itself: it lets those who find packages find their libraries."""
+    """Unpacks the libraries of a package before the next finder looks for it."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         package = name.partition(".")[0]
@@ -67,9 +67,9 @@ def _folder() -> Path | None:
 
 
 def _hold(folder: Path) -> None:
-    """Lock a file in the folder until the process ends. It gets its name when it is locked, so that nobody takes a
-    program that starts for one that was killed."""
-    if hasattr(os, "geteuid"):  # Windows cannot remove what is open
+    """Locks a file in the folder until the process ends. It is renamed once it is locked, so that a starting program
+    does not look like a killed one."""
+    if hasattr(os, "geteuid"):  # Windows cannot remove open files
         import fcntl
 
         with suppress(OSError):
@@ -79,7 +79,7 @@ def _hold(folder: Path) -> None:
 
 
 def remove_left_folders() -> None:
-    """Remove the folders of executables that were killed, which could not do it at their end."""
+    """Removes the folders of killed executables."""
     own = _folder()
     if own is None:
         return
@@ -100,6 +100,6 @@ def _remove_left(folder: Path) -> None:
         held = os.open(folder / HELD, os.O_RDWR | os.O_NOFOLLOW)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder)  # which follows no link
+            shutil.rmtree(folder)  # does not follow links
         finally:
             os.close(held)

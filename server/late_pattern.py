@@ -1,6 +1,6 @@
-"""Patterns that are compiled when they are first used. The standard library compiles each where it is declared: a
-hundred microseconds, ten times that for one with many words or letters, and a process uses few of them before its first
-answer. For those that are large; a small one is declared with re.compile."""
+"""Compiles large regular expressions on first use. The standard library compiles each at import: a hundred
+microseconds, ten times that with many words or letters, and a process uses few before its first response. Small ones
+use re.compile."""
 
 import re
 from typing import TYPE_CHECKING, Any, AnyStr
@@ -12,7 +12,7 @@ METHODS = (
 
 
 class _LatePattern:
-    """Has what a pattern has, from its first use on as attributes of its own: then it is as fast as one."""
+    """A pattern that compiles itself on first use and then has the attributes of the compiled one, at full speed."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._given: Any = source, flags
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 else:
 
     def late_pattern(source, flags=0):
-        """As re.compile. A mistake in it is told by its first use; tests/test_first_answer.py uses all.
+        """Returns a pattern as re.compile, compiled on first use. Mistakes show then; tests/test_first_answer.py uses
+        all patterns.
 
         >>> word = late_pattern("[a-z]+")
         >>> word.fullmatch("abc")[0], word.pattern, word.sub("-", "a b")

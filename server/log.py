@@ -1,8 +1,8 @@
-"""Events as lines: `2026-11-20T21:14:52.123Z info request.done route=/rest/records status=200`.
+"""Logs events as lines: `2026-11-20T21:14:52.123Z info request.done route=/rest/records status=200`.
 
-Standard logging underneath, so that other packages' records end in the same lines. Callers pass values, not sentences,
-and never tokens, passwords or bodies: nothing here looks for them, but `mask_path` hides the ones that stand in a path.
-"""
+Built on the standard logging, so that records of other packages end in the same lines. Callers pass values, not
+sentences, and never tokens, passwords or bodies: nothing here searches for them, but `mask_path` hides secrets in
+paths."""
 
 import contextlib
 import json
@@ -19,8 +19,8 @@ from urllib.parse import unquote
 from server.errors import Damaged, Full, Invalid, Unavailable
 
 FLUSH_SECONDS = 1.0
-MAX_KEPT = 2000  # lines of this process, the newest, to be looked at in the console
-MAX_KEPT_WARNINGS = 500  # further ones from warning on, which requests must not drive out
+MAX_KEPT = 2000  # newest lines of this process, for the console
+MAX_KEPT_WARNINGS = 500  # further warnings and errors, which requests must not displace
 MAX_KEPT_CHARS = 8000  # characters of one such line
 ROOT = "helpdesk"
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -38,7 +38,7 @@ _UNSEEN = re.compile(
 
 
 class LogLine(NamedTuple):
-    """A line that was logged. at: Unix seconds. level: the number that logging has for it."""
+    """A logged line. at: Unix seconds. level: the number of the level in logging."""
 
     at: float
     level: int
@@ -46,7 +46,8 @@ class LogLine(NamedTuple):
 
 
 class Log:
-    """Writes events under one name. `keys` are values of any type; their names are ours, never a client's."""
+    """Logs events under one name. `keys` are values of any type; their names come from our code, never from a
+    client."""
 
     __slots__ = ("_handle", "_logger", "_name")
 
@@ -68,8 +69,8 @@ class Log:
         self._write(logging.ERROR, event, keys)
 
     def exception(self, event: str, /, *, of: BaseException | None = None, **keys: object) -> None:
-        """An error event followed by the traceback, indented, of an exception: that being handled unless another one is
-        given. What is wrong with the database or the disk is told as `reason` instead: no line of code explains it."""
+        """Logs an error event followed by the indented traceback of an exception, by default the one being handled.
+        Problems of the database or the disk are logged as `reason` instead, since no line of code explains them."""
         found = sys.exc_info() if of is None else (type(of), of, of.__traceback__)
         if isinstance(found[1], OUTSIDE):
             self._write(logging.ERROR, event, {**keys, "reason": found[1].message})
@@ -77,32 +78,31 @@ class Log:
         self._write(logging.ERROR, event, keys, found)
 
     def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
-        # Not Logger.info(): it looks for the calling line in the stack, which costs more than all of the rest.
+        # Not Logger.info(): it searches the stack for the calling line, which costs more than all the rest.
         if not self._logger.isEnabledFor(level):
             return
         handlers = logging.root.handlers
         if len(handlers) == 1 and handlers[0].__class__ is LineHandler and exc_info is None:
-            handlers[0].line(time.time(), level, event, keys)  # a record would be made and taken apart again
+            handlers[0].line(time.time(), level, event, keys)  # without the detour of a LogRecord
         else:
             self._handle(logging.LogRecord(self._name, level, "", 0, event, (keys,) if keys else None, exc_info))
 
 
 def get(name: str) -> Log:
-    """The log of one area, such as get("mail"). Events of all areas end in the same place."""
+    """Returns the log of one area, such as get("mail"). All areas share one output."""
     return Log(f"{ROOT}.{name}")
 
 
 def configure(level: str = "info", form: str = "text", stream: TextIO | None = None) -> None:
-    """Send everything that the process logs to `stream` (standard error), replacing what was set up before.
+    """Sends the log of the process to `stream` (stderr by default), replacing any earlier configuration.
 
-    level: debug, info, warning or error; form: text or json. Raises Invalid for others.
-    """
+    level: debug, info, warning or error. form: text or json. Raises Invalid for others."""
     if level not in LEVELS or form not in ("text", "json"):
         raise Invalid(
             f"log level '{level}' or format '{form}' is not known; use one of {', '.join(LEVELS)}, and text or json",
             field="log_level",
         )
-    # Facts that no line shows; finding them costs for each record.
+    # Facts that no line shows, but that cost time for each record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = LineHandler(stream or _standard_error(), text_of if form == "text" else json_of)
     root = logging.getLogger()
@@ -111,17 +111,17 @@ def configure(level: str = "info", form: str = "text", stream: TextIO | None = N
 
 
 def is_json() -> bool:
-    """Whether lines are JSON objects."""
+    """Returns whether lines are JSON objects."""
     return any(isinstance(each, LineHandler) and each.is_json for each in logging.getLogger().handlers)
 
 
 def json_line(level: str, event: str, **keys: object) -> str:
-    """An event of this moment as a JSON object, for what is printed rather than logged."""
+    """Returns an event at the present time as a JSON object, for output outside of the log."""
     return json_of(time.time(), LEVELS[level], event, keys)
 
 
 def take_uncaught() -> None:
-    """Log what Python would print itself, line by line: warnings, and exceptions that nobody caught."""
+    """Logs warnings and uncaught exceptions, which Python would print."""
     logging.captureWarnings(True)
 
     uncaught = get("process")
@@ -136,25 +136,25 @@ def take_uncaught() -> None:
 
 
 def set_level(level: str) -> None:
-    """Log from this level on: debug, info, warning or error."""
-    logging.getLogger().setLevel(max(LEVELS[level], logging.INFO))  # other packages' debug is much and not ours
+    """Sets the level: debug, info, warning or error."""
+    logging.getLogger().setLevel(max(LEVELS[level], logging.INFO))  # the debug output of other packages is noise
     logging.getLogger(ROOT).setLevel(LEVELS[level])
 
 
 def _standard_error() -> TextIO:
-    """Standard error with a buffer; sys.stderr itself writes every line at once."""
+    """Returns stderr with a buffer; sys.stderr itself writes every line at once."""
     try:
         return open(sys.stderr.fileno(), "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-    except (OSError, ValueError, AttributeError):  # no real file, as under some test runners and services
+    except (OSError, ValueError, AttributeError):  # not a real file, as under some test runners
         return sys.stderr
 
 
-# Told after each line; called on any thread, while the line's lock is held: it must be quick and log nothing.
+# Called after each line, on any thread, under the lock of the handler: it must be quick and must not log.
 followers: list[Callable[[], None]] = []
 
 
 class LineHandler(logging.Handler):
-    """Writes each record as one line: warnings and worse at once, others at most FLUSH_SECONDS later."""
+    """Writes each record as one line: warnings and errors at once, others within FLUSH_SECONDS."""
 
     def __init__(self, stream: TextIO, form: "Callable[[float, int, str, dict[str, object], str], str]") -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class LineHandler(logging.Handler):
         self.warnings: deque[LogLine] = deque(maxlen=MAX_KEPT_WARNINGS)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Of other packages, and of errors with their traceback; its lock is held."""
+        """Writes records of other packages, and errors with their traceback. Called under the lock of the handler."""
         try:
             event, keys = _event_and_keys(record)
             traceback = _traceback(record) if record.exc_info and record.exc_info[0] else ""
@@ -175,7 +175,7 @@ class LineHandler(logging.Handler):
             self.handleError(record)
 
     def line(self, at: float, level: int, event: str, keys: dict[str, object]) -> None:
-        """Write an event of ours."""
+        """Writes an event of this program."""
         assert self.lock is not None
         with self.lock:
             try:
@@ -188,7 +188,7 @@ class LineHandler(logging.Handler):
         is_bad = level >= logging.WARNING
         (self.warnings if is_bad else self.kept).append(LogLine(at, level, text[:MAX_KEPT_CHARS]))
         self._stream.write(text + "\n")
-        # A system call for each request's line would be a tenth of what a small read costs.
+        # A system call for each line of a request would add a tenth to a small read.
         if is_bad or at - self._flushed_at > FLUSH_SECONDS:
             self._stream.flush()
             self._flushed_at = at
@@ -201,27 +201,27 @@ class LineHandler(logging.Handler):
 
 
 def flush() -> None:
-    """Write out what is held back; the service calls it every second."""
+    """Flushes buffered lines; called every second."""
     for handler in logging.getLogger().handlers:
         handler.flush()
 
 
 def recent_lines() -> list[LogLine]:
-    """The last lines of this process, the newest first."""
+    """Returns the last lines of this process, the newest first."""
     found: list[LogLine] = []
     for handler in logging.getLogger().handlers:
         if isinstance(handler, LineHandler):
             for lines in (handler.kept, handler.warnings):
-                found += lines.copy()  # in one step: other threads log meanwhile
+                found += lines.copy()  # one atomic step: other threads log meanwhile
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
 def text_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
-    """`time level event key=value ...`, without a line end; a traceback follows, indented."""
+    """Formats `time level event key=value ...`, without a line end; an indented traceback follows."""
     parts = [_moment(at), NAMES.get(level) or logging.getLevelName(level).lower(), event]
     for key, value in keys.items():
         kind = value.__class__
-        if kind is int or kind is float:  # most values are, and a number is never quoted
+        if kind is int or kind is float:  # most values are numbers, which need no quotes
             parts.append(f"{key}={value}" if kind is int else f"{key}={value:.3f}".rstrip("0").rstrip("."))
             continue
         text: str = value if kind is str else _as_text(value)  # type: ignore[assignment]
@@ -230,7 +230,7 @@ def text_of(at: float, level: int, event: str, keys: dict[str, object], tracebac
 
 
 def json_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
-    """The same as one JSON object: `at`, `level`, `event`, then the keys; `traceback` when there is one."""
+    """Formats the same as a JSON object: `at`, `level`, `event`, then the keys, and `traceback` if there is one."""
     name = NAMES.get(level) or logging.getLevelName(level).lower()
     shown: dict[str, object] = {"at": _moment(at), "level": name, "event": event}
     for key, value in keys.items():
@@ -241,7 +241,7 @@ def json_of(at: float, level: int, event: str, keys: dict[str, object], tracebac
 
 
 def quoted(text: str) -> str:
-    """`text` in double quotes on one line, whatever it contains.
+    """Returns `text` in double quotes on one line, whatever it contains.
 
     >>> print(quoted('two words'), quoted('line\\nend'), quoted(''))
     "two words" "line\\nend" ""
@@ -251,7 +251,7 @@ def quoted(text: str) -> str:
 
 
 def mask_path(path: str) -> str:
-    """The path of a request with the secrets that stand in it hidden, and without a query.
+    """Returns the path of a request with its secrets hidden, and without the query.
 
     >>> mask_path("/webhooks/k7Qm2/orders?x=1")
     '/webhooks/***/orders'
@@ -260,12 +260,13 @@ def mask_path(path: str) -> str:
     """
     path = path.partition("?")[0]
     if "%" in path:
-        path = unquote(path)  # /%77ebhooks/... names the same place
+        path = unquote(path)  # /%77ebhooks/... is the same path
     return _SECRET_PART.sub(r"\1***", path)
 
 
 def _event_and_keys(record: logging.LogRecord) -> tuple[str, dict[str, object]]:
-    """Ours carry the event as message and the keys as arguments; the records of other packages become one key."""
+    """Returns event and keys of a record. Ours carry them as message and arguments; a record of another package becomes
+    one key."""
     if record.name.startswith(ROOT):
         # logging unpacks a single dict argument
         return str(record.msg), record.args if isinstance(record.args, dict) else {}
@@ -288,7 +289,7 @@ def _escaped(text: str) -> str:
 
 
 def _traceback(record: logging.LogRecord) -> str:
-    # Indented, so that no message inside can pass for a line of its own.
+    # Indented, so that no message in it can pass for a separate line.
     text = logging.Formatter().formatException(record.exc_info)  # type: ignore[arg-type]
     return "".join(f"\n    {line}" for line in _escaped(text).split("\n"))
 
@@ -297,7 +298,7 @@ _last: tuple[int, str] = (-1, "")
 
 
 def _moment(unix_seconds: float) -> str:
-    """UTC with milliseconds. The text of the second is kept, since most lines share it with the one before."""
+    """Formats a time in UTC with milliseconds. The text of the last second is cached, since most lines share it."""
     global _last
     whole = int(unix_seconds)
     second, text = _last  # read and replaced as one, because threads share it

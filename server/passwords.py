@@ -1,7 +1,7 @@
-"""Passwords as slow hashes: made, compared, made again when the parameters have grown. Knows no workers, no tables.
+"""Hashes and verifies passwords, and detects hashes with outdated parameters. Independent of workers and tables.
 
-Hashing has a queue of its own, so that a flood of logins takes neither all memory nor all cores, and nobody waits long
-to be told that it is full."""
+Hashing has its own queue, so that a flood of logins cannot use all memory and cores, and a full queue is reported at
+once."""
 
 import os
 import threading
@@ -17,13 +17,13 @@ from server.errors import Invalid, TooMany
 
 MIN_CHARS = 8
 MAX_CHARS = 255
-MEMORY_KIB = 65_536  # of one hashing; with TIME_COST 3 it takes 50 to 250 ms on the machines this runs on
+MEMORY_KIB = 65_536  # per hash; with TIME_COST 3 one takes 50 to 250 ms on usual machines
 TIME_COST = 3
 LANES = 1  # more threads would make one login faster and many logins slower
 HASH_BYTES = 32
 SALT_BYTES = 16
-AT_ONCE = max(1, min(4, (os.cpu_count() or 2) // 2))  # hashings at the same time; other cores are for everything else
-WAITING = 16  # that may wait for their turn: some seconds
+AT_ONCE = max(1, min(4, (os.cpu_count() or 2) // 2))  # concurrent hashes; the other cores serve everything else
+WAITING = 16  # queued hashes: some seconds of work
 RETRY_SECONDS = 5
 BUSY = "Too many passwords are looked at just now. Try again in a few seconds."
 
@@ -35,16 +35,16 @@ _mine = threading.local()
 
 @dataclass(frozen=True, slots=True)
 class HashedPassword:
-    """A password that was hashed already, told apart from a text that a client sent."""
+    """A password that is hashed already, as opposed to a text from a client."""
 
     text: str
 
     def __repr__(self) -> str:
-        return "HashedPassword(...)"  # a hash has no place in a log
+        return "HashedPassword(...)"  # keeps the hash out of logs
 
 
 def from_file(file: str) -> str:
-    """The password in the first line of a file. Raises Invalid when it cannot be read, or there is none."""
+    """Reads the password in the first line of a file. Raises Invalid if it cannot be read or is empty."""
     try:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -56,9 +56,10 @@ def from_file(file: str) -> str:
 
 @contextmanager
 def place() -> Iterator[None]:
-    """A place in the queue for what this thread hashes meanwhile. Take it before what a refusal must leave undone.
+    """Reserves a place in the queue for hashing on this thread. Reserve it before work that a refusal must not leave
+    half done.
 
-    Raises TooMany when there is none. Hashing takes one by itself."""
+    Raises TooMany if the queue is full. `hash` and `verify` reserve one themselves."""
     if getattr(_mine, "has_place", False):
         yield
         return
@@ -73,7 +74,7 @@ def place() -> Iterator[None]:
 
 
 def hash(password: str) -> str:
-    """The argon2id hash of a password, with its salt and parameters, to be stored as it is. Raises TooMany.
+    """Returns the argon2id hash of a password, with its salt and parameters, to be stored as it is. Raises TooMany.
 
     Takes 50 to 250 ms: never call it on the event loop or the writer."""
     with place(), _turns:
@@ -81,9 +82,10 @@ def hash(password: str) -> str:
 
 
 def verify(stored: str, password: str) -> bool:
-    """Whether this is the password of a stored hash; False for a hash that cannot be read, such as "". Raises TooMany.
+    """Returns whether the password matches a stored hash; False for an unreadable hash, such as "". Raises TooMany.
 
-    As slow as `hash`, for a hash that cannot be read too: an unknown name and a wrong password take the same time."""
+    Takes as long as `hash`, even for an unreadable hash, so that an unknown name and a wrong password take the same
+    time."""
     if len(password) > MAX_CHARS:
         password = ""  # no such password was ever stored
     with place(), _turns:
@@ -97,7 +99,7 @@ def verify(stored: str, password: str) -> bool:
 
 
 def needs_rehash(stored: str) -> bool:
-    """Whether a hash was made with other parameters than today's; hash the password again once it was verified."""
+    """Returns whether a hash has other parameters than today's; then hash the password again after verifying it."""
     try:
         return _hasher.check_needs_rehash(stored)
     except InvalidHashError:

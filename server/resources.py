@@ -1,7 +1,6 @@
-"""Where the files of resources/ are: beside the source, inside an installed package, or in the unpacked executable.
+"""Locates the files of resources/: in the checkout, in an installed package, or in the unpacked executable.
 
-For data that ships with the program. Not for the data folder of a service (settings.py).
-"""
+For data that ships with the program; settings.py has the data folder of a service."""
 
 import sys
 from functools import cache
@@ -12,10 +11,9 @@ from server.errors import NotFound
 
 
 def path(*parts: str) -> Path:
-    """The file or folder resources/<parts>. Parts come from our own code, never from a request.
+    """Returns the path of resources/<parts>. Parts come from our own code, never from a request.
 
-    Raises NotFound when it is not there or lies outside the folder.
-    """
+    Raises NotFound if it does not exist or lies outside the folder."""
     root = _root()
     for folder in late_files.FOLDERS:
         if not parts or folder == f"resources/{parts[0]}":
@@ -27,7 +25,7 @@ def path(*parts: str) -> Path:
 
 
 def packed(name: str) -> Path | None:
-    """A file that only the executable has; None when this is not the executable."""
+    """Returns a file of the executable; None outside of it."""
     unpacked = _unpacked()
     return unpacked / name if unpacked is not None else None
 
@@ -44,6 +42,6 @@ def _root() -> Path:
 
 
 def _unpacked() -> Path | None:
-    """The folder that the executable was unpacked into."""
+    """Returns the folder of the unpacked executable."""
     folder = getattr(sys, "_MEIPASS", None)
     return None if folder is None else Path(folder).resolve()

@@ -1,8 +1,8 @@
-"""What the first answer does not need, but one of the next: libraries that take long to import, and what is compiled.
+"""Prepares what the first response does not need, but a later one: slow imports and compiled objects.
 
-It is imported where it is used. So that nobody waits for it there, it is also registered here, and the service runs
-what is registered on a thread soon after it began to answer. Not for what few services use, such as mail listeners:
-that is imported when it is needed, and costs the others neither time nor memory."""
+They are imported where they are used. They also register here, so that no request waits: the service runs them on a
+thread soon after its start. Not for what few services use, such as mail listeners: that is imported on use, and costs
+the others neither time nor memory."""
 
 import time
 from collections.abc import Callable
@@ -12,19 +12,19 @@ from server import log
 
 Work = TypeVar("Work", bound=Callable[[], object])
 
-PAUSE_SECONDS = 0.02  # between two pieces: importing holds the interpreter, which requests want too
+PAUSE_SECONDS = 0.02  # between functions: an import holds the interpreter, which requests need
 LOG = log.get("warming")
 _WORK: list[Callable[[], object]] = []
 
 
 def warmed(work: Work) -> Work:
-    """Register a function that may be called early, and at any time again: @warmed above @cache."""
+    """Registers a function that may run early and repeatedly: @warmed above @cache."""
     _WORK.append(work)
     return work
 
 
 def warm(is_over: Callable[[], bool]) -> None:
-    """Do what is registered, a piece at a time, until `is_over`. What fails here fails again where it is used."""
+    """Runs the registered functions one by one, until `is_over`. An error here recurs at the place of use."""
     for work in tuple(_WORK):
         if is_over():
             return
