@@ -284,7 +284,7 @@ def _as_text(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """What a terminal would obey or hide, as \\uXXXX."""
+    """Escapes a character that a terminal would obey or hide, as Unicode escape."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

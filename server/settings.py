@@ -1,9 +1,8 @@
-"""The settings of one process: the table of them, and where their values come from.
+"""The settings of a process: their table and the sources of their values.
 
-Flags beat HELPDESK_* variables, which beat helpdesk.toml, which beats what was set in the console, which beats the
-defaults. Only live settings can be set there; desk/live_settings.py keeps them. Settings of the service itself, such as
-mail servers and branding, live in the database and not here.
-"""
+Flags override HELPDESK_* variables, which override helpdesk.toml, which overrides values from the console, which
+override the defaults. Only live settings can be changed in the console; desk/live_settings.py stores them. Settings of
+the service itself, such as mail servers and branding, are in the database."""
 
 import re
 import tomllib
@@ -21,14 +20,14 @@ BUILD = 2026112001  # __build: year, month, day, and a count within the day
 FILE_NAME = "helpdesk.toml"
 PREFIX = "HELPDESK_"
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))  # hosts that only this machine reaches
-CONSOLE = "console"  # the source of what was set there
-ADDRESSES = ("postgresql://", "postgres://")  # how those of a PostgreSQL database begin
+CONSOLE = "console"  # the source of values from the console
+ADDRESSES = ("postgresql://", "postgres://")  # prefixes of PostgreSQL addresses
 _HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^@/?#\s,:\[\]]*)(?::[0-9]{1,5})?"
 ADDRESS = re.compile(
     rf"postgres(?:ql)?://(?:[^@/?#\s]*@)?{_HOST}(?:,{_HOST})*(?:/[^@/?#\s]*)?(?:\?[^=&#\s]+=[^&#\s]*(?:&[^=&#\s]+=[^&#\s]*)*)?"
 )
-WEB, WORKER, ALL = "web", "worker", "all"  # what a process is for
-ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # of clients; no settings of a server
+WEB, WORKER, ALL = "web", "worker", "all"  # roles of a process
+ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # for clients; not settings of a server
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -39,11 +38,11 @@ Value = int | bool | str | tuple[str, ...] | Path
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row. `unit` is what a number counts; `least`, `most` and `choices` bound what is accepted. `is_live`: it can
-    be changed in the console, while the service runs.
+    """A setting. `unit` is what a number counts; `least`, `most` and `choices` bound its values. `is_live`: it can be
+    changed in the console while the service runs.
 
-    Kinds: whole (number), yes/no, text, list (commas or line breaks between items), lines (line breaks only), folder.
-    """
+    Kinds: whole (number), yes/no, text, list (commas or line breaks between items), lines (line breaks only),
+    folder."""
 
     name: str
     default: Value
@@ -512,7 +511,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
 )
 
-# Taken as the others are, and not listed: nobody needs them to run the service.
+# Accepted like the others but not listed: nobody needs them to run the service.
 HIDDEN: tuple[Setting, ...] = (
     Setting(
         "clock_offset_seconds",
@@ -530,35 +529,35 @@ WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false":
 
 
 class Settings:
-    """Values as attributes, such as `settings.port`. `replace` makes a changed copy. Frozen, but for what is set in the
-    console."""
+    """The values as attributes, such as `settings.port`. `replace` returns a changed copy. Frozen, except for values
+    from the console."""
 
-    given: tuple[tuple[str, Value], ...]  # before base_url is filled in
-    sources: Mapping[str, str]  # where those come from that are no defaults: the command line, a variable, a file
+    given: tuple[tuple[str, Value], ...]  # before base_url is built
+    sources: Mapping[str, str]  # of values other than defaults: the command line, a variable, a file
 
     def __init__(self, values: Mapping[str, Value], sources: Mapping[str, str] | None = None) -> None:
-        """values: of every row, already checked. `base_url` is filled in from host and port when it is empty. Raises
-        Invalid when webhooks would have the host name of the console after all."""
+        """values: of every setting, already checked. An empty `base_url` is built from host and port. Raises Invalid if
+        webhooks would share the host name of the console."""
         url = values["base_url"] or _local_url(str(values["host"]), values["port"])
         _require_apart(str(values["webhook_base_url"]), str(url))
         self.__dict__.update({**values, "base_url": url}, given=tuple(values.items()), sources=dict(sources or {}))
 
     @property
     def local_url(self) -> str:
-        """The address without a base_url, by host and port."""
+        """Returns the address by host and port, ignoring base_url."""
         return _local_url(str(self.host), self.port)
 
     @property
     def webhook_host(self) -> str:
-        """The host name that only webhooks have, "" when they have none."""
+        """Returns the host name for webhooks only, "" if they have none."""
         return _host_of(str(self.webhook_base_url))
 
     def is_given(self, name: str) -> bool:
-        """Whether a flag, a variable or the file tells the value, so that the console cannot."""
+        """Returns whether a flag, a variable or the file sets the value, so that the console cannot."""
         return self.sources.get(name, CONSOLE) != CONSOLE
 
     def lay_over(self, values: Mapping[str, Value]) -> None:
-        """What is set in the console, by name, and nothing else: it holds from now on in place of the defaults."""
+        """Replaces all values from the console; they apply at once in place of the defaults."""
         mine = {name: each for name, each in values.items() if name in LIVE and not self.is_given(name)}
         plain = {name: BY_NAME[name].default for name in LIVE if not self.is_given(name)}
         others = {name: source for name, source in self.sources.items() if source != CONSOLE}
@@ -566,12 +565,12 @@ class Settings:
         self.__dict__.update(made.__dict__)
 
     def replace(self, **changes: Value) -> "Settings":
-        """A copy with some values changed, such as the port that was free. Raises Invalid for an unknown name or a
+        """Returns a copy with changed values, such as the port that was free. Raises Invalid for an unknown name or a
         value out of range."""
         checked = {name: _typed(_known(name, name), value, name) for name, value in changes.items()}
         return Settings({**dict(self.given), **checked}, self.sources)
 
-    def __getattr__(self, name: str) -> Any:  # only reached for what is not there
+    def __getattr__(self, name: str) -> Any:  # only called for missing attributes
         raise AttributeError(f"there is no setting '{name}'{nearest(name, BY_NAME)}")
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -584,14 +583,12 @@ class Settings:
 
 
 def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folder: Path | None = None) -> Settings:
-    """The settings from all four places.
+    """Loads the settings from all four sources.
 
-    flags: {name: text, or None when the flag was not given}; the extra name `config` names another file than
-    helpdesk.toml. environ: usually os.environ; other names than HELPDESK_* are not looked at. data_folder: decides over
-    every other `data`; None finds it as the rest.
-    Raises Invalid for an unknown name (telling the nearest), a wrong type, a value out of range, a file that cannot be
-    read.
-    """
+    flags: {name: text, or None if the flag was not used}; the extra name `config` names another file than
+    helpdesk.toml. environ: usually os.environ; only HELPDESK_* are read. data_folder: overrides every other `data`;
+    None reads it like the rest. Raises Invalid for an unknown name (with the nearest one), a wrong type, a value out of
+    range, or an unreadable file."""
     variables, flagged = _from_environ(environ), _from_flags(flags)
     said = variables | flagged
     config = said.pop("config", None)
@@ -614,17 +611,17 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
 
 
 def value_of(name: str, text: str) -> Value:
-    """The value of a setting that somebody wrote as text. Raises Invalid."""
+    """Parses the value of a setting from text. Raises Invalid."""
     return _from_text(name, text, name)
 
 
 def defaults_by_name() -> dict[str, Value]:
-    """{name: default} of every row."""
+    """Returns {name: default} of every setting."""
     return {setting.name: setting.default for setting in BY_NAME.values()}
 
 
 def help_rows() -> list[dict[str, str]]:
-    """One map a setting, all text: name, variable, default, unit, help; without hidden ones. For --help and the
+    """Returns a map of texts per setting: name, variable, default, unit, help; without hidden ones. For --help and the
     reference pages."""
     return [
         {
@@ -644,13 +641,13 @@ def _from_flags(flags: Mapping[str, str | None]) -> dict[str, Value]:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """What is to be told of HELPDESK_* variables that no setting has, in words: a slip would do nothing, silently."""
+    """Returns a warning about HELPDESK_* variables without a setting; a typo would otherwise be ignored silently."""
     names = _variables(environ)
     return [_no_setting(variable, name) for name, variable in names.items() if name not in (*BY_NAME, "config")]
 
 
 def _variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """{name of a setting: variable}, also of settings that do not exist."""
+    """Returns {name of a setting: variable}, including unknown settings."""
     ours = (each for each in environ if each.startswith(PREFIX) and each not in (ADDRESS_VARIABLE, TOKEN_VARIABLE))
     return {each.removeprefix(PREFIX).lower(): each for each in ours}
 
@@ -701,7 +698,7 @@ def _no_setting(shown_as: str, name: str) -> str:
 
 
 def _typed(setting: Setting, value: object, shown_as: str) -> Value:
-    """`value` as the row's kind holds it. Raises Invalid otherwise."""
+    """Converts `value` to the kind of the setting. Raises Invalid."""
     match setting.type, value:
         case "whole", int() if not isinstance(value, bool):
             if setting.least <= value <= setting.most:
@@ -746,13 +743,13 @@ def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
 
 
 def is_address(database: str) -> bool:
-    """Whether it is meant as the address of a PostgreSQL database."""
+    """Returns whether a text is meant as the address of a PostgreSQL database."""
     return database.startswith(ADDRESSES)
 
 
 def _checked_address(text: str, shown_as: str) -> str:
-    """An address without its password is told, and nothing of one that cannot be read: it may be a part of the
-    password."""
+    """Checks an address. Errors show it without its password, and nothing of one that cannot be parsed, since any part
+    may be the password."""
     if not ADDRESS.fullmatch(text):
         raise Invalid(
             f"{shown_as} must be like postgresql://user:password@db.example:5432/helpdesk; in a password %40 stands "
@@ -763,7 +760,7 @@ def _checked_address(text: str, shown_as: str) -> str:
 
 
 def without_password(database: str) -> str:
-    """The address as it may be shown to people and in logs.
+    """Returns the address without secrets, for people and logs.
 
     >>> without_password("postgresql://desk:s3cret@db.example/desk?sslmode=require&password=s3cret")
     'postgresql://desk:***@db.example/desk?sslmode=require&password=***'
@@ -773,7 +770,7 @@ def without_password(database: str) -> str:
 
 
 def _checked_url(name: str, text: str, shown_as: str) -> str:
-    """The address without a slash at its end, so that paths can be put behind it."""
+    """Returns the address without a slash at its end, so that paths can be appended."""
     if not _is_web_address(text):
         raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example", field=name)
     path = urlsplit(text).path.rstrip("/")
@@ -797,7 +794,7 @@ def _is_web_address(text: str) -> bool:
 
 
 def _require_apart(webhook_base_url: str, base_url: str) -> None:
-    """Raises Invalid for one host name; another port does not help, since cookies know none."""
+    """Raises Invalid if both have one host name; another port does not help, since cookies ignore ports."""
     if webhook_base_url and _host_of(webhook_base_url) == _host_of(base_url):
         raise Invalid(
             f"webhook_base_url has the host name of base_url, {_host_of(base_url)}; give webhooks another "
@@ -821,13 +818,13 @@ def _items(text: str, kind: Kind) -> tuple[str, ...]:
 
 
 def shown_value(name: str, value: Value) -> str:
-    """The value of a setting for people, without secrets."""
+    """Returns the value of a setting for people, without secrets."""
     shown = display_value(value)
     return without_password(shown) if name == "database" else shown
 
 
 def display_value(value: Value) -> str:
-    """A value as people read it; one line for each item of a list."""
+    """Formats a value for people; one line for each item of a list."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):

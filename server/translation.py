@@ -1,8 +1,8 @@
-"""Words in the language of who reads them.
+"""Translates messages into the reader's language.
 
-A message is its English text: it stands in the code, and a language that lacks it shows it. Languages are files such as
-`de.po`, those of resources/languages/ and those that somebody puts into `languages/` of the data folder, which replace
-ours message by message. What is said by the API, on the command line and in the log stays English: programs read it."""
+A message is its English text in the code, and is shown as it is in a language that lacks it. Languages are files such
+as `de.po`: those of resources/languages/, and those in `languages/` of the data folder, which override ours message by
+message. The API, the command line and the log stay English, since programs read them."""
 
 import html
 import re
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SOURCE = "en"  # the language of the messages
-FOLDER = "languages"  # of the data, and of the resources
-TEMPLATE = "helpdesk.pot"  # all messages, to begin a language with
+FOLDER = "languages"  # in the data folder and in resources
+TEMPLATE = "helpdesk.pot"  # all messages, to start a language from
 RIGHT_TO_LEFT = frozenset(("ar", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"))
 MAX_FILE_BYTES = 4 * 1024 * 1024
-# A parameter or field that takes a message; what is given to it is translated where it is shown. `make messages` finds
+# A parameter or field that holds a message, translated when it is shown. `make messages` finds
 # the texts by it.
 Words = Annotated[str, "words"]
-END = "\x04"  # between the context of a message and its text
+END = "\x04"  # separates the context of a message from its text
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -37,8 +37,8 @@ def _english(count: int) -> int:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The messages of a language: {English: translated}, {English singular: its forms}, the form that a count takes,
-    and the messages of scripts, which pages hand to them: pairs of English and translated."""
+    """The messages of a language: {English: translation}, {English singular: plural forms}, the rule of its plural
+    forms, and the messages of scripts, which pages pass on: pairs of English and translation."""
 
     language: str
     messages: Mapping[str, str] = field(default_factory=dict)
@@ -47,13 +47,13 @@ class Catalog:
     script_messages: tuple[tuple[str, str], ...] = ()
 
     def text(self, message: str, context: str = "") -> str:
-        """A message in this language, in one of its meanings; English where it is missing."""
+        """Returns a message in this language, in one of its meanings; English if it is missing."""
         found = self.messages.get(keyed(message, context)) if context else None
         return str(self.messages.get(message, message)) if found is None else found
 
     @property
     def tag(self) -> str:
-        """The language tag of HTML and HTTP, such as `pt-BR` (BCP 47)."""
+        """Returns the language tag for HTML and HTTP, such as `pt-BR` (BCP 47)."""
         return self.language.replace("_", "-")
 
     @property
@@ -63,7 +63,7 @@ class Catalog:
 
     @property
     def is_source(self) -> bool:
-        """Whether nothing is translated."""
+        """Returns whether this is English, which needs no translation."""
         return not self.messages and not self.plurals
 
 
@@ -72,29 +72,29 @@ _spoken: ContextVar[Catalog] = ContextVar("spoken", default=ENGLISH)
 
 
 class Marked(str):
-    """A text that is a message; see N_. context: which meaning of its words it has, "" where they have one."""
+    """A text that is a message; see N_. context: the meaning of an ambiguous text, otherwise ""."""
 
     context: str = ""
 
     def __html__(self) -> str:
-        """The translation, which templates put in its place."""
+        """Returns the translation, which templates insert."""
         return html.escape(shown(self))
 
 
 class LazyMessage(str):
-    """A sentence in English that knows which message it was made of: it is translated where it is shown. Made by
-    lazy_gettext(); what is made of it, such as a part of it, is English."""
+    """An English sentence that remembers its message, to be translated when it is shown. Created by lazy_gettext();
+    texts derived from it, such as slices, are plain English."""
 
     message: str
     values: Mapping[str, object]
 
     def __html__(self) -> str:
-        """The translation, which templates put in its place."""
+        """Returns the translation, which templates insert."""
         return html.escape(shown(self))
 
 
 def lazy_gettext(message: str, /, **values: object) -> LazyMessage:
-    """A message with its values, for somebody whose language is not known here.
+    """Returns a message with its values, for a reader whose language is not known yet.
 
     >>> lazy_gettext("{count} jobs", count=3), lazy_gettext("{count} jobs", count=3).message
     ('3 jobs', '{count} jobs')
@@ -108,7 +108,7 @@ FIELD_PROBLEM = "{field}: {problem}"  # the same in every language
 
 
 def about_field(field: str, problem: str) -> LazyMessage:
-    """A problem with the field in front of it, as the API reports it.
+    """Returns a problem with the name of its field, as the API reports it.
 
     >>> about_field("title", lazy_gettext("at most {count} characters", count=9))
     'title: at most 9 characters'
@@ -117,7 +117,7 @@ def about_field(field: str, problem: str) -> LazyMessage:
 
 
 def problem_of(message: str, field: str) -> str:
-    """The problem of a field without its name, for a page that shows it beside the field.
+    """Returns the problem of a field without its name, for a page that shows it beside the field.
 
     >>> problem_of(about_field("title", "is too long"), "title"), problem_of("title: is taken", "title")
     ('is too long', 'is taken')
@@ -126,28 +126,28 @@ def problem_of(message: str, field: str) -> str:
         problem = message.values["problem"]
         return problem if isinstance(problem, str) else str(problem)
     prefix = f"{field}: "
-    return message[len(prefix) :] if message.startswith(prefix) else message  # which stays a LazyMessage
+    return message[len(prefix) :] if message.startswith(prefix) else message  # unchanged, it stays a LazyMessage
 
 
 def N_(message: str) -> Marked:
-    """Marks the text of a constant: it is translated where it is shown."""
+    """Marks the text of a constant, to be translated when it is shown."""
     return Marked(message)
 
 
 def N_pgettext(context: str, message: str) -> Marked:
-    """Marks the text of a constant whose words have several meanings: context names this one."""
+    """Marks the ambiguous text of a constant; context names its meaning."""
     marked = Marked(message)
     marked.context = context
     return marked
 
 
 def N_ngettext(one: str, many: str) -> tuple[str, str]:
-    """Marks the forms of a constant: ngettext takes them where it is shown."""
+    """Marks the plural forms of a constant, to be passed to ngettext when they are shown."""
     return one, many
 
 
 def _(message: str, /, **values: object) -> str:
-    """The message in the language that is spoken, with `{name}` filled in.
+    """Translates a message into the current language and fills `{name}` in.
 
     >>> _("{count} of {name}", count=2, name="{count}"), _("{left} as it is")
     ('2 of {count}', '{left} as it is')
@@ -158,8 +158,8 @@ def _(message: str, /, **values: object) -> str:
 
 
 def pgettext(context: str, message: str, /, **values: object) -> str:
-    """As _, of a message whose words have several meanings: context names this one. A language that has the message
-    without contexts shows that.
+    """Translates an ambiguous message; context names its meaning. A language that has the message without contexts
+    shows that translation.
 
     >>> pgettext("status", "Open"), keyed("Open", "status")
     ('Open', 'status\\x04Open')
@@ -168,12 +168,12 @@ def pgettext(context: str, message: str, /, **values: object) -> str:
 
 
 def keyed(message: str, context: str = "") -> str:
-    """The key of a message in a catalog: behind its context and an end of transmission, as in GNU MO files."""
+    """Returns the key of a message in a catalog: its context, U+0004 and the message, as in GNU MO files."""
     return f"{context}{END}{message}" if context else message
 
 
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
-    """The form of a message that a count takes; `{count}` is filled in, too, unless it is given.
+    """Translates a message in the plural form of a count, and fills `{count}` in unless it is passed.
 
     >>> ngettext("{count} worker", "{count} workers", 1), ngettext("{count} worker", "{count} workers", 3)
     ('1 worker', '3 workers')
@@ -188,7 +188,7 @@ def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Texts as a sentence tells them.
+    """Joins texts as in a sentence.
 
     >>> listed(["08:00", "12:00", "16:00"]), listed(["08:00"]), listed([])
     ('08:00, 12:00 and 16:00', '08:00', '')
@@ -199,19 +199,19 @@ def listed(texts: Sequence[str]) -> str:
 
 
 def shown(text: str) -> str:
-    """A text that may be a message, translated if it is."""
+    """Translates a text if it is a message."""
     if isinstance(text, LazyMessage):
         return _(text.message, **text.values)
     return _spoken.get().text(text, context_of(text))
 
 
 def context_of(text: str) -> str:
-    """The context that a message was marked with."""
+    """Returns the context of a marked message."""
     return text.context if isinstance(text, Marked) else ""
 
 
 def in_sentence(name: str) -> str:
-    """The name of a record type inside of a sentence: English writes it small there, others as they write it always.
+    """Returns the name of a record type inside a sentence: lower case in English, unchanged in other languages.
 
     >>> in_sentence("OAuth App"), in_sentence("Mail Transports")
     ('oauth app', 'mail transports')
@@ -220,30 +220,31 @@ def in_sentence(name: str) -> str:
 
 
 def shown_mark(text: Any) -> Any:
-    """A text that was marked by N_ translated, another as it is: where both words and people's names are shown."""
+    """Translates a text marked by N_; returns others unchanged. For places that show messages and names of people
+    alike."""
     return shown(text) if isinstance(text, (Marked, LazyMessage)) else text
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
-    """A text with its placeholders replaced; those without a value stay. Nothing else in it is evaluated."""
+    """Fills the placeholders of a text in; those without a value stay. Evaluates nothing else in it."""
     if not values:
         return text
     return _PLACEHOLDER.sub(lambda found: str(shown_mark(values[found[1]])) if found[1] in values else found[0], text)
 
 
 def spoken() -> Catalog:
-    """The language of this request."""
+    """Returns the language of this request."""
     return _spoken.get()
 
 
 def speak(catalog: Catalog) -> None:
-    """Go on in that language, until what stands around it in speaking() ends."""
+    """Switches the language until the surrounding speaking() ends."""
     _spoken.set(catalog)
 
 
 @contextmanager
 def speaking(catalog: Catalog) -> Iterator[None]:
-    """Within it, messages are in that language."""
+    """Sets the language of messages within the block."""
     before = _spoken.set(catalog)
     try:
         yield
@@ -253,19 +254,20 @@ def speaking(catalog: Catalog) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Languages:
-    """The languages that there are. folders: with files of them, the first that has a message wins."""
+    """The available languages. folders: with their files; the first that has a message wins."""
 
     folders: tuple[Path, ...]
 
     def names(self) -> list[str]:
-        """Such as `de` or `pt_BR`, in order; English is always there."""
+        """Returns names such as `de` or `pt_BR`, in order; English is always among them."""
         found = {path.stem for folder in self.folders if folder.is_dir() for path in folder.glob("*.po")}
         return sorted({SOURCE, *(name for name in found if _LANGUAGE.fullmatch(name))})
 
     def of(self, language: str) -> Catalog:
-        """The messages for a locale such as de_CH: those of its own file, over those of `de`; English for another.
+        """Returns the messages for a locale such as de_CH: those of its own file, then those of `de`; English for
+        unknown ones.
 
-        A file that cannot be read is as if it was not there; `helpdesk doctor` tells of it."""
+        Ignores unreadable files; `helpdesk doctor` reports them."""
         language = language.replace("-", "_")
         alone = language.partition("_")[0]
         if alone == SOURCE and not any((folder / f"{language}.po").is_file() for folder in self.folders):
@@ -277,7 +279,7 @@ class Languages:
         )
 
     def accepted(self, header: str) -> str:
-        """The language of ours that a browser likes best, by its Accept-Language; "en" for none.
+        """Returns the available language that a browser prefers by its Accept-Language; "en" if there is none.
 
         >>> Languages(()).accepted("fr, en-GB;q=0.9"), Languages(()).accepted("*")
         ('en_GB', 'en')
@@ -308,7 +310,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 @lru_cache(64)
 def _merged(language: str, files: tuple[tuple[Path, int, int], ...]) -> Catalog:
-    """The catalog of files, the first that has a message wins. Kept until one of them is another."""
+    """Returns the merged catalog of files; the first that has a message wins. Cached until one of them changes."""
     found = [each for path, _, size in files if (each := _read(path, size)) is not None]
     if not found:
         return ENGLISH
@@ -322,7 +324,7 @@ def _merged(language: str, files: tuple[tuple[Path, int, int], ...]) -> Catalog:
 
 
 def _read(path: Path, size: int) -> Catalog | None:
-    """A file, None when it cannot be read."""
+    """Returns the text of a file, None if it cannot be read."""
     if size > MAX_FILE_BYTES:
         return None
     try:
@@ -332,13 +334,12 @@ def _read(path: Path, size: int) -> Catalog | None:
 
 
 def read(text: str, language: str) -> Catalog:
-    """The catalog of a file's text. Fuzzy messages wait for somebody to look at them: they are not shown. Raises
-    ValueError for what is no such file."""
-    import polib  # only where another language than English is spoken
+    """Parses a file into a catalog. Skips fuzzy messages, which await review. Raises ValueError for an invalid file."""
+    import polib  # only needed beyond English
 
     try:
         entries = polib.pofile(text)
-    except OSError as error:  # how it tells of syntax
+    except OSError as error:  # its error for bad syntax
         raise ValueError(str(error)) from None
     usable = [each for each in entries if each.translated() and _fits(each)]
     messages = {keyed(each.msgid, each.msgctxt or ""): each.msgstr for each in usable if not each.msgid_plural}
@@ -358,7 +359,8 @@ def _forms(forms: Mapping[int, str]) -> tuple[str, ...]:
 
 
 def _fits(entry: object) -> bool:
-    """Whether a translation has no placeholder or element that its message lacks: it would be shown as it stands."""
+    """Returns whether a translation has no placeholder or element that its message lacks: it would be shown
+    literally."""
     wanted = marks(f"{entry.msgid} {entry.msgid_plural}")  # type: ignore[attr-defined]
     given = [entry.msgstr, *entry.msgstr_plural.values()]  # type: ignore[attr-defined]
     return all(marks(each) <= wanted for each in given)
@@ -368,7 +370,7 @@ _MARKS = re.compile(r"\{\w+\}|</?[a-z][^>]*>")
 
 
 def marks(text: str) -> set[str]:
-    """The placeholders and tags of a message.
+    """Returns the placeholders and tags of a message.
 
     >>> sorted(marks("{count} of <b>them</b>"))
     ['</b>', '<b>', '{count}']
@@ -377,7 +379,7 @@ def marks(text: str) -> set[str]:
 
 
 def _plural_rule(header: str) -> "Callable[[int], int]":
-    """Which form a count takes, by the header of a file: `nplurals=2; plural=(n != 1);`."""
+    """Parses the plural rule in the header of a file: `nplurals=2; plural=(n != 1);`."""
     from gettext import c2py
 
     found = re.search(r"plural=([^;]+)", header)
@@ -393,7 +395,7 @@ def direction(language: str) -> str:
 
 
 def sort_key(text: str) -> tuple[str, str]:
-    """By which words are sorted for people: accents and capitals count last.
+    """Returns the key that sorts words for people: accents and capitals count last.
 
     >>> sorted(["Zebra", "Äpfel", "apfel", "Ostern", "Öl"], key=sort_key)
     ['apfel', 'Äpfel', 'Öl', 'Ostern', 'Zebra']
@@ -405,5 +407,5 @@ def sort_key(text: str) -> tuple[str, str]:
 
 
 def missing(catalog: Catalog, messages: Iterable[str]) -> list[str]:
-    """Which messages a language lacks."""
+    """Returns the messages that a language lacks."""
     return [each for each in messages if each not in catalog.messages and each not in catalog.plurals]
