@@ -1,1 +1,1 @@
-"""Who acts, and what they may do."""
+"""Actors and their rights."""

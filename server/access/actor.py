@@ -1,6 +1,6 @@
-"""Who acts, with what the database says about them right now: administrator, groups, roles, privileges.
+"""The actor of an operation, with its present rights: administrator, groups, roles, privileges.
 
-An actor is read anew whenever something it rests on has changed, in this process or another; see `version`."""
+Actors are read again whenever something that they depend on changes, in any process; see `version`."""
 
 import json
 from dataclasses import replace
@@ -17,11 +17,11 @@ EVERY_PRIVILEGE = frozenset(("*",))
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A worker, or the service itself. acts_for: whom the service lends its own rights, since they may do just this;
-    None where nobody asked. own_only: whether they reach no records but their own, as an app that may do no more.
+    """A worker, or the service itself. acts_for: the worker whom the service lends its rights for one act, else None.
+    own_only: whether only their own records are accessible, as for a restricted app.
 
-    privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets may be
-    read, None for all."""
+    privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets are
+    readable, None for all."""
 
     context: str
     id: int
@@ -41,47 +41,48 @@ class Actor:
 
     @property
     def worker_id(self) -> int:
-        """The worker's id, 0 for the service."""
+        """Returns the worker's id, 0 for the service."""
         return self.id if self.context == WORKER else 0
 
     @property
     def author(self) -> "Actor":
-        """Whose doing it is, as the activity log tells it."""
+        """Returns the author for the activity log."""
         return self.acts_for or self
 
     @property
     def reading(self) -> tuple[int, bool, frozenset[int] | None, frozenset[int], bool]:
-        """What decides what may be read, as far as it is the actor's."""
+        """Returns everything about the actor that decides what may be read."""
         return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only
 
     def may(self, privilege: str) -> bool:
-        """Whether a role grants this privilege; administrators have all."""
+        """Returns whether a role grants this privilege; administrators have all."""
         return self.is_admin or "*" in self.privileges or privilege in self.privileges
 
 
 def system(timezone: str = "UTC") -> Actor:
-    """The service itself: jobs, first start."""
+    """Returns the service itself: for jobs and the first start."""
     return Actor(APP, 0, True, timezone, "Helpdesk")
 
 
 def command_line() -> Actor:
-    """Whoever runs commands on the data folder: they may do what the service may."""
+    """Returns the actor of commands on the data folder, with the rights of the service."""
     return Actor(APP, 0, True, "UTC", "Command line")
 
 
 def lent(author: Actor) -> Actor:
-    """The service itself, in the name of somebody who may do just this, whatever else they may."""
+    """Returns the service on behalf of somebody who may do this one act, whatever their other rights."""
     return replace(system(author.timezone or "UTC"), acts_for=author.author)
 
 
 def kept_to_own(actor: Actor) -> Actor:
-    """The same worker, who reaches no records but their own and administrates nothing."""
+    """Returns the worker restricted to their own records, without administration."""
     privileges = EVERY_PRIVILEGE if actor.is_admin else actor.privileges
     return replace(actor, is_admin=False, privileges=privileges, own_only=True)
 
 
 def version(tx: Transaction) -> int:
-    """Rises with every change of workers, groups, rosters, roles, apps and tokens, whoever makes it."""
+    """Returns a number that rises with every change of workers, groups, rosters, roles, apps and tokens, by any
+    process."""
     return tx.version("access")
 
 
@@ -89,7 +90,7 @@ ACTORS: VersionedLocal[dict[int, Actor | None]] = VersionedLocal()
 
 
 def worker(tx: Transaction, id: int) -> Actor | None:
-    """The actor of a worker; None when there is no such worker, or a disabled one."""
+    """Returns the actor of a worker; None for an unknown or disabled one."""
     now = version(tx)
     actors = ACTORS.get(tx.store, now)
     if actors is None:
@@ -99,7 +100,7 @@ def worker(tx: Transaction, id: int) -> Actor | None:
     if id in actors:
         return actors[id]
     found = _read(tx, id)
-    if not tx.can_write:  # what a write sees may yet be undone
+    if not tx.can_write:  # the changes of a write may still be undone
         actors[id] = found
     return found
 

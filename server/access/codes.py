@@ -1,6 +1,6 @@
-"""Authorization codes: what a worker allowed an app, to be exchanged for tokens once, within a minute.
+"""Authorization codes: a worker's consent to an app, to be exchanged for tokens once, within a minute.
 
-Of a code the SHA-256 is kept. A code that was used stays known, so that its second use is noticed."""
+The SHA-256 of a code is stored. Used codes are retained, so that a second use is noticed."""
 
 import secrets
 from typing import Any
@@ -38,9 +38,8 @@ CODE = Table(
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a code stands for. challenge: that of PKCE with S256, "" for none. family: of the tokens made of it.
-    is_callback_sent: whether the request named the callback, and the exchange must do so, too. expires_at, used_at:
-    Unix seconds, used_at 0 for never."""
+    """A stored code. challenge: of PKCE with S256, "" for none. family: of its tokens. is_callback_sent: whether the
+    request named the callback, as the exchange then must. expires_at, used_at: Unix seconds, used_at 0 for never."""
 
     app_id: int
     worker_id: int
@@ -55,12 +54,12 @@ class Code:
 
 
 def text() -> str:
-    """The text of a new code."""
+    """Generates the text of a code."""
     return secrets.token_urlsafe(32)
 
 
 def add(tx: Transaction, text: str, code: Code, now: int) -> None:
-    """Keep a new code, good for CODE_SECONDS."""
+    """Stores a new code, valid for CODE_SECONDS."""
     tx.insert(
         CODE,
         {
@@ -78,7 +77,7 @@ def add(tx: Transaction, text: str, code: Code, now: int) -> None:
 
 
 def find_code(tx: Transaction, text: str) -> Code | None:
-    """What a text stands for, used and expired or not; None for an unknown one."""
+    """Returns the stored code of a text, even if it is used or expired; None for an unknown one."""
     row = tx.first(CODE, hash=digest(text)) if len(text) <= MAX_CODE_CHARS else None
     if row is None:
         return None
@@ -98,16 +97,16 @@ def find_code(tx: Transaction, text: str) -> Code | None:
 
 
 def use(tx: Transaction, code: Code, now: int) -> None:
-    """From here on the code is a used one."""
+    """Marks a code as used."""
     tx.update(CODE, code.id, {"used_at": now})
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:
-    """Remove the codes of a worker."""
+    """Deletes the codes of a worker."""
     tx.delete(CODE, worker_id=worker_id)
 
 
 def forget_useless(tx: Transaction, before: int) -> int:
-    """Remove codes that ended before this instant; answers how many."""
+    """Deletes codes that expired before this instant; returns their number."""
     table: Any = CODE.sql
     return tx.run(lambda: table.delete().where(table.expires_at < slot(0)), (before,))

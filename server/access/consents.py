@@ -1,4 +1,4 @@
-"""What workers allowed apps, so that they are not asked the same twice, see a list of it and can take it back."""
+"""Consents of workers to apps, so that they are not asked twice, see a list and can withdraw."""
 
 from typing import Any
 
@@ -21,9 +21,8 @@ CONSENT = Table(
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """An app that a worker let in. scopes: all that were allowed. granted_at: Unix seconds, of the last time.
-    live_tokens: access and refresh tokens that are good now. last_used_at: of any token, some minutes late, 0 for
-    never."""
+    """An app that a worker allowed. scopes: all allowed ones. granted_at: the last consent, in Unix seconds.
+    live_tokens: valid access and refresh tokens. last_used_at: of any token, some minutes late, 0 for never."""
 
     app_id: int
     app_name: str
@@ -35,19 +34,19 @@ class Consent:
 
 
 def scopes(tx: Transaction, worker_id: int, app_id: int) -> frozenset[str]:
-    """The scopes that a worker allowed an app so far."""
+    """Returns the scopes that a worker has allowed an app."""
     row = tx.first(CONSENT, worker_id=worker_id, app_id=app_id)
     return frozenset(row[CONSENT.position["scopes"]].split()) if row else frozenset()
 
 
 def remember(tx: Transaction, worker_id: int, app_id: int, allowed: tuple[str, ...], now: int) -> None:
-    """Add to what a worker allowed an app."""
+    """Adds scopes to the consent of a worker to an app."""
     together = sorted(scopes(tx, worker_id, app_id) | set(allowed))
     tx.put(CONSENT, {"worker_id": worker_id, "app_id": app_id, "scopes": " ".join(together), "granted_at": now})
 
 
 def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Consent]:
-    """The apps that a worker let in, by name."""
+    """Returns the apps that a worker allowed, by name."""
     table, app, token = CONSENT.sql, table_named("oauth_app"), TOKEN.sql
 
     def build() -> Any:
@@ -63,7 +62,8 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Consent]:
 
 
 def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:
-    """Let an app in no longer: its tokens for this worker end, and it must ask again. False when there was nothing."""
+    """Withdraws the consent to an app: its tokens for this worker end, and it must ask again. Returns False if there
+    was none."""
     token: Any = TOKEN.sql
     ended = tx.run(
         lambda: token.update({token.revoked_at: slot(0)}).where(
@@ -77,14 +77,14 @@ def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:
-    """Remove all that a worker allowed, with the codes that are not yet exchanged."""
+    """Deletes all consents of a worker, with the codes not yet exchanged."""
     tx.delete(CONSENT, worker_id=worker_id)
     codes.forget_of_worker(tx, worker_id)
     device_codes.forget_of_worker(tx, worker_id)
 
 
 def forget_useless(tx: Transaction) -> int:
-    """Remove consents whose app or worker is gone; answers how many."""
+    """Deletes consents whose app or worker is gone; returns their number."""
     table: Any = CONSENT.sql
     app, worker = table_named("oauth_app"), table_named("worker")
 

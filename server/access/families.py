@@ -1,9 +1,9 @@
-"""Families of tokens: what one login, or one use of the token generator, has led to. They are renewed and end together.
+"""Families of tokens: all tokens from one login, or one use of the token generator. They are renewed and end together.
 
-A refresh token works once: the pair that it is exchanged for takes the place of the one before. Who comes with it once
-more has lost the answer, when that is a moment ago, and gets the same pair again; later on, somebody has stolen it, and
-the whole family ends. The new pair is made of the old refresh token and a salt that is kept here, so that it can be
-told twice though the database holds no token. Follows RFC 9700."""
+A refresh token works once: it is exchanged for a new pair. If it is used again within moments, the client has lost the
+response and gets the same pair again; later, it was stolen, and the whole family ends. The new pair is derived from the
+old refresh token and a stored salt, so that it can be returned twice although the database stores no token. Follows RFC
+9700."""
 
 import base64
 import hmac
@@ -17,12 +17,12 @@ from server.store.statements import slot
 from server.store.transaction import Transaction
 
 RETRY_SECONDS = 10
-MAX_FAMILY_SECONDS = 365 * 86400  # seconds from the login; then the worker is asked again
+MAX_FAMILY_SECONDS = 365 * 86400  # from the login; then the worker must consent again
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """Seconds that an access token and a refresh token last."""
+    """The lifetimes of access and refresh tokens, in seconds."""
 
     access: int
     refresh: int
@@ -30,8 +30,8 @@ class Lifetimes:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """A refresh token that may be exchanged, and the pair that it is exchanged for. after: the access token that a
-    retry gets once more, None the first time."""
+    """An exchangeable refresh token and its successors. after: the access token that a retry gets again, None the first
+    time."""
 
     old: StoredToken
     access_token: str
@@ -41,12 +41,12 @@ class Renewal:
 
 
 def new() -> str:
-    """The name of a new family."""
+    """Generates the name of a family."""
     return secrets.token_urlsafe(16)
 
 
 def of_service_worker(app_id: int) -> str:
-    """The family of the tokens that an app gets by client credentials."""
+    """Returns the family of the tokens that an app gets by client credentials."""
     return f"service {app_id}"
 
 
@@ -61,7 +61,7 @@ def begin(
     access_token: str,
     refresh_token: str,
 ) -> None:
-    """The first pair of a login, with these texts."""
+    """Stores the first pair of a login, with these texts."""
     until = now + MAX_FAMILY_SECONDS
     tokens.issue(tx, app_id, worker_id, scopes, now + lifetimes.access, now, family=family, text=access_token)
     tokens.issue(
@@ -79,8 +79,8 @@ def begin(
 
 
 def find_renewal(tx: Transaction, refresh_token: str, app_id: int, now: int) -> Renewal | None:
-    """What a refresh token may be exchanged for, None when it is no good. One that was exchanged before, longer ago
-    than a retry takes, ends its family."""
+    """Returns the renewal of a refresh token, None if it is invalid. A token that was exchanged longer ago than a retry
+    takes ends its family."""
     old = tokens.find_token(tx, refresh_token)
     if old is None or old.kind != "refresh" or old.app_id != app_id:
         return None
@@ -92,7 +92,7 @@ def find_renewal(tx: Transaction, refresh_token: str, app_id: int, now: int) -> 
 
 
 def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int) -> None:
-    """Put the new pair in the place of the old one. scopes: of the access token; the refresh token keeps its own."""
+    """Replaces the old pair by the new one. scopes: of the access token; the refresh token keeps its own."""
     old = renewal.old
     _end(tx, old, now)
     tx.update(TOKEN, old.id, {"renewed_at": now, "salt": renewal.salt})
@@ -127,12 +127,12 @@ def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes:
 
 
 def access_end(renewal: Renewal, lifetimes: Lifetimes, now: int) -> int:
-    """When the new access token ends, in Unix seconds."""
+    """Returns the expiry of the new access token, in Unix seconds."""
     return min(now + lifetimes.access, _last_end(renewal.old))
 
 
 def revoke(tx: Transaction, token: StoredToken, now: int) -> None:
-    """End a token; a refresh token ends its whole family."""
+    """Revokes a token; a refresh token ends its whole family."""
     if token.kind == "refresh":
         _end(tx, token, now)
     else:
@@ -140,7 +140,7 @@ def revoke(tx: Transaction, token: StoredToken, now: int) -> None:
 
 
 def end(tx: Transaction, family: str, now: int) -> int:
-    """From the next request on all tokens of a family are refused; answers how many there were."""
+    """Revokes all tokens of a family from the next request on; returns their number."""
     table: Any = TOKEN.sql
     return tx.run(
         lambda: table.update({table.revoked_at: slot(0)}).where(table.family == slot(1), table.revoked_at == 0),
@@ -156,7 +156,7 @@ def _end(tx: Transaction, token: StoredToken, now: int) -> None:
 
 
 def _last_end(token: StoredToken) -> int:
-    """Beyond this instant the family cannot be renewed."""
+    """Returns the instant after which the family cannot be renewed."""
     return token.renewable_until or token.expires_at
 
 
@@ -175,6 +175,6 @@ def _renewal(refresh_token: str, old: StoredToken, salt: str) -> Renewal:
 
 
 def _derived(refresh_token: str, salt: str, kind: str) -> str:
-    """256 bits that nobody knows who lacks either the old token or the salt."""
+    """Derives 256 bits that cannot be computed without both the old token and the salt."""
     made = hmac.digest(refresh_token.encode(), f"{kind} {salt}".encode(), "sha256")
     return tokens.PREFIXES[kind] + base64.urlsafe_b64encode(made).rstrip(b"=").decode()

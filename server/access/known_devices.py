@@ -1,7 +1,7 @@
-"""Devices that workers have signed in from: what others get wrong elsewhere does not lock them out there.
+"""Known devices of workers: wrong attempts from elsewhere do not lock them out.
 
-A browser holds the id in a cookie that lives long; kept is its SHA-256, for each worker who signed in there. It is
-renewed with every sign-in, ends when the password changes, and is worth nothing without the password."""
+The browser has the id in a long-lived cookie; the database stores its SHA-256, for each worker who signed in there. It
+is renewed with every sign-in, ends when the password changes, and is worthless without the password."""
 
 import secrets
 from typing import Any
@@ -14,7 +14,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 KNOWN_SECONDS = 365 * 86400  # since the last sign-in
-MAX_DEVICES = 20  # of one worker; the one that was used longest ago goes
+MAX_DEVICES = 20  # per worker; the least recently used one is deleted
 
 KNOWN_DEVICE = Table(
     "known_device",
@@ -48,7 +48,7 @@ class KnownDevice:
 
 
 def find(tx: Transaction, worker_id: int, id: str, now: int) -> int:
-    """The row of a device that this worker signed in from, 0 for another device and for nobody."""
+    """Returns the row of a device that this worker signed in from, 0 for any other."""
     if not worker_id or not id or len(id) > MAX_ID_CHARS:
         return 0
     row = tx.first(KNOWN_DEVICE, worker_id=worker_id, hash=digest(id))
@@ -56,13 +56,13 @@ def find(tx: Transaction, worker_id: int, id: str, now: int) -> int:
 
 
 def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client: str) -> str:
-    """Note that a worker signed in; answers the new id of the device. id: the one before, "" for none."""
+    """Records a sign-in; returns the new id of the device. id: the previous one, "" for none."""
     new, table = secrets.token_urlsafe(ID_BYTES), KNOWN_DEVICE.sql
     known = 0
     if id and len(id) <= MAX_ID_CHARS:
         row = tx.first(KNOWN_DEVICE, worker_id=worker_id, hash=digest(id))
         known = int(row[0]) if row is not None else 0
-        tx.run(  # for the others who sign in there, too: the browser has one cookie
+        tx.run(  # also for other workers of the device: the browser has one cookie
             lambda: table.update(hash=slot(0)).where(table.hash == slot(1)),
             (digest(new), digest(id)),
         )
@@ -83,14 +83,14 @@ def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client
 
 
 def vouch(tx: Transaction, worker_id: int, device_id: int) -> None:
-    """Know a device further on, whose worker has changed the password there, and no other."""
+    """Retains only the device on which the worker changed the password."""
     forget_all(tx, worker_id, but=device_id)
     if device_id:
         tx.update(KNOWN_DEVICE, device_id, {"password_mark": password_mark(tx, worker_id)})
 
 
 def of_worker(tx: Transaction, worker_id: int, now: int) -> list[KnownDevice]:
-    """The devices of a worker, the last one used first."""
+    """Returns the devices of a worker, the last used first."""
     rows = (_values(row) for row in tx.find(KNOWN_DEVICE, worker_id=worker_id))
     found = [
         KnownDevice(each["id"], each["created_at"], each["seen_at"], each["device"], each["client"])
@@ -101,12 +101,12 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[KnownDevice]:
 
 
 def forget(tx: Transaction, worker_id: int, device_id: int) -> bool:
-    """Know a device of a worker no more; False when there is none."""
+    """Deletes a device of a worker; returns False if there is none."""
     return bool(tx.delete(KNOWN_DEVICE, id=device_id, worker_id=worker_id))
 
 
 def forget_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
-    """Know the devices of a worker no more, all but one; answers how many."""
+    """Deletes the devices of a worker, all but one; returns their number."""
     table: Any = KNOWN_DEVICE.sql
     return tx.run(
         lambda: table.delete().where(table.worker_id == slot(0), table.id != slot(1)),
@@ -115,7 +115,7 @@ def forget_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
 
 
 def has_over(tx: Transaction, now: int) -> bool:
-    """Whether there is a device that nobody has used for long."""
+    """Returns whether any device has expired."""
     table: Any = KNOWN_DEVICE.sql
     found = tx.value(
         lambda: table.select(table.id).where(table.seen_at <= slot(0)).limit(1),
@@ -125,7 +125,7 @@ def has_over(tx: Transaction, now: int) -> bool:
 
 
 def forget_over(tx: Transaction, now: int) -> int:
-    """Remove devices that nobody has used for long; answers how many."""
+    """Deletes expired devices; returns their number."""
     table: Any = KNOWN_DEVICE.sql
     return tx.run(lambda: table.delete().where(table.seen_at <= slot(0)), (now - KNOWN_SECONDS,))
 

@@ -1,8 +1,7 @@
-"""How often somebody may be wrong: counts of attempts by account and by address, as rows, so that a restart forgives
-nothing.
+"""Limits wrong attempts: counts by account and by address, as rows, so that they survive a restart.
 
-An attempt is counted before it is looked at, and taken back when it was right: many at once cannot get past the limit.
-So that nobody locks others out, devices that an account is known from have counts of their own."""
+An attempt is counted before it is checked, and subtracted if it was right, so that concurrent attempts cannot exceed
+the limit. Known devices of an account have counts of their own, so that nobody can lock others out."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -16,11 +15,11 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 WINDOW_SECONDS = 600
-TOLD_SECONDS = 86400  # between two mails to the owner of an account that gets locked
+TOLD_SECONDS = 86400  # between mails to the owner of a locked account
 MAX_WRONG_OF_ACCOUNT = 10  # attempts in a window
 MAX_WRONG_OF_ADDRESS = 50  # attempts in a window; an office may share one address
 
-LOCKING = ("password:", "code:")  # keys of accounts that nobody signs in to when these are used up
+LOCKING = ("password:", "code:")  # keys without attempts lock the account
 
 ATTEMPT = Table(
     "login_attempt",
@@ -31,39 +30,39 @@ ATTEMPT = Table(
 
 
 def account(kind: str, name: str) -> str:
-    """The key of an account. kind: of what is given, such as password. Names are kept as hashes: people type passwords
-    there."""
+    """Returns the key of an account. kind: of the secret, such as password. Names are hashed, since people type
+    passwords there."""
     return f"{kind}:{digest(name.strip().lower())}"
 
 
 @lru_cache(maxsize=1024)
 def address(client: str) -> str:
-    """The key of a client's address; of IPv6 the network of 64 bits, since one machine has all of those."""
+    """Returns the key of a client's address; of IPv6 the /64 network, since one machine has all of it."""
     try:
         parsed = ipaddress.ip_address(client)
     except ValueError:
         return f"address:{client[:50]}"
     if isinstance(parsed, ipaddress.IPv4Address):
         return f"address:{parsed}"
-    if parsed.ipv4_mapped:  # of a socket for both kinds
+    if parsed.ipv4_mapped:  # from a dual-stack socket
         return f"address:{parsed.ipv4_mapped}"
     return f"address:{ipaddress.ip_network((int(parsed), 64), strict=False)}"
 
 
 def device(kind: str, device_id: int) -> str:
-    """The key of a device that an account is known from, which counts for it alone."""
+    """Returns the key of a known device of an account, with a count of its own."""
     return f"device:{kind}:{device_id}"
 
 
 def require_open(tx: Transaction, keys: Iterable[str], now: int) -> None:
-    """Raises TooMany when one of these keys has used up its attempts; counts nothing."""
+    """Raises TooMany if one of these keys has no attempts left; counts nothing."""
     for key in keys:
         _require_left(key, *_present(tx, key, now), now)
 
 
 def count(tx: Transaction, keys: Iterable[str], now: int) -> bool:
-    """Count one attempt under each key; answers whether an account has used up its own with it. Raises TooMany, and
-    counts nothing, when one of them had before."""
+    """Counts an attempt under each key; returns whether it was the last one of an account. Raises TooMany, and counts
+    nothing, if a key had none left."""
     is_last = False
     for key in keys:
         number, until = _present(tx, key, now)
@@ -74,7 +73,7 @@ def count(tx: Transaction, keys: Iterable[str], now: int) -> bool:
 
 
 def has_left(tx: Transaction, key: str, now: int) -> bool:
-    """Count one under a key, if it has not used up its own."""
+    """Counts an attempt under a key, unless it has none left."""
     number, until = _present(tx, key, now)
     if number < MAX_WRONG_OF_ACCOUNT:
         tx.put(ATTEMPT, {"key": key, "number": number + 1, "until": until})
@@ -82,7 +81,7 @@ def has_left(tx: Transaction, key: str, now: int) -> bool:
 
 
 def may_be_told(tx: Transaction, worker_id: int, now: int) -> bool:
-    """Whether the owner of an account is to be told that it got locked; once in TOLD_SECONDS."""
+    """Returns whether to notify the owner of a locked account; true once in TOLD_SECONDS."""
     key = f"told:{worker_id}"
     is_told = _present(tx, key, now)[0] > 0
     if not is_told:
@@ -91,7 +90,8 @@ def may_be_told(tx: Transaction, worker_id: int, now: int) -> bool:
 
 
 def forgive(tx: Transaction, keys: Iterable[str], now: int) -> None:
-    """It was right: the account or the device starts anew, the address gets this one attempt back."""
+    """Resets the counts after a right attempt: the account or device starts at zero, the address gets one attempt
+    back."""
     for key in keys:
         number, until = _present(tx, key, now)
         if not key.startswith("address:"):
@@ -101,14 +101,14 @@ def forgive(tx: Transaction, keys: Iterable[str], now: int) -> None:
 
 
 def has_over(tx: Transaction, now: int) -> bool:
-    """Whether there is a count to be forgotten."""
+    """Returns whether any count has expired."""
     table: Any = ATTEMPT.sql
     found = tx.value(lambda: table.select(table.key).where(table.until <= slot(0)).limit(1), (now,))
     return found is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
-    """Remove counts whose window is over; answers how many."""
+    """Deletes expired counts; returns their number."""
     table: Any = ATTEMPT.sql
     return tx.run(lambda: table.delete().where(table.until <= slot(0)), (now,))
 
@@ -123,7 +123,7 @@ def _require_left(key: str, number: int, until: int, now: int) -> None:
 
 
 def _present(tx: Transaction, key: str, now: int) -> tuple[int, int]:
-    """How many attempts were counted, and until when they are."""
+    """Returns the number of counted attempts and when they expire."""
     row = tx.first(ATTEMPT, key=key)
     if row is None or row[ATTEMPT.position["until"]] <= now:
         return 0, now + WINDOW_SECONDS

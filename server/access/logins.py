@@ -1,4 +1,4 @@
-"""What a worker signs in with. It stands apart from the worker, so that no dictionary, filter or sort can reach it."""
+"""The credentials of workers, apart from the worker record, so that no dictionary, filter or sort can reach them."""
 
 from server.store.tables import Column, Table
 

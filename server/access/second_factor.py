@@ -1,6 +1,6 @@
-"""The second factor of workers: the secret that their authenticator app shares with us, and codes for when it is lost.
+"""The second factor of workers: the secret of their authenticator app, and recovery codes for its loss.
 
-The secret must be kept as it is, since codes are made from it; recovery codes are kept as hashes."""
+The secret is stored in the clear, since codes are computed from it; recovery codes are hashed."""
 
 import secrets
 
@@ -10,7 +10,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 RECOVERY_CODES = 10
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without look-alikes
 _CODE_CHARS = 16  # 79 random bits
 
 SECOND_FACTOR = Table(
@@ -26,12 +26,12 @@ RECOVERY = Table(
 
 
 def is_on(tx: Transaction, worker_id: int) -> bool:
-    """Whether the worker signs in with a second factor."""
+    """Returns whether the worker signs in with a second factor."""
     return tx.first(SECOND_FACTOR, worker_id=worker_id) is not None
 
 
 def turn_on(tx: Transaction, worker_id: int, secret: str, given: str, now: int) -> list[str] | None:
-    """Keep a secret once a code of it was given; answers the recovery codes, None for a wrong code."""
+    """Stores a secret after a right code of it; returns the recovery codes, None for a wrong code."""
     step = totp.step_of(secret, given, now)
     if step is None:
         return None
@@ -40,13 +40,13 @@ def turn_on(tx: Transaction, worker_id: int, secret: str, given: str, now: int) 
 
 
 def turn_off(tx: Transaction, worker_id: int) -> None:
-    """Sign in by password alone from now on."""
+    """Disables the second factor of a worker."""
     tx.delete(SECOND_FACTOR, worker_id=worker_id)
     tx.delete(RECOVERY, worker_id=worker_id)
 
 
 def new_recovery_codes(tx: Transaction, worker_id: int) -> list[str]:
-    """Ten codes in place of those before; each works once."""
+    """Replaces the recovery codes by ten new ones; each works once."""
     tx.delete(RECOVERY, worker_id=worker_id)
     codes = ["".join(secrets.choice(_LETTERS) for _ in range(_CODE_CHARS)) for _ in range(RECOVERY_CODES)]
     tx.put_many(RECOVERY, ("worker_id", "hash"), [(worker_id, digest(each)) for each in codes])
@@ -54,12 +54,12 @@ def new_recovery_codes(tx: Transaction, worker_id: int) -> list[str]:
 
 
 def recovery_codes_left(tx: Transaction, worker_id: int) -> int:
-    """How many recovery codes were not used yet."""
+    """Returns the number of unused recovery codes."""
     return len(tx.find(RECOVERY, worker_id=worker_id))
 
 
 def accept(tx: Transaction, worker_id: int, given: str, now: int) -> bool:
-    """Whether a code of the app, or a recovery code, is right; it is used up by that."""
+    """Returns whether a code of the app, or a recovery code, is right, and uses it up."""
     row = tx.first(SECOND_FACTOR, worker_id=worker_id)
     if row is None:
         return False

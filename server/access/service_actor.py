@@ -1,4 +1,4 @@
-"""What the service does in its own name: jobs, timers, webhooks, mail that arrives; and what commands have it do."""
+"""Contexts of the service itself: for jobs, timers, webhooks, incoming mail, and commands."""
 
 from server import clock, times
 from server.access.actor import command_line, system
@@ -14,13 +14,13 @@ def own_context(
     *,
     is_by_machine: bool = False,
 ) -> Context:
-    """An operation of the service itself.
+    """Returns a context of the service itself.
 
-    now: Unix seconds, those of the clock if not told. zone: a name that is known."""
+    now: Unix seconds, by default those of the clock. zone: the name of a known zone."""
     at = clock.now() if now is None else now
     return Context(service, system(zone), at, times.zone(zone), request_id, depth, is_by_machine=is_by_machine)
 
 
 def command_context(service: Service) -> Context:
-    """An operation of a command on the data folder, of this moment."""
+    """Returns a context of a command on the data folder, at this moment."""
     return Context(service, command_line(), clock.now(), times.zone("UTC"))

@@ -1,7 +1,7 @@
-"""Sessions of the console: who is signed in, from where, until when. Rows; the browser holds the only copy of the id.
+"""Sessions of the console: the signed-in worker, the address, the expiry. Rows; only the browser has the id.
 
-An id is 256 random bits, of which the database keeps the SHA-256. A session ends by sign-out, after a time without
-requests, after a time at all, when its worker is disabled or gone, and when the password changes."""
+An id is 256 random bits, of which the database stores the SHA-256. A session ends by sign-out, after a time without
+requests, after its maximal lifetime, when its worker is disabled or deleted, and when the password changes."""
 
 import secrets
 from typing import Any
@@ -16,12 +16,12 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 ID_BYTES = 32
-STEP_UP_SECONDS = 600  # so long after the password, or a code, secrets and tokens may be touched
-CODE_SECONDS = 600  # between the password and the code of the second factor
-SEEN_EVERY_SECONDS = 300  # how exactly "last seen" is kept: a write for each request would be too many
+STEP_UP_SECONDS = 600  # how long after a password or code prompt secrets and tokens may be changed
+CODE_SECONDS = 600  # for the code of the second factor after the password
+SEEN_EVERY_SECONDS = 300  # precision of "last seen": a write for each request would be too many
 _MARK_CHARS = 16
 MAX_ID_CHARS = 200
-MAX_DEVICE_CHARS = 200  # of a User-Agent header that are kept
+MAX_DEVICE_CHARS = 200  # stored of a User-Agent header
 
 SESSION = Table(
     "session",
@@ -49,8 +49,8 @@ SESSION = Table(
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is good now. Times in Unix seconds. waits_for_code: the password was right, and the code of the
-    second factor is still to come; nothing but that may be done with it."""
+    """A valid session. Times in Unix seconds. waits_for_code: the password was right and the code of the second factor
+    is missing; until then the session allows nothing else."""
 
     id: int
     actor: Actor
@@ -66,17 +66,17 @@ class Session:
 
     @property
     def has_other_rights(self) -> bool:
-        """Whether the worker became an administrator, or is one no longer, since the session got its id."""
+        """Returns whether the worker's administrator right has changed since the session got its id."""
         return self.was_admin != self.actor.is_admin
 
     def is_stepped_up(self, now: int) -> bool:
-        """Whether the worker proved a short while ago to be there."""
+        """Returns whether the worker entered a password or code recently."""
         return self.stepped_up_at + STEP_UP_SECONDS > now
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """How long a session lasts, in seconds: without requests, and at all."""
+    """The lifetime of a session in seconds: without requests, and in total."""
 
     idle: int
     most: int
@@ -91,7 +91,7 @@ def create(
     client: str,
     waits_for_code: bool = False,
 ) -> str:
-    """A new session; answers its id, which is in no other place."""
+    """Creates a session; returns its id, which is stored nowhere."""
     id = secrets.token_urlsafe(ID_BYTES)
     most = CODE_SECONDS if waits_for_code else lifetime.most
     tx.insert(
@@ -115,7 +115,7 @@ def create(
 
 
 def check(tx: Transaction, id: str, now: int) -> Session | None:
-    """The session of an id, None when it is unknown or over."""
+    """Returns the valid session of an id, None if it is unknown or has expired."""
     if not id or len(id) > MAX_ID_CHARS:
         return None
     row = tx.first(SESSION, hash=digest(id))
@@ -127,13 +127,12 @@ def check(tx: Transaction, id: str, now: int) -> Session | None:
 
 
 def seen(tx: Transaction, session_id: int, now: int, client: str) -> None:
-    """Note that a session was used; called every SEEN_EVERY_SECONDS at most."""
+    """Records the use of a session; called at most every SEEN_EVERY_SECONDS."""
     tx.update(SESSION, session_id, {"seen_at": now, "client": client})
 
 
 def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = True) -> str:
-    """A new id for a session, in place of the old one: after the password was asked for again or was changed, or
-    the worker's rights did."""
+    """Replaces the id of a session, after a password prompt or change, or a change of the worker's rights."""
     id = secrets.token_urlsafe(ID_BYTES)
     tx.update(
         SESSION,
@@ -150,12 +149,12 @@ def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = 
 
 
 def end(tx: Transaction, session_id: int, worker_id: int) -> bool:
-    """End one session of a worker; False when there is none."""
+    """Ends one session of a worker; returns False if there is none."""
     return bool(tx.delete(SESSION, id=session_id, worker_id=worker_id))
 
 
 def end_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
-    """End the sessions of a worker, all but one; answers how many."""
+    """Ends the sessions of a worker, all but one; returns their number."""
     table: Any = SESSION.sql
     return tx.run(
         lambda: table.delete().where(table.worker_id == slot(0), table.id != slot(1)),
@@ -164,7 +163,7 @@ def end_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
 
 
 def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Session]:
-    """The sessions of a worker that are good now, the last one used first."""
+    """Returns the valid sessions of a worker, the last used first."""
     who = actor.worker(tx, worker_id)
     if who is None:
         return []
@@ -175,7 +174,7 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Session]:
 
 
 def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
-    """The addresses that sessions were last used from, and whose sessions those are; each once, of all that last."""
+    """Returns the last addresses of all valid sessions with their workers, without duplicates."""
     table: Any = SESSION.sql
     rows = tx.rows(
         lambda: table.select(table.client, table.worker_id).where(table.expires_at > slot(0)).distinct(),
@@ -185,14 +184,14 @@ def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
 
 
 def has_over(tx: Transaction, now: int) -> bool:
-    """Whether there is a session to be forgotten."""
+    """Returns whether any session has expired."""
     table: Any = SESSION.sql
     found = tx.value(lambda: table.select(table.id).where(_is_over()).limit(1), (now,))
     return found is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
-    """Remove sessions that are over; they are refused already. Answers how many."""
+    """Deletes expired sessions, which are rejected already. Returns their number."""
     return tx.run(lambda: SESSION.sql.delete().where(_is_over()), (now,))
 
 
@@ -202,7 +201,7 @@ def _is_over() -> Any:
 
 
 def _good(values: dict[str, Any], who: Actor, mark: str, now: int) -> Session | None:
-    """The session of a row, None when it is over."""
+    """Returns the session of a row, None if it has expired."""
     is_over = values["expires_at"] <= now or values["seen_at"] + values["idle_seconds"] <= now
     if is_over or values["password_mark"] != mark:
         return None
@@ -227,7 +226,7 @@ def _is_admin(tx: Transaction, worker_id: int) -> int:
 
 
 def password_mark(tx: Transaction, worker_id: int) -> str:
-    """What tells one password of a worker from the next."""
+    """Returns a mark that changes with the password of a worker."""
     login = WORKER_LOGIN.sql
     found = tx.value(lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,))
     return digest(str(found or ""))[:_MARK_CHARS]

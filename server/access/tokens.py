@@ -1,7 +1,7 @@
-"""Bearer tokens: 32 random bytes, of which the database keeps only the SHA-256.
+"""Bearer tokens: 32 random bytes, of which the database stores only the SHA-256.
 
-A token is checked against what the database says now: the app is there, the worker is there and not disabled. What was
-read is kept in memory until a worker, role, roster, app or token changes, in this process or another."""
+A token is checked against the present state: the app exists, the worker exists and is not disabled. Results are cached
+until a worker, role, roster, app or token changes, in any process."""
 
 import secrets
 from typing import Any
@@ -21,7 +21,7 @@ from server.store.transaction import Row, Transaction
 ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
 PREFIXES = {"access": ACCESS_PREFIX, "refresh": REFRESH_PREFIX}
 MAX_TOKEN_CHARS = 200
-SHOWN_CHARS, SHOWN_ENDING = 6, 4  # behind the prefix and at the end: by these people tell tokens apart
+SHOWN_CHARS, SHOWN_ENDING = 6, 4  # after the prefix and at the end, for people to recognize tokens
 
 TOKEN = Table(
     "oauth_token",
@@ -45,7 +45,7 @@ TOKEN = Table(
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A token that is good now: who acts, through which app, with which of its scopes."""
+    """The rights of a valid token: the actor, the app and the scopes."""
 
     token_id: int
     app_id: int
@@ -70,11 +70,11 @@ def issue(
     text: str = "",
     created_by: int = 0,
 ) -> str:
-    """A new token for a worker; its text is in no place but the answer. Scopes must be checked by the caller.
+    """Issues a token for a worker; its text exists only in the result. The caller must check the scopes.
 
-    family: what it shares with those that end with it; see families.py. renewable_until: of a refresh token, in Unix
-    seconds. text: that of the token, when the caller has made it already. created_by: the worker who made it for
-    somebody, 0 for a login."""
+    family: shared with the tokens that end together; see families.py. renewable_until: of a refresh token, in Unix
+    seconds. text: the token, if the caller has generated it. created_by: the worker who created it for somebody, 0 for
+    a login."""
     prefix = PREFIXES[kind]
     token = text or new_text(kind)
     tx.insert(
@@ -99,17 +99,17 @@ def issue(
 
 
 def new_text(kind: str) -> str:
-    """The text of a new token of a kind, access or refresh."""
+    """Generates the text of a token of a kind, access or refresh."""
     return PREFIXES[kind] + secrets.token_urlsafe(32)
 
 
 GRANTS: VersionedLocal[dict[str, Grant | None]] = VersionedLocal()
-KEPT_GRANTS = 10_000  # that are kept
+KEPT_GRANTS = 10_000  # in the cache
 
 
 def check(tx: Transaction, token: str, now: int) -> Grant:
-    """The grant behind a token. Raises NotAuthenticated for one that is unknown, expired, revoked, or whose worker or
-    app is gone."""
+    """Returns the grant of a token. Raises NotAuthenticated for one that is unknown, expired, revoked, or whose worker
+    or app is gone."""
     if len(token) > MAX_TOKEN_CHARS or not token.startswith(ACCESS_PREFIX):
         raise _refused()
     hashed = digest(token)
@@ -117,7 +117,7 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
     grants = GRANTS.get(tx.store, version)
     if grants is None or len(grants) > KEPT_GRANTS:
         grants = {}
-        if not tx.can_write:  # what a write sees may yet be undone
+        if not tx.can_write:  # the changes of a write may still be undone
             GRANTS.set(tx.store, version, grants)
     if hashed in grants:
         grant = grants[hashed]
@@ -131,8 +131,8 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
 
 
 def expected(store: Store, token: str, now: int) -> Grant | None:
-    """The grant of a token as it was when something looked last, without asking the database: None where nothing did.
-    Who is let on by this must be checked later."""
+    """Returns the grant of a token from the last check, without a query; None if there was none. The caller must verify
+    it later."""
     if len(token) > MAX_TOKEN_CHARS:
         return None
     grant = (GRANTS.newest(store) or {}).get(digest(token))
@@ -140,16 +140,16 @@ def expected(store: Store, token: str, now: int) -> Grant | None:
 
 
 def is_as_expected(tx: Transaction, token: str, grant: Grant) -> bool:
-    """Whether nothing has changed since."""
+    """Returns whether the grant is still current."""
     grants = GRANTS.get(tx.store, actor.version(tx))
     return grants is not None and grants.get(digest(token)) is grant
 
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """What is kept of a token, whether it is good or not. Times in Unix seconds, revoked_at and renewed_at 0 for never.
+    """A stored token, valid or not. Times in Unix seconds, revoked_at and renewed_at 0 for never.
 
-    renewed_at: when a refresh token was exchanged for the pair after it. salt: what that pair was made with."""
+    renewed_at: when a refresh token was exchanged for its successors. salt: of the successors' derivation."""
 
     id: int
     kind: str
@@ -168,13 +168,13 @@ class StoredToken:
 
 
 def find_token(tx: Transaction, token: str) -> StoredToken | None:
-    """What is kept of the token with this text, None for an unknown one."""
+    """Returns the stored token with this text, None for an unknown one."""
     row = tx.first(TOKEN, hash=digest(token)) if len(token) <= MAX_TOKEN_CHARS else None
     return of_row(row) if row is not None else None
 
 
 def of_row(row: Row) -> StoredToken:
-    """What is kept of a token, from its row."""
+    """Reads a stored token from its row."""
     at = TOKEN.position
     return StoredToken(
         row[0],
@@ -195,12 +195,12 @@ def of_row(row: Row) -> StoredToken:
 
 
 def revoke(tx: Transaction, token_id: int, now: int) -> None:
-    """From the next request on the token is refused."""
+    """Revokes a token from the next request on."""
     tx.update(TOKEN, token_id, {"revoked_at": now})
 
 
 def note_use(tx: Transaction, used: dict[int, tuple[int, str]]) -> None:
-    """When tokens were used last, and from where: {id: (Unix seconds, address)}."""
+    """Records the last uses of tokens: {id: (Unix seconds, address)}."""
     table: Any = TOKEN.sql
     tx.run_many(
         lambda: table.update({table.last_used_at: slot(0), table.last_used_from: slot(1)}).where(table.id == slot(2)),
@@ -209,13 +209,13 @@ def note_use(tx: Transaction, used: dict[int, tuple[int, str]]) -> None:
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:
-    """Remove all tokens of a worker for good."""
+    """Deletes all tokens of a worker."""
     tx.delete(TOKEN, worker_id=worker_id)
 
 
 def forget_useless(tx: Transaction, before: int) -> int:
-    """Remove tokens that ended before this instant, and those whose app or worker is gone or disabled; they are refused
-    already. Answers how many."""
+    """Deletes tokens that expired before this instant, and those whose app or worker is gone or disabled; they are
+    rejected already. Returns their number."""
     table = TOKEN.sql
     app, worker = table_named("oauth_app"), table_named("worker")
 

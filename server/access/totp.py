@@ -1,6 +1,6 @@
 """Codes of six digits that change every 30 seconds, as authenticator apps show them. Pure; the rows are in
-second_factor.py. Ours, because it is a few lines, and pyotp does not tell the step of a code, by which one that was
-used is refused. Follows RFC 6238 and 4226."""
+second_factor.py. Our own, because it is a few lines and pyotp does not return the step of a code, which prevents its
+reuse. Follows RFC 6238 and 4226."""
 
 import base64
 import hashlib
@@ -14,16 +14,16 @@ from server.digits import is_whole
 SECRET_BYTES = 20
 STEP_SECONDS = 30
 DIGITS = 6
-DRIFT_STEPS = 1  # a clock may be this far off, to either side
+DRIFT_STEPS = 1  # tolerated drift of a clock, in either direction
 
 
 def new_secret() -> str:
-    """A random secret, in Base32 without padding."""
+    """Generates a random secret, in Base32 without padding."""
     return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def code(secret: str, step: int) -> str:
-    """The code of one step of 30 seconds since 1970.
+    """Returns the code of a step of 30 seconds since 1970.
 
     >>> code("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", 59 // 30)
     '287082'
@@ -35,7 +35,7 @@ def code(secret: str, step: int) -> str:
 
 
 def step_of(secret: str, given: str, now: int, after: int = 0) -> int | None:
-    """The step whose code was given, None for a wrong one. after: a step that was used already, with those before it.
+    """Returns the step of a code, None for a wrong one. after: the last used step; codes up to it are rejected.
 
     >>> step_of("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "287 082", 89), step_of("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "1", 89)
     (1, None)
@@ -51,6 +51,6 @@ def step_of(secret: str, given: str, now: int, after: int = 0) -> int | None:
 
 
 def address(secret: str, issuer: str, account: str) -> str:
-    """The otpauth: address that a QR code holds."""
+    """Returns the otpauth: address for a QR code."""
     query = urlencode({"secret": secret, "issuer": issuer}, quote_via=quote)
     return f"otpauth://totp/{quote(f'{issuer}:{account}', safe='')}?{query}"
