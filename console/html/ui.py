@@ -19,6 +19,7 @@ from console.html.confirmation import QUESTION as QUESTION
 from console.html.confirmation import VERB as VERB
 from console.html.form import Form
 from console.html.form import sentence as sentence
+from console.html.icons import icon as icon
 from console.html.locales import Locale
 from console.html.samples import Sample as Sample
 from console.html.samples import as_curl as as_curl
@@ -29,13 +30,15 @@ from console.http import navigation
 from console.http.navigation import PLACES, NavigationItem, here, open_to, rail
 from console.http.visit import FORM_TOKEN as FORM_TOKEN
 from console.http.visit import Visit
-from server import clock, times, translation
+from server import times
 from server.access.actor import Actor
+from server.clock import utc_text as utc_text
 from server.dataclass import dataclass
 from server.desk.pictures import drawn
 from server.people import form_drafts
 from server.people import unread as unread_notifications
 from server.translation import N_, N_ngettext, Words, _, ngettext, shown
+from server.translation import in_sentence as in_sentence
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
@@ -119,9 +122,8 @@ def keys(worker: Actor) -> list[tuple[str, str, str]]:
     return [each for each in told if each[2] in paths]
 
 
-Entries = list[
-    tuple[NavigationItem, str]
-]  # each with how it is the one that is shown: `page`, `true` for a part of it, or ""
+# Entries with their aria-current: `page`, `true` for a page below it, or "".
+Entries = list[tuple[NavigationItem, str]]
 
 
 def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
@@ -161,11 +163,6 @@ def __getattr__(name: str) -> Callable[..., Markup]:
 
 
 # -- the smallest components -------------------------------------------------------------------------------------------
-
-
-def icon(name: str) -> Markup:
-    """An icon of icons.py."""
-    return icons.icon(name)
 
 
 def logo() -> Markup:
@@ -249,11 +246,6 @@ def draft_stored_at(visit: Visit, key: str) -> int:
 def initials(name: str, id: int) -> Markup:
     """The initials of a person as SVG, as in their picture."""
     return Markup(drawn(name, id))
-
-
-def utc_text(at: int) -> str:
-    """A time for programs, in UTC. at: Unix seconds."""
-    return clock.utc_text(at)
 
 
 def parts_of_name(text: str) -> list[str]:
@@ -402,11 +394,6 @@ def capital(text: Words) -> str:
     """A word as it begins a line."""
     told = shown(text)
     return told[:1].upper() + told[1:]
-
-
-def in_sentence(name: str) -> str:
-    """The name of a record type inside of a sentence."""
-    return translation.in_sentence(name)
 
 
 def _locale(visit: Visit) -> Locale:

@@ -31,7 +31,9 @@ class NavigationItem:
     is_first: bool = False
 
 
-RECORDS = "Records"  # the heading of lists of records
+# Headings of the rail.
+RECORDS, AUTOMATION, ADMINISTRATION = N_("Records"), N_("Automation"), N_("Administration")
+HELP, YOU = N_("Help and API"), N_("You")
 MAX_CUSTOM = 8  # custom record types in the rail; the others are on the page of all records
 PLACES = (
     NavigationItem("/inbox", N_("Inbox"), "", key="i", words=N_("tickets queue"), icon="inbox", is_first=True),
@@ -40,114 +42,89 @@ PLACES = (
     ),
     NavigationItem("/", N_("Start"), "", key="h", words=N_("home overview"), icon="home", is_first=True),
     NavigationItem(
-        "/search/org", N_("Organizations"), N_("Records"), key="o", words=N_("companies accounts"), icon="building"
+        "/search/org", N_("Organizations"), RECORDS, key="o", words=N_("companies accounts"), icon="building"
     ),
+    NavigationItem("/search/contact", N_("Contacts"), RECORDS, key="u", words=N_("customers requesters"), icon="user"),
+    NavigationItem("/search/task", N_("Tasks"), RECORDS, key="t", words=N_("to do due"), icon="task"),
     NavigationItem(
-        "/search/contact", N_("Contacts"), N_("Records"), key="u", words=N_("customers requesters"), icon="user"
-    ),
-    NavigationItem("/search/task", N_("Tasks"), N_("Records"), key="t", words=N_("to do due"), icon="task"),
-    NavigationItem(
-        "/search/snippet",
-        N_("Snippets"),
-        N_("Records"),
-        words=N_("canned replies canned responses text blocks"),
-        icon="clip",
+        "/search/snippet", N_("Snippets"), RECORDS, words=N_("canned replies canned responses text blocks"), icon="clip"
     ),
     NavigationItem(
         "/records",
         N_("All records"),
-        N_("Records"),
+        RECORDS,
         key="r",
         words=N_("types snippets knowledge base assets"),
         icon="records",
     ),
-    NavigationItem("/automations", N_("Automations"), N_("Automation"), key="a", words=N_("scripts"), icon="bolt"),
+    NavigationItem("/automations", N_("Automations"), AUTOMATION, key="a", words=N_("scripts"), icon="bolt"),
     NavigationItem(
-        "/automations/events", N_("Events"), N_("Automation"), "admin", words=N_("bindings order triggers"), icon="bolt"
+        "/automations/events", N_("Events"), AUTOMATION, "admin", words=N_("bindings order triggers"), icon="bolt"
     ),
     NavigationItem(
-        "/automations/webhooks", N_("Webhooks"), N_("Automation"), "admin", "w", N_("calls deliveries"), icon="hook"
+        "/automations/webhooks", N_("Webhooks"), AUTOMATION, "admin", "w", N_("calls deliveries"), icon="hook"
     ),
     NavigationItem(
         "/automations/outgoing",
         N_("Outgoing webhooks"),
-        N_("Automation"),
+        AUTOMATION,
         "admin",
         words=N_("notify subscribe events send"),
         icon="hook",
     ),
     NavigationItem(
-        "/automations/log", N_("Automation log"), N_("Automation"), "admin", "l", N_("errors automations"), icon="list"
+        "/automations/log", N_("Automation log"), AUTOMATION, "admin", "l", N_("errors automations"), icon="list"
     ),
-    NavigationItem("/automations/new", N_("New automation"), N_("Automation"), "admin", is_part=True),
+    NavigationItem("/automations/new", N_("New automation"), AUTOMATION, "admin", is_part=True),
     NavigationItem(
         "/automations/recipes",
         N_("Recipes"),
-        N_("Automation"),
+        AUTOMATION,
         "admin",
         words=N_("cookbook examples templates"),
         is_part=True,
     ),
-    NavigationItem("/automations/webhooks/new", N_("New webhook"), N_("Automation"), "admin", is_part=True),
-    NavigationItem("/automations/outgoing/new", N_("New outgoing webhook"), N_("Automation"), "admin", is_part=True),
+    NavigationItem("/automations/webhooks/new", N_("New webhook"), AUTOMATION, "admin", is_part=True),
+    NavigationItem("/automations/outgoing/new", N_("New outgoing webhook"), AUTOMATION, "admin", is_part=True),
+    NavigationItem("/admin/tokens", N_("Tokens"), ADMINISTRATION, "admin", "k", N_("api access bearer"), icon="key"),
+    NavigationItem("/admin/tokens/new", N_("New token"), ADMINISTRATION, "admin", is_part=True),
     NavigationItem(
-        "/admin/tokens", N_("Tokens"), N_("Administration"), "admin", "k", N_("api access bearer"), icon="key"
+        "/admin/apps", N_("OAuth apps"), ADMINISTRATION, "admin", words=N_("clients scopes secret"), icon="apps"
     ),
-    NavigationItem("/admin/tokens/new", N_("New token"), N_("Administration"), "admin", is_part=True),
+    NavigationItem("/admin/apps/new", N_("New OAuth app"), ADMINISTRATION, "admin", is_part=True),
+    NavigationItem("/admin/people", N_("People"), ADMINISTRATION, "admin", "p", N_("workers users"), icon="people"),
     NavigationItem(
-        "/admin/apps", N_("OAuth apps"), N_("Administration"), "admin", words=N_("clients scopes secret"), icon="apps"
-    ),
-    NavigationItem("/admin/apps/new", N_("New OAuth app"), N_("Administration"), "admin", is_part=True),
-    NavigationItem(
-        "/admin/people", N_("People"), N_("Administration"), "admin", "p", N_("workers users"), icon="people"
-    ),
-    NavigationItem(
-        "/admin/people/new", N_("New worker"), N_("Administration"), "admin", words=N_("invite person"), is_part=True
+        "/admin/people/new", N_("New worker"), ADMINISTRATION, "admin", words=N_("invite person"), is_part=True
     ),
     NavigationItem(
-        "/admin/people/groups", N_("Groups"), N_("Administration"), "admin", words=N_("buckets teams"), is_part=True
+        "/admin/people/groups", N_("Groups"), ADMINISTRATION, "admin", words=N_("buckets teams"), is_part=True
     ),
     NavigationItem(
-        "/admin/people/rosters",
-        N_("Rosters"),
-        N_("Administration"),
-        "admin",
-        words=N_("members managers"),
-        is_part=True,
+        "/admin/people/rosters", N_("Rosters"), ADMINISTRATION, "admin", words=N_("members managers"), is_part=True
     ),
     NavigationItem(
         "/admin/targets",
         N_("Service targets"),
-        N_("Administration"),
+        ADMINISTRATION,
         "admin",
         words=N_("sla response resolution"),
         is_part=True,
     ),
     NavigationItem(
-        "/search/calendar",
-        N_("Calendars"),
-        N_("Administration"),
-        "admin",
-        words=N_("opening hours holidays"),
-        is_part=True,
+        "/search/calendar", N_("Calendars"), ADMINISTRATION, "admin", words=N_("opening hours holidays"), is_part=True
     ),
     NavigationItem(
-        "/admin/people/roles",
-        N_("Roles"),
-        N_("Administration"),
-        "admin",
-        words=N_("privileges permissions"),
-        is_part=True,
+        "/admin/people/roles", N_("Roles"), ADMINISTRATION, "admin", words=N_("privileges permissions"), is_part=True
     ),
     NavigationItem(
-        "/admin/fields", N_("Custom fields"), N_("Administration"), "admin", words=N_("fieldsets tags"), icon="fields"
+        "/admin/fields", N_("Custom fields"), ADMINISTRATION, "admin", words=N_("fieldsets tags"), icon="fields"
     ),
-    NavigationItem("/admin/packages", N_("Packages"), N_("Administration"), "admin", words=N_("import"), icon="box"),
-    NavigationItem("/admin/packages/export", N_("Export a package"), N_("Administration"), "admin", is_part=True),
+    NavigationItem("/admin/packages", N_("Packages"), ADMINISTRATION, "admin", words=N_("import"), icon="box"),
+    NavigationItem("/admin/packages/export", N_("Export a package"), ADMINISTRATION, "admin", is_part=True),
     NavigationItem(
         "/admin/mail",
         N_("Mail"),
-        N_("Administration"),
+        ADMINISTRATION,
         "admin",
         "m",
         N_("smtp imap mailboxes transports"),
@@ -155,132 +132,93 @@ PLACES = (
         is_first=True,
     ),
     NavigationItem(
-        "/admin/mail/dns", N_("Sender DNS"), N_("Administration"), "admin", words=N_("spf dkim dmarc mx"), is_part=True
+        "/admin/mail/dns", N_("Sender DNS"), ADMINISTRATION, "admin", words=N_("spf dkim dmarc mx"), is_part=True
     ),
     NavigationItem(
-        "/admin/mail/signing",
-        N_("Mail signing"),
-        N_("Administration"),
-        "admin",
-        words=N_("dkim keys domains"),
-        is_part=True,
+        "/admin/mail/signing", N_("Mail signing"), ADMINISTRATION, "admin", words=N_("dkim keys domains"), is_part=True
     ),
     NavigationItem(
-        "/search/email_signature",
-        N_("Signatures"),
-        N_("Administration"),
-        "admin",
-        words=N_("email footer"),
-        is_part=True,
+        "/search/email_signature", N_("Signatures"), ADMINISTRATION, "admin", words=N_("email footer"), is_part=True
     ),
     NavigationItem(
         "/search/html_template",
         N_("Mail templates"),
-        N_("Administration"),
+        ADMINISTRATION,
         "admin",
         words=N_("html layout design"),
         is_part=True,
     ),
+    NavigationItem("/admin/mail/outbox", N_("Outbox"), ADMINISTRATION, "admin", words=N_("mail queue"), is_part=True),
     NavigationItem(
-        "/admin/mail/outbox", N_("Outbox"), N_("Administration"), "admin", words=N_("mail queue"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/mail/failed", N_("Failed mail"), N_("Administration"), "admin", words=N_("dead letters"), is_part=True
+        "/admin/mail/failed", N_("Failed mail"), ADMINISTRATION, "admin", words=N_("dead letters"), is_part=True
     ),
     NavigationItem(
         "/admin/mail/listener",
         N_("Mail from a mail server"),
-        N_("Administration"),
+        ADMINISTRATION,
         "admin",
         words=N_("lmtp listener"),
         is_part=True,
     ),
-    NavigationItem("/admin/jobs", N_("Scheduler"), N_("Administration"), "admin", "j", N_("jobs"), icon="clock"),
+    NavigationItem("/admin/jobs", N_("Scheduler"), ADMINISTRATION, "admin", "j", N_("jobs"), icon="clock"),
     NavigationItem(
-        "/admin/jobs/runs", N_("Job history"), N_("Administration"), "admin", words=N_("runs scheduler"), is_part=True
+        "/admin/jobs/runs", N_("Job history"), ADMINISTRATION, "admin", words=N_("runs scheduler"), is_part=True
     ),
     NavigationItem(
         "/admin/jobs/scans",
         N_("Maintenance tasks"),
-        N_("Administration"),
+        ADMINISTRATION,
         "admin",
         words=N_("scans periodic scheduler"),
         is_part=True,
     ),
     NavigationItem(
-        "/admin/jobs/timers",
-        N_("Timers"),
-        N_("Administration"),
-        "admin",
-        words=N_("automation recurring"),
-        is_part=True,
+        "/admin/jobs/timers", N_("Timers"), ADMINISTRATION, "admin", words=N_("automation recurring"), is_part=True
     ),
-    NavigationItem("/admin/backups", N_("Backups"), N_("Administration"), "admin", words=N_("restore"), icon="archive"),
+    NavigationItem("/admin/backups", N_("Backups"), ADMINISTRATION, "admin", words=N_("restore"), icon="archive"),
     NavigationItem(
-        "/admin/system",
-        N_("System"),
-        N_("Administration"),
-        "admin",
-        "s",
-        N_("health version"),
-        icon="pulse",
-        is_first=True,
+        "/admin/system", N_("System"), ADMINISTRATION, "admin", "s", N_("health version"), icon="pulse", is_first=True
     ),
     NavigationItem(
-        "/admin/system/checkup", N_("Check-up"), N_("Administration"), "admin", words=N_("problems"), is_part=True
+        "/admin/system/checkup", N_("Check-up"), ADMINISTRATION, "admin", words=N_("problems"), is_part=True
     ),
     NavigationItem(
         "/admin/system/settings",
         N_("Settings"),
-        N_("Administration"),
+        ADMINISTRATION,
         "admin",
         words=N_("configuration options"),
         is_part=True,
     ),
     NavigationItem(
-        "/admin/system/log",
-        N_("Service log"),
-        N_("Administration"),
-        "admin",
-        words=N_("warnings process"),
-        is_part=True,
+        "/admin/system/log", N_("Service log"), ADMINISTRATION, "admin", words=N_("warnings process"), is_part=True
     ),
+    NavigationItem("/setup", N_("Set-up"), ADMINISTRATION, "admin", words=N_("wizard address demo"), is_part=True),
     NavigationItem(
-        "/setup", N_("Set-up"), N_("Administration"), "admin", words=N_("wizard address demo"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/system/audit", N_("Audit log"), N_("Administration"), "admin", words=N_("who did what"), is_part=True
+        "/admin/system/audit", N_("Audit log"), ADMINISTRATION, "admin", words=N_("who did what"), is_part=True
     ),
     NavigationItem("/admin/people/rosters", N_("Rosters"), N_("Groups"), "manager", words=N_("members"), icon="group"),
-    NavigationItem("/api", N_("API"), N_("Help and API"), key="e", words=N_("explorer endpoints openapi"), icon="api"),
-    NavigationItem("/api/errors", N_("API errors"), N_("Help and API"), is_part=True),
+    NavigationItem("/api", N_("API"), HELP, key="e", words=N_("explorer endpoints openapi"), icon="api"),
+    NavigationItem("/api/errors", N_("API errors"), HELP, is_part=True),
+    NavigationItem("/help", N_("Help"), HELP, words=N_("documentation manual"), icon="help", is_first=True),
+    NavigationItem("/notifications", N_("Notifications"), YOU, words=N_("bell unread mentions"), is_part=True),
+    NavigationItem("/reminders", N_("Reminders"), YOU, words=N_("remind me snooze follow up"), is_part=True),
+    NavigationItem("/account", N_("Account"), YOU, key="c", words=N_("profile password time zone"), is_part=True),
+    NavigationItem("/account#appearance", N_("Appearance and keys"), YOU, words=N_("dark theme density"), is_part=True),
     NavigationItem(
-        "/help", N_("Help"), N_("Help and API"), words=N_("documentation manual"), icon="help", is_first=True
-    ),
-    NavigationItem("/notifications", N_("Notifications"), N_("You"), words=N_("bell unread mentions"), is_part=True),
-    NavigationItem("/reminders", N_("Reminders"), N_("You"), words=N_("remind me snooze follow up"), is_part=True),
-    NavigationItem("/account", N_("Account"), N_("You"), key="c", words=N_("profile password time zone"), is_part=True),
-    NavigationItem(
-        "/account#appearance", N_("Appearance and keys"), N_("You"), words=N_("dark theme density"), is_part=True
-    ),
-    NavigationItem(
-        "/account#absence", N_("Absence"), N_("You"), words=N_("vacation holiday stand-in out of office"), is_part=True
+        "/account#absence", N_("Absence"), YOU, words=N_("vacation holiday stand-in out of office"), is_part=True
     ),
     NavigationItem(
         "/account#notifications",
         N_("Notifications by mail"),
-        N_("You"),
+        YOU,
         words=N_("mail browser notification choose"),
         is_part=True,
     ),
-    NavigationItem("/account#sessions", N_("Active sessions"), N_("You"), words=N_("sessions devices"), is_part=True),
-    NavigationItem("/account/apps", N_("Authorized apps"), N_("You"), words=N_("consent authorized"), is_part=True),
+    NavigationItem("/account#sessions", N_("Active sessions"), YOU, words=N_("sessions devices"), is_part=True),
+    NavigationItem("/account/apps", N_("Authorized apps"), YOU, words=N_("consent authorized"), is_part=True),
     NavigationItem(
-        "/account/second-factor",
-        N_("Second factor"),
-        N_("You"),
-        words=N_("totp authenticator 2fa two-factor"),
-        is_part=True,
+        "/account/second-factor", N_("Second factor"), YOU, words=N_("totp authenticator 2fa two-factor"), is_part=True
     ),
 )
 
