@@ -17,8 +17,8 @@ from server.automation.program import FLOW
 from server.kata import annotations
 from server.queries.frame import keys_of, query_types
 from server.queries.query_type import KINDS, QueryKey
-from server.records.shared import triggers
-from server.records.shared.triggers import Trigger
+from server.record_types.shared import triggers
+from server.record_types.shared.triggers import Trigger
 from server.template import registry
 from server.template.registry import Callee
 

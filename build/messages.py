@@ -25,8 +25,8 @@ from console.html import sheet  # noqa: E402
 from console.html.environment import TEMPLATES, environment  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
-from server.records import describe, registry  # noqa: E402
-from server.records.shared import custom, points  # noqa: E402
+from server.record_types import describe, registry  # noqa: E402
+from server.record_types.shared import custom, points  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
 # What Babel takes from calls of these functions: all of their arguments, or those at these places; (1, "c") is a
@@ -96,11 +96,11 @@ def _of_declarations() -> Iterator[Message]:
         for text in filter(None, (setting.help, setting.unit)):
             yield "server/settings.py", text, None
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
-        yield "server/records/shared/custom.py", text, None
+        yield "server/record_types/shared/custom.py", text, None
     patterns = [each.pattern for each in points.POINTS.values()]
     for text in (*patterns, *points.ON_TICKET.values(), *points.OWN.values()):
-        yield "server/records/shared/points.py", text, None
-    types, where = registry.load(), "server/records/registry.py"
+        yield "server/record_types/shared/points.py", text, None
+    types, where = registry.load(), "server/record_types/registry.py"
     for record_type in types:
         texts = [*record_type.label_names]
         for declared in record_type.fields.values():

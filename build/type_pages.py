@@ -8,10 +8,10 @@ from typing import Any
 from cells import code, head, row, shown
 
 from server.access.parents import PARENTS
-from server.records import registry
-from server.records.base import RecordType
-from server.records.registry import Registry, names_of
-from server.records.shared.points import POINTS
+from server.record_types import registry
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry, names_of
+from server.record_types.shared.points import POINTS
 
 OPERATIONS = ("retrieve", "search", "create", "update", "delete")
 # Rules of access (server/access/rules.py) in words. Those that ask another record are named after its type.

@@ -15,10 +15,10 @@ from server import clock, log, times, translation
 from server.access import sessions
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.desk import speech
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.people import preferences
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.shared.usage_buffer import usage_buffer
+from server.records import speech
 from server.store.transaction import Transaction
 from server.translation import _
 from server.web.call import SANDBOX, Answer

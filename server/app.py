@@ -25,7 +25,6 @@ from server import (
     clock,
     connections,
     counting,
-    desk,
     export,
     first_start,
     imports,
@@ -41,6 +40,7 @@ from server import (
     packages,
     people,
     queries,
+    records,
     tickets,
     upkeep,
     warming,
@@ -50,10 +50,6 @@ from server.access.service_actor import own_context
 from server.automation import saving, stopping
 from server.context import Service
 from server.dataclass import dataclass
-from server.desk import live_settings, service_settings
-from server.desk.kept_here import KeptHere
-from server.desk.live_settings import LIVE_SETTINGS
-from server.desk.metrics import builtin as builtin_metrics
 from server.discovery import load_all
 from server.errors import Damaged, HelpdeskError, Invalid, Unavailable
 from server.first_start import builtin_records, setup
@@ -64,9 +60,13 @@ from server.mailroom import mail_listening
 from server.outbox.sending import Sending
 from server.outgoing.courier import Courier
 from server.people import presence
-from server.records import registry as record_types
-from server.records.registry import Registry
-from server.records.shared import custom_types
+from server.record_types import registry as record_types
+from server.record_types.registry import Registry
+from server.record_types.shared import custom_types
+from server.records import live_settings, service_settings
+from server.records.kept_here import KeptHere
+from server.records.live_settings import LIVE_SETTINGS
+from server.records.metrics import builtin as builtin_metrics
 from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
 from server.store.database import NO_FILE
@@ -93,8 +93,8 @@ from server.web.webhooks import WebhookSite
 from server.web.worker_site import WorkerSite
 
 ROOMS = (
-    access, jobs, counting, desk, people, connections, outbox, tickets, notifying, mailroom, queries, packages, imports,
-    automation, export, upkeep, first_start, outgoing,
+    access, jobs, counting, records, people, connections, outbox, tickets, notifying, mailroom, queries, packages,
+    imports, automation, export, upkeep, first_start, outgoing,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # how long expired tokens are retained, to distinguish expired from unknown

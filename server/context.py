@@ -10,7 +10,7 @@ from server.errors import AdminOnly
 
 if TYPE_CHECKING:
     from server.access.actor import Actor
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
     from server.settings import Settings
     from server.store.database import Store
     from server.store.transaction import Transaction

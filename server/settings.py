@@ -1,8 +1,8 @@
 """The settings of a process: their table and the sources of their values.
 
 Flags override HELPDESK_* variables, which override helpdesk.toml, which overrides values from the console, which
-override the defaults. Only live settings can be changed in the console; desk/live_settings.py stores them. Settings of
-the service itself, such as mail servers and branding, are in the database."""
+override the defaults. Only live settings can be changed in the console; records/live_settings.py stores them.
+Settings of the service itself, such as mail servers and branding, are in the database."""
 
 import re
 import tomllib

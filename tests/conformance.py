@@ -13,7 +13,7 @@ import jsonschema_rs
 import requests
 
 from server import app
-from server.records import registry as record_types
+from server.record_types import registry as record_types
 from server.web.openapi import errors
 from server.web.openapi.document import document
 from server.web.rest_site import ENDING, PREFIX

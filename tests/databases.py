@@ -278,7 +278,7 @@ def start() -> Guarded:
 def _fill_template() -> None:
     from server import app
     from server.automation import saving
-    from server.records.registry import load
+    from server.record_types.registry import load
     from server.store.schema import open_store
 
     registry = load()

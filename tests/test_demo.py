@@ -31,7 +31,7 @@ from server.first_start.demo.plan import MAIL, REPLY, TICKETS, PlannedTicket, co
 from server.first_start.demo.stories import stories
 from server.people import app_tokens
 from server.people.sign_in import Peer
-from server.records.shared.tables import CHANGE
+from server.record_types.shared.tables import CHANGE
 from server.store import blobs, lock
 from server.tickets.reply import reply
 from tests import databases

@@ -37,9 +37,9 @@ from server.kata import parse
 from server.kata.annotations import NOTES
 from server.mailroom.mailboxes import due, problems
 from server.queries.frame import query_types
-from server.records.shared import behavior_events
-from server.records.shared.points import POINTS
-from server.records.shared.triggers import EVENTS, OTHERS, PREFIX
+from server.record_types.shared import behavior_events
+from server.record_types.shared.points import POINTS
+from server.record_types.shared.triggers import EVENTS, OTHERS, PREFIX
 from server.settings import BY_NAME, SETTINGS
 from server.template import registry
 from server.web import oauth
@@ -70,8 +70,8 @@ INTERNAL = {
         console.pages.explorer.MAX_KEPT
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
-        automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT records.shared.scopes.MAX_KEPT
-        access.rules.MAX_KEPT desk.scoped_types.MAX_KEPT web.heads.MAX_KEPT
+        automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
+        access.rules.MAX_KEPT records.scoped_types.MAX_KEPT web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
         store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S
@@ -122,7 +122,7 @@ INTERNAL = {
         console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
         console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
         console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.help.MAX_LABELS
-        console.search.options.MAX_NAMES console.search.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
+        console.search.options.MAX_NAMES console.search.options.MAX_RECORDS records.search_words.MAX_NAME_WORDS
         packages.results.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
@@ -132,7 +132,7 @@ INTERNAL = {
     "how many mistakes one error tells of; the others are told once these are mended": """
         automation.events.MAX_REPORTED automation.bound_automations.MAX_REPORTED
         upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
-        automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
+        automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS record_types.shared.checks.MAX_TOLD
         packages.changing.MAX_TOLD packages.grants.MAX_TOLD
         console.forms.scope_check.MAX_DOUBTED console.forms.scope_check.MAX_MISTAKES
     """,
@@ -155,21 +155,21 @@ INTERNAL = {
         export.exporting.MAX_SECONDS
         mailroom.routing.MAX_RECIPIENTS mailroom.sender.MAX_ADDED mailroom.sender.MAX_SENT_LOOKED_AT
         outbox.deliver.MAX_RECIPIENTS
-        desk.custom_fields.MAX_COUNTED desk.custom_fields.MAX_SUFFIX
-        desk.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT desk.reading.MAX_FOUND jobs.queue.MAX_ATTEMPTS
+        records.custom_fields.MAX_COUNTED records.custom_fields.MAX_SUFFIX
+        records.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT records.reading.MAX_FOUND jobs.queue.MAX_ATTEMPTS
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
         markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_SERVERS
-        outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS records.shared.absence.MAX_CHAIN
-        automation.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
+        outbound.dns.MAX_SERVER_BYTES record_types.shared.mentions.MAX_CHARS record_types.shared.absence.MAX_CHAIN
+        automation.recurrence.MAX_DAYS record_types.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
         console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
-        desk.acts.MAX_CHANGES_CHARS desk.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_TOLD
+        records.acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_TOLD
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES
@@ -183,7 +183,7 @@ INTERNAL = {
         mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT markup.losses.MAX_SHOWN markup.losses.MAX_SOURCE
         markup.plain.MAX_QUOTE_DEPTH markup.stylesheets.MAX_DRESSED_CHARACTERS outbox.frame.MAX_DIRECTION_CHARACTERS
         export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
-        records.comment.MAX_LABEL_CHARS records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS
+        record_types.comment.MAX_LABEL_CHARS record_types.shared.entries.MAX_MESSAGE_CHARS record_types.shared.scopes.MAX_LABEL_CHARS
         times.limits.MAX_SHOWN
     """,
 }

@@ -14,9 +14,9 @@ import apsw
 import pytest
 
 from server.__main__ import main
-from server.desk.service_settings import DEFAULT_SENDER, put
-from server.desk.writing import RecordWriter
 from server.errors import Unavailable
+from server.records.service_settings import DEFAULT_SENDER, put
+from server.records.writing import RecordWriter
 from server.settings import BUILD, Settings, load
 from server.store import lock
 from server.upkeep import backups, checkup

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from server.records.shared import scopes
+from server.record_types.shared import scopes
 from tests.oauth.browser import Browser
 from tests.service import Api
 

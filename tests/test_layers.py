@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server import contexts
-from server.records import registry
+from server.record_types import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,10 +28,10 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "store mail kata template outbound",
         "search",
         "fields",
-        "records",
+        "record_types",
         "access jobs",
         "counting",
-        "desk",
+        "records",
         "people",
         "connections",
         "outbox",
@@ -261,7 +261,7 @@ def test_no_folder_is_a_drawer():
     files: dict[Path, list[int]] = {}
     for path in modules(ROOT).values():
         files.setdefault(path.parent, []).append(len(path.read_text("utf-8").splitlines()))
-    lists = {ROOT / "server/records", *ROOT.glob("server/*/types"), ROOT / "server/queries/kinds"}
+    lists = {ROOT / "server/record_types", *ROOT.glob("server/*/types"), ROOT / "server/queries/kinds"}
     crowded = {str(folder.relative_to(ROOT)): len(found) for folder, found in files.items() if len(found) > MAX_FILES}
     large = {str(folder.relative_to(ROOT)): sum(found) for folder, found in files.items() if sum(found) > MAX_LINES}
     assert {name for name in crowded if ROOT / name not in lists} == set() and large == {}
@@ -327,13 +327,13 @@ def _is_read(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "read"
 
 
-def test_the_desk_knows_no_record_type_but_those_of_what_any_record_has():
-    """What a type adds stands with the type: a name in desk/ would make every record pay for one."""
+def test_the_record_engine_names_only_the_types_that_any_record_has():
+    """What a type adds stands with the type: a name in server/records/ would make every record pay for one type."""
     types = registry.load()
     names = {name for each in types for name in (each.uri, each.context)} - {""} - ANY_RECORD_HAS
     found = {
         f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}: {name}"
-        for path in (ROOT / "server/desk").rglob("*.py")
+        for path in (ROOT / "server/records").rglob("*.py")
         if path.name not in COUNTED
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if (name := _type_named_by(node)) in names
@@ -402,7 +402,7 @@ def test_imports_are_seen_in_every_form(source, found):
         ("server.mail.parse", "server.store.blobs", False),
         ("server.fields.text", "server.search.ast", True),
         ("server.search.ast", "server.fields.text", False),
-        ("server.tickets.reply", "server.records.base", True),
+        ("server.tickets.reply", "server.record_types.base", True),
         ("server.web.rest.tickets", "console.html.form", False),
         ("console.html.form", "server.web.handler", True),
         ("server.app", "console.html.form", True),
@@ -432,7 +432,7 @@ def test_what_a_type_has_is_asked_by_its_traits() -> None:
     found = {
         str(path): lines
         for name, path in modules(ROOT).items()
-        if not name.startswith("server.records.traits") and (lines := feature_tests(path.read_text("utf-8")))
+        if not name.startswith("server.record_types.traits") and (lines := feature_tests(path.read_text("utf-8")))
     }
     assert found == {}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from server import settings
-from server.desk import live_settings
 from server.errors import AdminOnly, Invalid, Unavailable
 from server.mailroom import mail_listening
+from server.records import live_settings
 from server.web.mail_listener import MailListener
 from tests.desk.mailroom import mail
 from tests.records.desk import NOW, Desk

@@ -11,11 +11,11 @@ import pytest
 
 from server import app, clock
 from server.__main__ import main
-from server.desk import index_backfill
 from server.errors import Conflict, Damaged, HelpdeskError
 from server.jobs.processes import PROCESS
-from server.records.registry import load as load_types
-from server.records.shared import custom_types
+from server.record_types.registry import load as load_types
+from server.record_types.shared import custom_types
+from server.records import index_backfill
 from server.settings import load, shown_value, without_password
 from server.store import lock, moving, schema
 from server.store.database import Store

@@ -16,8 +16,8 @@ import pytest
 
 from server import app
 from server.access.service_actor import own_context
-from server.desk import records
 from server.errors import Unavailable
+from server.records import records
 from server.settings import load
 from server.store.schema import SCHEMA_NUMBER
 from server.web import connections

@@ -75,7 +75,7 @@ def _prepare() -> None:
     from server import app
     from server.cli.commands import parser
     from server.discovery import load_all
-    from server.records import registry
+    from server.record_types import registry
     from server.times.zones import zone
 
     parser()

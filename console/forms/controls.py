@@ -19,9 +19,9 @@ from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
-from server.records.base import RecordType
-from server.records.registry import Registry
-from server.records.shared.custom import FieldDefinition
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry
+from server.record_types.shared.custom import FieldDefinition
 from server.translation import N_, Words, shown
 
 OWNER = ("owner__context", "owner_id")  # two fields that one control chooses together

@@ -15,12 +15,12 @@ from console.html.form import Form
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import HelpdeskError, Mistakes
 from server.fields import CreatedAt, CustomValues, Field, Fieldsets, IdList, Image, References, Structure, Text
-from server.records.base import RecordType
-from server.records.shared import custom
-from server.records.shared.custom import FieldDefinition
+from server.record_types.base import RecordType
+from server.record_types.shared import custom
+from server.record_types.shared.custom import FieldDefinition
+from server.records import records
 from server.translation import Words, _, shown
 
 More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid

@@ -13,8 +13,8 @@ from console.http.visit import Visit
 from console.lists import lookup, worklist
 from console.lists.worklist import Worklist
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import HelpdeskError
+from server.records import records
 from server.translation import N_, Words, _
 
 Done = Callable[[Visit, OpenForm, dict[str, Any]], PageResponse]

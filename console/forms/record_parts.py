@@ -8,7 +8,7 @@ from console.html import ui
 from console.html.sheet import Fact, File
 from console.http.visit import Visit
 from server.outbox.delivery import Delivery, State
-from server.records.shared import paths
+from server.record_types.shared import paths
 from server.translation import N_, _
 
 SOON_SECONDS = 60

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import yaml
 
 from server.errors import HelpdeskError, Invalid, nearest
-from server.records.shared import scopes
+from server.record_types.shared import scopes
 
 KEYS = ("label", "records", "endpoints")
 MAX_MISTAKES = 100  # mistakes of one text

@@ -10,16 +10,16 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.dictionary import Dictionaries
-from server.desk.files import IMAGES, plain_type
-from server.records import describe
-from server.records.base import RecordType
-from server.records.registry import Registry
-from server.records.shared import custom, paths
-from server.records.shared.custom import FieldDefinition
-from server.records.shared.forms import MOST
-from server.records.traits import Avatars
+from server.record_types import describe
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry
+from server.record_types.shared import custom, paths
+from server.record_types.shared.custom import FieldDefinition
+from server.record_types.shared.forms import MOST
+from server.record_types.traits import Avatars
+from server.records import records
+from server.records.dictionary import Dictionaries
+from server.records.files import IMAGES, plain_type
 from server.translation import N_, shown
 
 LABEL, FIELDSET = "_label", "custom_fieldset"

@@ -34,9 +34,9 @@ from server import times
 from server.access.actor import Actor
 from server.clock import utc_text as utc_text
 from server.dataclass import dataclass
-from server.desk.pictures import drawn
 from server.people import form_drafts
 from server.people import unread as unread_notifications
+from server.records.pictures import drawn
 from server.translation import N_, N_ngettext, Words, _, ngettext, shown
 from server.translation import in_sentence as in_sentence
 

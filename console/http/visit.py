@@ -18,12 +18,12 @@ from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import speech
 from server.errors import NotFound, TooLarge
 from server.first_start import setup
 from server.people import form_drafts
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
+from server.records import speech
 from server.store.transaction import Transaction
 from server.translation import Words, _, shown
 from server.upkeep import verdict

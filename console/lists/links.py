@@ -2,7 +2,7 @@
 
 from console.html.ui import Option
 from console.http.visit import Visit
-from server.records import traits
+from server.record_types import traits
 from server.translation import shown
 
 FIRST = ("ticket", "task", "org", "contact", "kb_article")  # the usual ones

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from console.html import ui
 from console.html.ui import PAGE_ROWS, ChooserOptions, Option
 from console.http.visit import Visit
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.digits import is_whole
 from server.errors import BadQuery, Invalid, NotFound
+from server.records import records
+from server.records.records import SearchRequest
 from server.translation import _, in_sentence
 
 MAX_CHOICES = 500  # of a list to choose from

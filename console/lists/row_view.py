@@ -11,8 +11,8 @@ from console.http.visit import Visit
 from console.lists import lookup, worklist
 from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource
 from console.lists.worklist import MAX_EXPORTED, PART, TableView, Worklist
-from server.desk import records
 from server.errors import Invalid, nearest
+from server.records import records
 from server.translation import _
 
 

@@ -10,8 +10,8 @@ from console.lists import lookup
 from server.access.actor import Actor
 from server.contexts import APP, GROUP, ROLE, WORKER
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
+from server.records import records
+from server.records.records import SearchRequest
 from server.translation import _
 
 URI = "saved_search"

@@ -5,10 +5,10 @@ from typing import Any
 
 from console.http.visit import Visit, own_path
 from console.lists import lookup
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import Invalid
+from server.records import records
+from server.records.records import SearchRequest
 from server.translation import _
 
 MAX_SELECTED = 100  # records of one action

@@ -27,12 +27,12 @@ from console.search.mistakes import QueryMistake
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.data_exports import log_export
-from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, nearest
 from server.people import list_columns
-from server.records.base import RecordType
+from server.record_types.base import RecordType
+from server.records import records
+from server.records.data_exports import log_export
+from server.records.records import SearchRequest
 from server.tickets import following
 from server.translation import Words, _, ngettext, shown, shown_mark
 

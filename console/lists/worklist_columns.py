@@ -8,11 +8,11 @@ from console.html import sheet, ui
 from console.http.visit import Visit
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
-from server.records import describe
-from server.records.base import RecordType
-from server.records.shared import custom, paths
-from server.records.shared.custom import FieldDefinition
+from server.record_types import describe
+from server.record_types.base import RecordType
+from server.record_types.shared import custom, paths
+from server.record_types.shared.custom import FieldDefinition
+from server.records import records
 from server.translation import N_, Words
 
 MAX_CELL_CHARS = 120  # characters of a cell; the page of the record shows the whole text

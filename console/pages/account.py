@@ -15,11 +15,11 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.pages.login import new_password
 from server.access import totp
-from server.desk import notification_mail
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
 from server.people.preferences import DENSITIES, THEMES, Preferences
-from server.records.shared import absence
+from server.record_types.shared import absence
+from server.records import notification_mail
 from server.translation import N_, _, ngettext
 
 STAND_IN = "away_stand_in_id"

@@ -19,13 +19,13 @@ from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.access import app_secrets
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import token_lists
 from server.people.token_lists import TokenGroup
-from server.records.shared import callbacks, scopes
-from server.records.shared.scopes import Scope
-from server.records.shared.secrets import digest
+from server.record_types.shared import callbacks, scopes
+from server.record_types.shared.scopes import Scope
+from server.record_types.shared.secrets import digest
+from server.records import records
 from server.translation import N_, _
 from server.web import reach
 from server.web.routes import ENDPOINTS, Router

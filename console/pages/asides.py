@@ -14,7 +14,7 @@ from server import times
 from server.automation import bindings, checker, names
 from server.errors import Invalid, NotFound
 from server.people import form_drafts
-from server.records.shared import callbacks
+from server.record_types.shared import callbacks
 from server.translation import _
 from server.web import reach
 

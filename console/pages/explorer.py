@@ -24,8 +24,8 @@ from console.pages import postman
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.people import own_tokens
-from server.records.registry import Registry
-from server.records.shared.scopes import parse
+from server.record_types.registry import Registry
+from server.record_types.shared.scopes import parse
 from server.settings import VERSION
 from server.translation import N_, _
 from server.web import entity_tags, envelope

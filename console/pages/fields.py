@@ -14,14 +14,14 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from server.desk import custom_fields, deleted_fields
-from server.desk.custom_fields import MAX_COUNTED
 from server.errors import HelpdeskError, Invalid
-from server.records.base import RecordType
-from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
-from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
-from server.records.shared.custom.definitions import FieldDefinition
-from server.records.traits import CustomFields
+from server.record_types.base import RecordType
+from server.record_types.custom_field import MAX_DECIMALS, MAX_OPTIONS
+from server.record_types.shared.custom import GEO, KINDS, LINKS, SLIDER
+from server.record_types.shared.custom.definitions import FieldDefinition
+from server.record_types.traits import CustomFields
+from server.records import custom_fields, deleted_fields
+from server.records.custom_fields import MAX_COUNTED
 from server.translation import N_, N_pgettext, _, in_sentence, ngettext, shown, sort_key
 
 URI, SET_URI = "custom_field", "custom_fieldset"

@@ -4,7 +4,7 @@ files download them. Programs use `/rest/attachments/<id>/download.json`."""
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
-from server.desk import files
+from server.records import files
 from server.web.downloads import download
 
 CACHE_SECONDS = 60  # an image that stands on several pages is asked for once

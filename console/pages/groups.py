@@ -22,14 +22,14 @@ from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.pages.people import TABS
 from console.tickets.frames import document_of, framed
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.mailroom import mail_setup
 from server.people import groups
 from server.people.groups import Changes
 from server.people.rosters import MANAGER, MEMBER, REMOVE
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets import preview
 from server.translation import N_, _, ngettext
 

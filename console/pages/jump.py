@@ -17,9 +17,9 @@ from console.search import articles, synonyms
 from console.tickets import inbox
 from server.automation import macros
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import records
+from server.records.records import SearchRequest
 from server.settings import SETTINGS
 from server.tickets import masks
 from server.translation import N_, _, shown

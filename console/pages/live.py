@@ -8,8 +8,8 @@ from console.http.visit import Visit
 from console.pages.mailing.mail import LISTENER
 from console.pages.setup import BASE as SETUP
 from console.pages.upkeep.system import SETTINGS
-from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest
+from server.records import live_settings
 from server.settings import BY_NAME, LIVE, Setting, display_value
 from server.translation import _
 

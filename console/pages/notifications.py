@@ -13,11 +13,11 @@ from console.lists import worklist
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.context import Context
-from server.desk import records
 from server.digits import id_in
 from server.people import unread
-from server.records.notification import CHANNEL
-from server.records.shared import paths
+from server.record_types.notification import CHANNEL
+from server.record_types.shared import paths
+from server.records import records
 from server.translation import N_, N_ngettext, _, ngettext
 from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events

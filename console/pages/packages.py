@@ -17,8 +17,6 @@ from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.packages import baselines, bundle, changing, exporting, importing, library, requirements, results
 from server.packages import document as documents
@@ -28,7 +26,9 @@ from server.packages.importing import ImportResult
 from server.packages.library import PastImport
 from server.packages.prompts import unanswered
 from server.packages.results import secret_of
-from server.records.shared.custom_types import CustomType
+from server.record_types.shared.custom_types import CustomType
+from server.records import records
+from server.records.records import SearchRequest
 from server.translation import N_, Words, _, shown
 from server.web import envelope
 from server.web.json_text import loads

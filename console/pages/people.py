@@ -18,10 +18,10 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, groups, login_address, nicknames, security, sign_in
 from server.people.accounts import SignInMethods
+from server.records import records
 from server.translation import N_, _, ngettext
 
 URI = "worker"

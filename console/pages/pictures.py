@@ -3,7 +3,7 @@
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
-from server.desk import pictures
+from server.records import pictures
 
 DAY_SECONDS, MINUTE_SECONDS = 86400, 60
 

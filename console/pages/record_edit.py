@@ -14,10 +14,10 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists.lookup import LABEL
 from console.pages.jump import place_of
-from server.desk import records
 from server.errors import HelpdeskError
-from server.records.base import RecordType
-from server.records.shared import paths
+from server.record_types.base import RecordType
+from server.record_types.shared import paths
+from server.records import records
 from server.translation import _, ngettext
 
 FORM_BYTES = 4 * 1024 * 1024  # bytes of a form with texts; the API accepts larger ones

@@ -7,7 +7,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import worklist
 from console.lists.worklist import BulkAction, Worklist, declare
-from server.desk import records
+from server.records import records
 from server.translation import N_, N_ngettext, N_pgettext, _
 
 URI, BASE = "reminder", "/reminders"

@@ -9,10 +9,10 @@ from console.html.charts import Series
 from console.html.ui import duration
 from console.http.visit import Visit
 from console.lists import lookup
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import BadDataQuery, TimedOut
 from server.queries import frame
+from server.records import records
+from server.records.records import SearchRequest
 from server.store.store_local import StoreLocal
 from server.translation import N_, _, shown
 

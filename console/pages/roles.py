@@ -17,11 +17,11 @@ from console.lists.worklist_columns import ListColumn
 from console.pages.people import TABS
 from server.access.rules import REASONS
 from server.dataclass import dataclass
-from server.desk import contexts, records
-from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.people import accounts
-from server.records.base import RecordType
+from server.record_types.base import RecordType
+from server.records import contexts, records
+from server.records.records import SearchRequest
 from server.translation import N_, _, in_sentence, shown
 
 URI = "role"

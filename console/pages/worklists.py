@@ -15,11 +15,11 @@ from console.lists.worklist import MAX_MATCHING, BulkAction, Key, Outcome, Workl
 from console.pages.jump import place_of
 from console.tickets import inbox
 from server.context import Context
-from server.desk import changes, records
-from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
 from server.people import list_columns, presence
+from server.records import changes, records
+from server.records.records import SearchRequest
 from server.tickets import following
 from server.translation import N_, N_ngettext, _, in_sentence, ngettext, shown
 from server.web.call import Feed, News

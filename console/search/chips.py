@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from console.html import sheet
 from server.dataclass import dataclass
 from server.errors import BadQuery
-from server.records.shared.custom import CustomFilter
+from server.record_types.shared.custom import CustomFilter
 from server.search.ast import SearchValue
 from server.search.controls import CONTROLS
 from server.search.filters import Filter

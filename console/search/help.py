@@ -7,9 +7,9 @@ from console.search.chips import MAX_CHIPS, Chip, chips, ids_in
 from console.search.mistakes import NO_FILTERS, QueryMistake, mistake_in
 from console.search.options import MAX_RECORDS, Offer, QueryOption, offered, record_options
 from server.context import Context
-from server.desk import search_words
-from server.records.base import RecordType
-from server.records.shared import custom
+from server.record_types.base import RecordType
+from server.record_types.shared import custom
+from server.records import search_words
 from server.search.compile import SearchScope
 from server.search.filters import Filter
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from console.search.caret import Named, typed_at
 from server.dataclass import dataclass
 from server.errors import BadQuery, suggested
-from server.records.registry import Registry
+from server.record_types.registry import Registry
 from server.search.compile import unknown_filter
 from server.search.controls import CONTROLS
 from server.search.filters.date import PARTS

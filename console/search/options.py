@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from console.search.caret import Typed
 from console.search.chips import inner, targeted
 from server.dataclass import dataclass
-from server.records.base import RecordType
-from server.records.registry import Registry
-from server.records.shared.custom import KINDS as FIELD_KINDS
-from server.records.shared.custom import CustomFilter, FieldDefinition
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry
+from server.record_types.shared.custom import KINDS as FIELD_KINDS
+from server.record_types.shared.custom import CustomFilter, FieldDefinition
 from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFilter, Filter, WorkerFilter
 from server.search.filters.date import PARTS
 from server.translation import N_, _, shown

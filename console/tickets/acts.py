@@ -14,11 +14,11 @@ from console.lists import lookup
 from console.tickets import inbox, reply_form
 from console.tickets.show import TICKET, of_mask
 from server import tickets
-from server.desk import comments, records, relations
 from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import comments, records, relations
 from server.tickets import masks, original_sender, properties, requester, undo, unmerge
 from server.translation import N_, Words, _, ngettext, shown
 

@@ -11,9 +11,9 @@ from console.http.visit import Visit, own_path
 from console.tickets import inbox, list_place
 from console.tickets.list_place import ListPart
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import BadQuery
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets.masks import ticket_id
 from server.translation import Words
 

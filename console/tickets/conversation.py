@@ -10,15 +10,15 @@ from console.http.visit import Visit
 from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.mail.addresses import parse_list
 from server.markup import quoted
 from server.markup.quoted import Kind
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
-from server.records.shared.entries import on_ticket
-from server.records.shared.sending import FORWARD, REPLY
+from server.record_types.shared.entries import on_ticket
+from server.record_types.shared.sending import FORWARD, REPLY
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets import answered
 from server.tickets.unseen import Mark
 from server.translation import N_, Words

@@ -9,11 +9,11 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.tickets.show import known
 from server.context import Context
-from server.desk import records
 from server.digits import id_in
 from server.markup import quoted
 from server.people import presence
-from server.records.shared.paths import ticket as path_of
+from server.record_types.shared.paths import ticket as path_of
+from server.records import records
 from server.tickets import bodies, following, originals
 from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events

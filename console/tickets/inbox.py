@@ -20,11 +20,11 @@ from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.people import presence
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import records
+from server.records.records import SearchRequest
 from server.store.store_local import StoreLocal
 from server.tickets import targets, undo
 from server.translation import N_, N_ngettext, N_pgettext, _, shown

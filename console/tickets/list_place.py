@@ -3,7 +3,7 @@
 from urllib.parse import urlencode
 
 from server.dataclass import dataclass
-from server.records.shared import paths
+from server.record_types.shared import paths
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from console.tickets.reply_draft import changed_by_sending, leaves_at, tell_sent
 from console.tickets.show import TICKET, of_mask
 from server.automation import inputs, macros
 from server.automation.macros import Macro, MacroOutcome, MacroRuns
-from server.desk import records
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import records
 from server.tickets import answer_drafts, answered
 from server.translation import _, ngettext
 

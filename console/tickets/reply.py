@@ -16,9 +16,9 @@ from console.tickets.reply_draft import KEPT, sent_draft
 from console.tickets.reply_form import ReplyForm
 from console.tickets.show import TICKET, kept, known, of_mask, shown, shown_answer, ticket_of_mask, with_choices
 from server import tickets
-from server.desk import files, records
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import files, records
 from server.tickets import answer_drafts, preview, snippets, unseen
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import _

@@ -6,8 +6,8 @@ from console.html.ui import ChooserOptions, Option
 from console.http.visit import Visit
 from console.lists import lookup
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.records import SearchRequest
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets import way_out
 from server.tickets.way_out import WayOut
 

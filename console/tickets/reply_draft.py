@@ -8,10 +8,10 @@ from console.http.page_response import PageResponse, json_response, see
 from console.http.visit import Visit
 from console.tickets import came_from
 from console.tickets.reply_form import ReplyForm
-from server.desk import records
 from server.errors import Conflict, Invalid
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
+from server.records import records
 from server.tickets import answer_drafts, requester, snippets, undo
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import N_, _, ngettext, shown

@@ -14,11 +14,11 @@ from console.tickets.conversation import Entry
 from console.tickets.reply_choices import NO_CHOICES, ReplyChoices, of_bucket, way_of_ticket
 from server import times
 from server.dataclass import dataclass
-from server.desk import files, records
-from server.desk.records import SearchRequest
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import form_drafts
-from server.records.shared.sending import UNTIL_ANSWERED
+from server.record_types.shared.sending import UNTIL_ANSWERED
+from server.records import files, records
+from server.records.records import SearchRequest
 from server.tickets import answer_drafts, reply_start
 from server.tickets.answer_drafts import AnswerDraft
 from server.tickets.reply_start import SIGNATURE, ReplyStart

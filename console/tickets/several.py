@@ -12,8 +12,8 @@ from console.lists.selection import REFUSED_NAMED, back_to_list, selected_record
 from console.tickets import inbox
 from console.tickets.acts import tell_merged
 from server import tickets
-from server.desk import comments
 from server.errors import HelpdeskError
+from server.records import comments
 from server.translation import _, ngettext, shown
 
 NOTE, MERGE = f"{inbox.PATH}/note", f"{inbox.PATH}/merge"

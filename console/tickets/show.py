@@ -20,12 +20,12 @@ from console.tickets.conversation import Conversation
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
 from server.automation import macros
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import Forbidden, NotFound
 from server.people import presence, profile
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets import answered, following, masks, unmerge, unseen
 from server.tickets.unseen import Mark
 from server.translation import N_, _

@@ -6,7 +6,7 @@ import secrets
 from typing import Any
 
 from server.dataclass import dataclass
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

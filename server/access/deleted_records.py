@@ -5,7 +5,7 @@ who may read what is theirs. Of what hung on another record only the first."""
 
 from server.access.actor import APP, WORKER
 from server.access.rules import GROUP, ROLE, Rules
-from server.records.base import Record, RecordType
+from server.record_types.base import Record, RecordType
 from server.search.conditions import ALWAYS
 
 Owner = tuple[str, int]  # context and id

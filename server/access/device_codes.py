@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server.dataclass import dataclass
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

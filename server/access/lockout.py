@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from server.errors import TooMany
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

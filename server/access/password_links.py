@@ -2,7 +2,7 @@
 
 import secrets
 
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

@@ -33,8 +33,8 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import Forbidden, Invalid
-from server.records.shared import callbacks
-from server.records.shared.scopes import Scope
+from server.record_types.shared import callbacks
+from server.record_types.shared.scopes import Scope
 from server.store.schema import META
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction

@@ -1,8 +1,8 @@
 """Who may read, create, change and delete which record: one answer for every way to a record.
 
-The rules have names, which record types use in their declaration (records/base.py, Access); those that ask a record
-about another one are rows of parents.py. Reading is a condition on rows, so that searches, totals, expands and single
-records agree; writing is asked of one record."""
+Record types name these rules in their declaration (Access in record_types/parts.py); rules that depend on another
+record are rows of parents.py. Reading is a condition on rows, so that searches, totals, expands and single records
+agree; writing is checked for one record."""
 
 import functools
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from server.access.actor import APP, WORKER, Actor
 from server.access.parents import PARENTS, Parent
 from server.contexts import BOT, GROUP, ROLE
 from server.errors import AdminOnly, Forbidden
-from server.records.base import Change, Record, RecordType
-from server.records.registry import Registry
-from server.records.shared import owners
+from server.record_types.base import Change, Record, RecordType
+from server.record_types.registry import Registry
+from server.record_types.shared import owners
 from server.search import readable as readables
 from server.search.conditions import (
     ALWAYS,

@@ -5,7 +5,7 @@ The secret is stored in the clear, since codes are computed from it; recovery co
 import secrets
 
 from server.access import totp
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

@@ -10,7 +10,7 @@ from server.access import actor
 from server.access.actor import Actor
 from server.access.logins import WORKER_LOGIN
 from server.dataclass import dataclass
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

@@ -10,8 +10,8 @@ from server.access import actor
 from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.errors import NotAuthenticated
-from server.records.shared.scopes import Scope, parse
-from server.records.shared.secrets import digest
+from server.record_types.shared.scopes import Scope, parse
+from server.record_types.shared.secrets import digest
 from server.store.database import Store
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal

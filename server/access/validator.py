@@ -41,9 +41,9 @@ from server.access.families import Lifetimes, Renewal
 from server.access.tokens import StoredToken
 from server.context import Service
 from server.dataclass import dataclass
-from server.records.shared import callbacks
-from server.records.shared.scopes import BUILT_IN, Scope, parse
-from server.records.shared.secrets import digest
+from server.record_types.shared import callbacks
+from server.record_types.shared.scopes import BUILT_IN, Scope, parse
+from server.record_types.shared.secrets import digest
 from server.store.transaction import Row, Transaction
 
 DEVICE_PAGE = "/oauth/device"  # where a worker enters the code

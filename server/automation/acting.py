@@ -1,4 +1,4 @@
-"""How commands reach the service: they act as it does, through server/desk and never past it.
+"""How commands reach the service: they act as it does, through server/records and never past it.
 
 In a dry run what a command writes is undone before anybody can see it."""
 

@@ -10,11 +10,11 @@ import peewee
 from server.automation.types.automation_log import LEVELS
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk.dictionary import Dictionaries
-from server.desk.records import reading, search_scope
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.records.base import Record, RecordType
+from server.record_types.base import Record, RecordType
+from server.records.dictionary import Dictionaries
+from server.records.records import reading, search_scope
+from server.records.writing import RecordWriter
 from server.search.ast import Query
 from server.search.conditions import Condition, all_of, equals, slots_from
 from server.search.parser import parse

@@ -9,10 +9,10 @@ from server.automation.bound_automations import FIELD, TIMER, WEBHOOK, tree_text
 from server.automation.commands.functions import automation_name
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound
 from server.kata.blocks import span
-from server.records.shared.triggers import EVENTS, PREFIX
+from server.record_types.shared.triggers import EVENTS, PREFIX
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
 DOING = "bind automations"  # administrators only

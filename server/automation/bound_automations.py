@@ -12,9 +12,9 @@ from server.dataclass import dataclass
 from server.errors import Invalid, KataSyntax, nearest
 from server.kata.annotations import as_bool
 from server.kata.parser import Tree, plain
-from server.records.parts import Change, Writing
-from server.records.registry import Registry
-from server.records.shared.triggers import PREFIX
+from server.record_types.parts import Change, Writing
+from server.record_types.registry import Registry
+from server.record_types.shared.triggers import PREFIX
 from server.store.transaction import Transaction
 
 FIELD = "automations_kata"

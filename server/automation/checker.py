@@ -14,7 +14,7 @@ from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
 from server.kata.parser import annotations, plain
-from server.records.shared.triggers import MACRO, WEBHOOK
+from server.record_types.shared.triggers import MACRO, WEBHOOK
 
 POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)

@@ -9,14 +9,14 @@ from typing import Any
 from server.access.rules import Rules
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk import files
-from server.desk.files import OCTETS, StoredFile, require_kept
-from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import Forbidden, Invalid, NotFound
 from server.jobs.scheduler import periodic
-from server.records.base import Record, RecordType
-from server.records.shared.file_content import keep
+from server.record_types.base import Record, RecordType
+from server.record_types.shared.file_content import keep
+from server.records import files
+from server.records.files import OCTETS, StoredFile, require_kept
+from server.records.writing import RecordWriter
 from server.store import blobs
 from server.store.statements import slot
 from server.store.tables import table_named

@@ -1,6 +1,6 @@
 """Runs the automations that are bound to events: told of what happened, or asked before it happens.
 
-Which events there are is automation/types/automation_event.py; who tells of them is desk/events.py."""
+Which events there are is automation/types/automation_event.py; who tells of them is records/events.py."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,10 +13,10 @@ from server.automation.host import LogEntry
 from server.automation.reading import holds_bytes
 from server.automation.service import MAX_DEPTH, ServiceHost, perform
 from server.context import Context, Service
-from server.desk import events
 from server.errors import HelpdeskError
 from server.jobs.queue import job
-from server.records.shared.triggers import PREFIX
+from server.record_types.shared.triggers import PREFIX
+from server.records import events
 from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
 

@@ -7,8 +7,8 @@ import peewee
 from server.automation.versions import MAX_VERSIONS, TEXTS, VERSION
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import Conflict, NotFound
+from server.records import records
 from server.store.statements import slot
 from server.store.transaction import Transaction
 

@@ -17,12 +17,12 @@ from server.context import Context
 from server.errors import HelpdeskError, KataSyntax, NotFound, nearest
 from server.kata import Tree
 from server.kata.parser import annotations, plain
-from server.records import describe
-from server.records.base import RecordType
-from server.records.registry import Registry
-from server.records.shared.custom import definitions
-from server.records.shared.custom.definitions import Definitions
-from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, WEBHOOK
+from server.record_types import describe
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry
+from server.record_types.shared.custom import definitions
+from server.record_types.shared.custom.definitions import Definitions
+from server.record_types.shared.triggers import EVENTS, OTHERS, PREFIX, WEBHOOK
 
 TYPE, FIELDS = "record_type", "fields"
 EMPTY = "a warning: there is no '{name}' here, so it is always empty{near}"

@@ -8,10 +8,10 @@ import peewee
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.metrics.builtin import AUTOMATION_INVOCATIONS
 from server.digits import is_whole
-from server.records.metrics.samples import DAY, HOUR, METRIC_SAMPLE
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.metrics.samples import DAY, HOUR, METRIC_SAMPLE
+from server.record_types.shared.usage_buffer import usage_buffer
+from server.records.metrics.builtin import AUTOMATION_INVOCATIONS
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -9,11 +9,11 @@ from server.automation.behaviors.action import ACTIONS
 from server.automation.behaviors.tree import BehaviorNode, tree
 from server.automation.command import COMMANDS
 from server.automation.commands.functions import automation_name
-from server.desk.writing import RecordWriter
 from server.errors import KataSyntax
 from server.kata.annotations import as_bool
-from server.records.base import Record
-from server.records.shared.triggers import EVENTS
+from server.record_types.base import Record
+from server.record_types.shared.triggers import EVENTS
+from server.records.writing import RecordWriter
 
 # Commands and actions that read with the rights of an administrator and change nothing. An automation that only reads
 # needs no agreement, unless an outside program can run it.

@@ -8,10 +8,10 @@ from server.automation import bindings, contents
 from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform
 from server.context import Context
-from server.desk import records
-from server.desk.events import record_values
 from server.errors import HelpdeskError, Invalid, Unavailable
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import records
+from server.records.events import record_values
 from server.template.shared.texts import bytes_of
 from server.template.values import printed
 

@@ -12,7 +12,7 @@ from server.automation.dictionary import plain
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.jobs.scheduler import periodic
-from server.records.shared.triggers import WEBHOOK
+from server.record_types.shared.triggers import WEBHOOK
 from server.store.statements import in_list, slot
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table, table_named

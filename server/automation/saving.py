@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from server.automation import bindings, checker
-from server.desk.writing import RecordWriter
 from server.packages import grants
-from server.records.base import Record
-from server.records.shared import checks
+from server.record_types.base import Record
+from server.record_types.shared import checks
+from server.records.writing import RecordWriter
 
 GRANTING = ("automation", "automation_event", "automation_timer", "behavior", "resource", "webhook_listener")
 

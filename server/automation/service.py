@@ -13,12 +13,12 @@ from server.automation.host import LogEntry, Script
 from server.automation.stopping import stoppable
 from server.automation.template_functions import functions_for
 from server.context import Context
-from server.desk import metrics, records
-from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
-from server.records.shared.triggers import MACRO
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.shared.triggers import MACRO
+from server.record_types.shared.usage_buffer import usage_buffer
+from server.records import metrics, records
+from server.records.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
 MAX_DEPTH = 8  # runs that caused each other, each through what the one before it changed

@@ -10,9 +10,9 @@ from server.automation.host import Script
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
-from server.desk import events, records
 from server.errors import Invalid, NotFound, Required, nearest
-from server.records.shared.triggers import TRIGGERS
+from server.record_types.shared.triggers import TRIGGERS
+from server.records import events, records
 
 MAX_STEPS = 500  # of a trace
 

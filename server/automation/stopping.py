@@ -8,7 +8,7 @@ from dataclasses import field
 from server.automation.engine import Run
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 

@@ -14,14 +14,14 @@ from server.automation.engine import RunResult
 from server.automation.host import LogEntry, Script
 from server.automation.service import ServiceHost, find, run_counted
 from server.context import Context, Service
-from server.desk.events import record_values
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs.clock_watch import BACK_SECONDS, after_set_back
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.events import record_values
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -8,7 +8,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 
 if TYPE_CHECKING:
-    from server.records.parts import Change, Writing
+    from server.record_types.parts import Change, Writing
 
 TEXTS = ("name", "extension_id", "description", "script", "policy_kata")  # what a version holds
 MAX_VERSIONS = 50  # of one automation, the present one among them; the oldest go first

@@ -7,7 +7,7 @@ from server.automation.checker import POLICY_PARTS, POLICY_SETTINGS
 from server.automation.command import COMMANDS
 from server.automation.program import BRANCHES, CONTROL, FLOW, PARTS
 from server.kata.annotations import KNOWN
-from server.records.registry import Registry
+from server.record_types.registry import Registry
 
 _BRANCH_NOTES = {
     "inputs": "What the command is given.",

@@ -9,9 +9,9 @@ from server import passwords
 from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
-from server.desk import records
 from server.first_start import setup
 from server.people import accounts, app_tokens
+from server.records import records
 
 
 def declare(commands: Any) -> None:

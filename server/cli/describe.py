@@ -20,7 +20,7 @@ from server.cli.arguments import command
 from server.jobs import queue, scheduler
 from server.packages import bundle
 from server.queries import frame
-from server.records import registry as record_types
+from server.record_types import registry as record_types
 from server.store import schema
 from server.template import registry as language
 from server.web import oauth

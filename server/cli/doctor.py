@@ -15,8 +15,8 @@ from server.cli import texts
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.context import Service
-from server.desk import live_settings
 from server.errors import HelpdeskError
+from server.records import live_settings
 from server.settings import BY_NAME, Settings
 from server.store import lock
 from server.store.schema import BEGUN

@@ -8,11 +8,11 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.cli.progress import Progress
 from server.context import Context
-from server.desk.reading import RecordReader
 from server.digits import id_in
 from server.errors import Invalid, nearest
 from server.mailroom import mail_import
 from server.mailroom.history import History
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import CLOSED, OPEN, WORDS
 

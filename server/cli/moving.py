@@ -13,8 +13,8 @@ from server.cli.arguments import command
 from server.cli.opening import require_unused, settings_of
 from server.cli.progress import Progress
 from server.context import Service
-from server.desk import service_settings
 from server.errors import Conflict, Damaged, Invalid
+from server.records import service_settings
 from server.settings import Settings, is_address, value_of, without_password
 from server.store import copying, lock, moving, schema
 from server.store.database import Store

@@ -10,11 +10,11 @@ from typing import Any
 from server import outbound
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, Unavailable
 from server.jobs import turns
 from server.outbound import Signer, signing, tokens
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store import lock
 from server.store.transaction import Transaction
 

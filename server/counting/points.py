@@ -11,7 +11,7 @@ from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.options import options
 from server.counting.dimensions.resolve import Fields
 from server.dataclass import dataclass
-from server.records.base import Record
+from server.record_types.base import Record
 from server.search.ast import SearchValue
 from server.search.conditions import slots_from
 from server.search.select import CompiledSearch

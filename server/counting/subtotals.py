@@ -14,13 +14,13 @@ from server.counting.dimensions.records import RecordDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
 from server.errors import BadQuery, nearest
-from server.records.shared import custom
+from server.record_types.shared import custom
 from server.search.filters import Filter, LinksFilter, TypeFilter
 from server.search.select import CompiledSearch
 
 if TYPE_CHECKING:
-    from server.desk.dictionary import Dictionaries
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
+    from server.records.dictionary import Dictionaries
 
 MAX_VALUES = 250  # distinct values of one subtotal, those with most hits
 MAX_COUNTED = 4 * MAX_VALUES  # stored values looked at: some are one for people, and some the caller may not read

@@ -7,7 +7,7 @@ from typing import Any
 import peewee
 
 from server.export.target import Target, written
-from server.records.base import Record, RecordType
+from server.record_types.base import Record, RecordType
 from server.store import blobs
 from server.store.transaction import Transaction
 

@@ -11,13 +11,13 @@ import peewee
 from server import log
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.data_exports import log_export
 from server.errors import HelpdeskError
 from server.export import contents
 from server.export.lines import Lines, embedded, time_text
 from server.export.secret import PLAIN_TABLES, SECRETS
 from server.export.target import Target, opened, written
-from server.records.base import RecordType
+from server.record_types.base import RecordType
+from server.records.data_exports import log_export
 from server.settings import VERSION
 from server.store.blobs import BLOB, BLOB_PIECE
 from server.store.tables import Table

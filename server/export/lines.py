@@ -10,8 +10,8 @@ from server import clock
 from server.export import contents
 from server.export.secret import without_secrets
 from server.fields import Timestamp
-from server.records.base import Record, RecordType
-from server.records.registry import Registry
+from server.record_types.base import Record, RecordType
+from server.record_types.registry import Registry
 from server.store.tables import Table
 from server.store.transaction import Transaction
 

@@ -4,7 +4,7 @@ Scripts, snippets and mails are content, whatever their authors wrote into them.
 
 from typing import Any
 
-from server.records.base import Record
+from server.record_types.base import Record
 
 # {record type: columns, and keys of the maps in columns, as `params.password`}
 SECRETS: dict[str, tuple[str, ...]] = {

@@ -178,7 +178,7 @@ class Fieldsets(Field):
 
 
 class CustomValues(Field):
-    """Stands for `custom_<id>` and the uris of custom fields, whose rules are data; see records/shared/custom/."""
+    """Stands for `custom_<id>` and the uris of custom fields, whose rules are data; see record_types/shared/custom/."""
 
     type = "by custom field"
 

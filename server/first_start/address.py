@@ -2,12 +2,12 @@
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import live_settings
-from server.desk.reading import RecordReader
 from server.errors import Invalid
 from server.first_start import setup
 from server.mailroom import mail_setup
 from server.outbox.sender import default_sender
+from server.records import live_settings
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
 URL, MASK = "base_url", "mail_mask_pattern"

@@ -5,8 +5,8 @@ from typing import Any
 
 from server.automation.types import automation_event
 from server.context import Context
-from server.desk.writing import RecordWriter
-from server.records import toolbar
+from server.record_types import toolbar
+from server.records.writing import RecordWriter
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 

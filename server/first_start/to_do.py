@@ -12,8 +12,6 @@ from server.access.service_actor import own_context
 from server.access.tokens import TOKEN
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import service_settings
-from server.desk.reading import RecordReader
 from server.errors import Invalid, Unavailable
 from server.first_start import demo
 from server.mail.compose import new_message_id
@@ -21,6 +19,8 @@ from server.mailroom import Receipt
 from server.outbox.sender import default_sender
 from server.packages.library import PACKAGE_IMPORT
 from server.people import own_tokens, profile
+from server.records import service_settings
+from server.records.reading import RecordReader
 from server.settings import Settings
 from server.store.statements import slot
 from server.store.tables import Column, Table, table_named

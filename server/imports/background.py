@@ -9,7 +9,6 @@ from server import times
 from server.access import actor as actors
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import Conflict, Forbidden, HelpdeskError, Unavailable
 from server.imports import columns, importing, uploads
 from server.imports.columns import CsvMapping
@@ -17,6 +16,7 @@ from server.imports.importing import CsvResult, PortionedImport, RowMistake
 from server.imports.uploads import CsvUpload
 from server.jobs import processes
 from server.jobs.queue import JobQueue, job
+from server.records import records
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.context import Context
-from server.desk import records
-from server.desk.reading import RecordReader
-from server.desk.records import SearchRequest
 from server.digits import is_whole
 from server.errors import Invalid, nearest
 from server.fields import Bit, ContextName, Id, IdList, Number, Text
 from server.imports import columns
 from server.imports.columns import CsvTarget
-from server.records.base import RecordType
-from server.records.shared.custom.definitions import SEVERAL
+from server.record_types.base import RecordType
+from server.record_types.shared.custom.definitions import SEVERAL
+from server.records import records
+from server.records.reading import RecordReader
+from server.records.records import SearchRequest
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 

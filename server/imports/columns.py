@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.reading import RecordReader
 from server.digits import is_whole
 from server.errors import Conflict, Invalid, NotFound, Required, nearest
 from server.fields import CustomValues, Field, Fieldsets, Id, Image, Number, References, Text
 from server.imports.reading import LOOKED_AT, CsvRow
-from server.records.base import RecordType
-from server.records.registry import Registry
-from server.records.shared import custom
-from server.records.shared.custom import FieldDefinition
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry
+from server.record_types.shared import custom
+from server.record_types.shared.custom import FieldDefinition
+from server.records import records
+from server.records.reading import RecordReader
 from server.translation import Words, shown
 
 ID = "id"  # a column that identifies the record and is not written

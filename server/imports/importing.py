@@ -13,8 +13,6 @@ from typing import Any
 from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import AmbiguousUpsert, Forbidden, HelpdeskError, Invalid, NotFound, Required, all_of
 from server.imports import cells, columns, uploads
@@ -22,8 +20,10 @@ from server.imports.cells import NameFinder
 from server.imports.columns import ID, CsvMapping, CsvTarget
 from server.imports.reading import CsvRow, CsvTable
 from server.imports.uploads import CsvUpload
-from server.records.base import RecordType
-from server.records.shared import custom
+from server.record_types.base import RecordType
+from server.record_types.shared import custom
+from server.records import records
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 

@@ -7,11 +7,11 @@ import peewee
 
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import NotFound
 from server.imports import reading
 from server.imports.reading import CsvTable
 from server.jobs.scheduler import periodic
+from server.records import records
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

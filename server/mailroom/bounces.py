@@ -2,10 +2,10 @@
 
 Anybody can write a bounce; it counts only for mail of ours, and for an address that this mail went to."""
 
-from server.desk.writing import RecordWriter
 from server.mail.bounce import Bounce
 from server.mailroom.sender import Addresses
 from server.mailroom.threading import Thread
+from server.records.writing import RecordWriter
 from server.tickets import requesters
 
 

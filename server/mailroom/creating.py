@@ -6,14 +6,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.context import Context
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.mail import compose
 from server.mail.compose import OutFile, OutgoingMail
 from server.mailroom import receiving, threading
 from server.mailroom.receiving import Receipt
 from server.markup import clean_html, markdown_to_html, text_of_html
 from server.outbox.content import HTML, MARKDOWN
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.store import blobs
 from server.store.tables import Column, Table

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound, Unavailable
 from server.mail import dkim_signing
 from server.mailroom import mail_setup
 from server.outbound import dns
 from server.outbox.signing import DKIM_KEY, ascii_domain
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
 DOING = "look after the keys that sign mail"  # what administrators alone may

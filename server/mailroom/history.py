@@ -2,9 +2,9 @@
 
 from server import clock
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.mailroom.incoming import IncomingMail
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.tickets import due_times
 from server.tickets.types.ticket_parts.status import CLOSED, OPEN
 

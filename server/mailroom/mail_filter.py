@@ -7,9 +7,6 @@ from typing import Any
 from server import contexts, log
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import events
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import HelpdeskError, Rejected
 from server.mail import answer_names, headers
@@ -18,8 +15,11 @@ from server.mailroom import threading
 from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail, again
 from server.mailroom.threading import Thread
-from server.records.base import Record
-from server.records.shared import custom
+from server.record_types.base import Record
+from server.record_types.shared import custom
+from server.records import events
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 
 FILTER, ROUTE = "mail.filter", "mail.route"
 WARNING = 4  # a level of the automation log

@@ -22,12 +22,12 @@ from server import clock, log, mailroom
 from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import events
-from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
 from server.mailroom import Receipt, mail_filter
 from server.mailroom.history import History
+from server.records import events
+from server.records.writing import RecordWriter
 from server.settings import MiB
 from server.store.faults import as_helpdesk_error
 from server.store.statements import slot

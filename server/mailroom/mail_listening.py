@@ -9,10 +9,10 @@ from typing import Protocol
 
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import live_settings
 from server.errors import HelpdeskError
 from server.jobs import processes
 from server.jobs.scheduler import periodic
+from server.records import live_settings
 from server.settings import Settings
 from server.store.store_local import StoreLocal
 

@@ -6,10 +6,6 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records, service_settings
-from server.desk.reading import RecordReader
-from server.desk.service_settings import DEFAULT_SENDER
-from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
 from server.mail import dialogue, inboxes
 from server.mail.compose import OutgoingMail, new_message_id
@@ -21,8 +17,12 @@ from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK
 from server.outbox.default_transport import choose, default_transport
 from server.outbox.deliver import ReadyMail, hand_over
 from server.outbox.sender import SERVICE, TransportChoice, default_sender
-from server.records.base import Record
-from server.records.shared.resolve import address_in
+from server.record_types.base import Record
+from server.record_types.shared.resolve import address_in
+from server.records import records, service_settings
+from server.records.reading import RecordReader
+from server.records.service_settings import DEFAULT_SENDER
+from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.store.transaction import Transaction
 

@@ -5,11 +5,11 @@ addresses and contacts, so mail to a private group leaves its names on its messa
 
 from server.context import Context
 from server.contexts import CONTACT
-from server.desk.writing import RecordWriter
 from server.mail import display_names
 from server.mail.parse import Mail
 from server.mailroom.sender import Author
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 
 CREATE_CONTACTS = f"contexts.{CONTACT}.create"
 

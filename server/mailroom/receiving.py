@@ -8,9 +8,6 @@ from typing import Any, Literal
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
-from server.desk import events
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.mail import addresses, display_names, forwarded
 from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
@@ -23,7 +20,10 @@ from server.mailroom.mail_filter import FilteredMail
 from server.mailroom.sender import Addresses, Author
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.mailroom.worker_answers import WorkerAnswer
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import events
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store import blobs
 from server.store.database import NotOnWriter
 from server.store.transaction import Transaction

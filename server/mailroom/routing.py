@@ -6,9 +6,9 @@ from typing import Any
 
 import peewee
 
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Rejected
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 
 MAX_ROUTES = 200  # told at once

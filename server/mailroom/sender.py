@@ -10,15 +10,15 @@ from server.access.actor import Actor
 from server.context import Context
 from server.contexts import ADDRESS
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.mail import addresses, answer_names, display_names
 from server.mail.parse import Mail
 from server.mailroom.incoming import IncomingMail
 from server.outbox.sender import default_sender
 from server.people import address_names
-from server.records.base import Record, RecordType
+from server.record_types.base import Record, RecordType
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.tickets import requesters
 

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 
 from server.contexts import MESSAGE
-from server.desk.writing import RecordWriter
 from server.mail import answer_names, charsets, display_names
 from server.mailroom.incoming import IncomingMail
-from server.records.attachment import COPIED
-from server.records.base import Record
-from server.records.shared import paths
-from server.records.shared.tables import ATTACHED
+from server.record_types.attachment import COPIED
+from server.record_types.base import Record
+from server.record_types.shared import paths
+from server.record_types.shared.tables import ATTACHED
+from server.records.writing import RecordWriter
 from server.store import blobs
 from server.tickets import spam
 from server.tickets.types.message_parts import counters

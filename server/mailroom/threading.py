@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
 from server.mailroom.incoming import IncomingMail
 from server.outbox.ticket_ids import referenced_tickets
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.reading import RecordReader
 from server.store.statements import in_list, slot
 from server.tickets.types.ticket_parts import merges
 

@@ -11,8 +11,6 @@ from server.access import actor as actors
 from server.context import Service
 from server.contexts import COMMENT, TICKET, WORKER
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, Invalid, Rejected
 from server.jobs.scheduler import periodic
 from server.mail import automatic
@@ -24,10 +22,12 @@ from server.mailroom.sender import Addresses
 from server.notifying import answer_ids, commands
 from server.notifying.answer_ids import AnswerId
 from server.notifying.commands import MailedAnswer
-from server.records.base import Record
-from server.records.shared.sending import REPLY
-from server.records.shared.tables import ATTACHED
-from server.records.traits import links
+from server.record_types.base import Record
+from server.record_types.shared.sending import REPLY
+from server.record_types.shared.tables import ATTACHED
+from server.record_types.traits import links
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.tickets import drafts, requesters

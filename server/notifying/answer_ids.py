@@ -14,9 +14,9 @@ from collections.abc import Iterable
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.desk.signed_names import signed, signing_key, stored_key
 from server.jobs.scheduler import periodic
 from server.mail.answer_names import NAME
+from server.records.signed_names import signed, signing_key, stored_key
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

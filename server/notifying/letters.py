@@ -8,9 +8,6 @@ from server import contexts, times
 from server.access import actor as actors
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import activity
-from server.desk.notification_mail import MENTIONED, NOTE, TO_MAIL
-from server.desk.reading import RecordReader
 from server.errors import HelpdeskError
 from server.mail.compose import new_message_id, references_of_reply, subject_of_compose
 from server.mail.quotation import quote_message
@@ -20,8 +17,11 @@ from server.notifying.commands import ABOVE
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import SERVICE, Sender, TransportChoice, default_sender, sender_of, way_of
 from server.people.address_names import named_address
-from server.records.base import Record
-from server.records.shared import entries, paths
+from server.record_types.base import Record
+from server.record_types.shared import entries, paths
+from server.records import activity
+from server.records.notification_mail import MENTIONED, NOTE, TO_MAIL
+from server.records.reading import RecordReader
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import requesters

@@ -5,16 +5,16 @@ from typing import Any
 
 from server.access.service_actor import own_context
 from server.context import Service
-from server.desk import speech
-from server.desk.notification_mail import JOB, TO_MAIL
-from server.desk.writing import RecordWriter
 from server.jobs.queue import JobQueue, job
 from server.notifying import answer_ids, letters
 from server.notifying.letters import Batch, Letter
 from server.outbox.sending import send_soon
 from server.people import login_changes
-from server.records.base import Record
-from server.records.shared.sending import TRANSACTIONAL
+from server.record_types.base import Record
+from server.record_types.shared.sending import TRANSACTIONAL
+from server.records import speech
+from server.records.notification_mail import JOB, TO_MAIL
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import letter as mails
 

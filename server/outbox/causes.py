@@ -1,7 +1,7 @@
 """Which drafts automations wrote. Their mail leaves later, and two automations that answer each other's mail would go
 on for ever."""
 
-from server.records.base import Change, Writing
+from server.record_types.base import Change, Writing
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 

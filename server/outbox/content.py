@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from server.access.actor import system
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.dictionary import Dictionaries
 from server.mail import commands
 from server.mail.quotation import Quotation
 from server.markup import clean_html, escape_markdown, markdown_to_html, text_of_html
-from server.records.base import Record
-from server.records.shared.points import PLACEHOLDER
+from server.record_types.base import Record
+from server.record_types.shared.points import PLACEHOLDER
+from server.records.dictionary import Dictionaries
 from server.store.transaction import Transaction
 
 PLAIN, MARKDOWN, HTML = FORMATS = ("", "markdown", "html")  # of what a worker writes

@@ -1,10 +1,10 @@
 """The mail transport for senders that have none of their own. The first one that is made becomes it: mail would wait
 beside a way out otherwise."""
 
-from server.desk import service_settings
-from server.desk.service_settings import DEFAULT_TRANSPORT, log_change
 from server.mail.transports import NULL
-from server.records.base import Change, Writing
+from server.record_types.base import Change, Writing
+from server.records import service_settings
+from server.records.service_settings import DEFAULT_TRANSPORT, log_change
 from server.store.transaction import Transaction
 
 MAIL_TRANSPORT = "mail_transport"

@@ -12,11 +12,6 @@ from server.access.service_actor import own_context
 from server.connections import accounts
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk.metrics import record
-from server.desk.metrics.builtin import DELIVERIES, FAILURES
-from server.desk.reading import RecordReader
-from server.desk.signed_names import signing_key
-from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
 from server.mail.addresses import NamedAddress, parse_all
@@ -31,8 +26,13 @@ from server.outbox.outcome import AcceptedMail, DeliveryFailure
 from server.outbox.sender import TransportChoice, open_transport, way_of
 from server.outbox.ticket_ids import ticket_reference
 from server.people import late_links
-from server.records.base import Record
-from server.records.shared.sending import TRANSACTIONAL
+from server.record_types.base import Record
+from server.record_types.shared.sending import TRANSACTIONAL
+from server.records.metrics import record
+from server.records.metrics.builtin import DELIVERIES, FAILURES
+from server.records.reading import RecordReader
+from server.records.signed_names import signing_key
+from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.store import blobs
 from server.store.transaction import Transaction

@@ -7,8 +7,6 @@ from typing import Any
 from server import times
 from server.access import actor
 from server.context import Context, Service
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
 from server.jobs.clock_watch import after_set_back
 from server.jobs.queue import JobQueue, furthest, job
@@ -20,8 +18,10 @@ from server.outbox.outcome import DeliveryFailure, note_failed_attempt
 from server.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.outbox.sender import way_of
 from server.outbox.sending import send_soon
-from server.records.base import Record
-from server.records.shared.sending import TRANSACTIONAL
+from server.record_types.base import Record
+from server.record_types.shared.sending import TRANSACTIONAL
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

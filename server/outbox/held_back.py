@@ -1,8 +1,8 @@
 """Mail that was to leave later and is held back, because who was to get it has written first."""
 
 from server.contexts import TICKET
-from server.records.base import Record, Writing
-from server.records.shared.sending import UNTIL_ANSWERED
+from server.record_types.base import Record, Writing
+from server.record_types.shared.sending import UNTIL_ANSWERED
 
 POINT = "ticket.message.held"
 

@@ -11,12 +11,12 @@ import peewee
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.outbox import rows
 from server.outbox.retrying import retry_wait
 from server.outbox.rows import OUTGOING
 from server.outbox.sender import way_of
-from server.records.base import Writing
+from server.record_types.base import Writing
+from server.records.writing import RecordWriter
 from server.settings import Settings
 from server.store.statements import slot
 from server.store.tables import Column, Table, table_named

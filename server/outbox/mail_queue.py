@@ -8,8 +8,6 @@ import peewee
 from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound
 from server.jobs.queue import JobQueue
 from server.outbox import rows
@@ -17,7 +15,9 @@ from server.outbox.delivery import State, next_attempt, state_of
 from server.outbox.due import KIND
 from server.outbox.holds import let_through, next_attempts
 from server.outbox.rows import OUTGOING
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import ordering, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

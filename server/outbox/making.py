@@ -4,8 +4,8 @@ lives: the outbox knows none of them by name."""
 from collections.abc import Callable
 
 from server.context import Context
-from server.desk.writing import RecordWriter
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 
 # Makes ticket and message of the draft with this id; answers the id of the draft, 0 when there is no mail to send.
 Save = Callable[[RecordWriter, int], int]

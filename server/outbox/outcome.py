@@ -7,14 +7,14 @@ from dataclasses import field
 from server import contexts
 from server.access.actor import Actor
 from server.dataclass import dataclass
-from server.desk import events
-from server.desk.writing import RecordWriter
 from server.mail.transports import DeliveryReport
 from server.outbox import holds, rows, ticket_status
 from server.outbox.holds import TransportHold
 from server.outbox.retrying import is_over, retry_wait
 from server.outbox.sender import NO_TRANSPORT
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import events
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
 APP, DRAFT, TRANSPORT = contexts.APP, contexts.DRAFT, contexts.MAIL_TRANSPORT

@@ -10,10 +10,10 @@ from typing import Any
 
 import peewee
 
-from server.desk.writing import RecordWriter
 from server.jobs import processes
 from server.jobs.queue import furthest, new_claim, run_name
-from server.records.base import Change, Record, Writing
+from server.record_types.base import Change, Record, Writing
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction

@@ -7,13 +7,13 @@ from typing import Any
 from server.connections import accounts
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.service_settings import DEFAULT_SENDER, get
 from server.errors import HelpdeskError, Invalid
 from server.mail.transports import SMTP, Transport, TransportFailed, transport
 from server.mail.transports.smtp import MAX_TIMEOUT_SECONDS, SmtpSettings
 from server.outbox.default_transport import default_transport
-from server.records.base import Record
-from server.records.registry import Registry
+from server.record_types.base import Record
+from server.record_types.registry import Registry
+from server.records.service_settings import DEFAULT_SENDER, get
 from server.store.transaction import Transaction
 
 SERVICE = "Helpdesk"  # the name of mail that comes from no group

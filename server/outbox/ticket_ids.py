@@ -5,8 +5,8 @@ Mail programs repeat it in a reply, so the reply finds its ticket even when a pr
 import re
 from collections.abc import Iterable
 
-from server.desk.signed_names import is_signed, signed, stored_key
 from server.mail.compose import ascii_address
+from server.records.signed_names import is_signed, signed, stored_key
 from server.store.transaction import Transaction
 
 KEY = "ticket_key"  # of signed_names

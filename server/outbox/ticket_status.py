@@ -7,8 +7,8 @@ from typing import Any
 import peewee
 
 from server.contexts import TICKET
-from server.desk.writing import RecordWriter
 from server.outbox import rows
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

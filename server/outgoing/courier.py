@@ -20,9 +20,6 @@ from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.contexts import context_of
 from server.dataclass import dataclass
-from server.desk import changes
-from server.desk.changes import ToldChange
-from server.desk.writing import RecordWriter
 from server.errors import Gone, HelpdeskError, NotFound, ScriptError
 from server.jobs import processes
 from server.outbound import client
@@ -31,6 +28,9 @@ from server.outgoing.deliveries import DELIVERY, FAILED, SENT, STATE, WAITING, O
 from server.outgoing.pace import Pace
 from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
 from server.people.administrators import administrators
+from server.records import changes
+from server.records.changes import ToldChange
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Table
 from server.store.transaction import Row, Transaction, inserting

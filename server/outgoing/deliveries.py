@@ -10,11 +10,11 @@ from server import clock
 from server.context import Context, Service
 from server.contexts import context_of
 from server.dataclass import dataclass
-from server.desk import changes
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound
 from server.jobs.scheduler import periodic
 from server.outbound.urls import parsed
+from server.records import changes
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Row, Transaction

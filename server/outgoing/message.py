@@ -6,13 +6,13 @@ from typing import Any
 from server import clock, template
 from server.access.service_actor import own_context
 from server.context import Service
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import Forbidden, Invalid, NotFound, ScriptError
 from server.outbound import client
 from server.outbound.client import OutboundRequest
 from server.outgoing import signing
 from server.outgoing.deliveries import OutgoingDelivery, Receiver
+from server.records import records
+from server.records.records import SearchRequest
 
 JSON_TYPE = "application/json"
 TEST = "test"  # the event of a test delivery

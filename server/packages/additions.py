@@ -5,8 +5,6 @@ An update changes what the last import added, and leaves the rest of the record 
 from typing import Any
 
 from server import contexts
-from server.desk import service_settings
-from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import nearest
 from server.kata import parse as parse_kata
@@ -16,7 +14,9 @@ from server.packages.baselines import Baseline, digest, digests
 from server.packages.changing import CHANGED, KEPT, Changes, merge
 from server.packages.document import Tree, at, bad
 from server.packages.sections import Addition
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import service_settings
+from server.records.writing import RecordWriter
 from server.translation import lazy_gettext
 
 NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them anyway

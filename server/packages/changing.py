@@ -8,12 +8,12 @@ from dataclasses import field
 from typing import Any
 
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import Conflict
 from server.packages.baselines import KEEP, REFUSE, TAKE, UNKNOWN, Baseline, digest, digests
 from server.packages.document import Tree, at
 from server.packages.shown_values import shown
-from server.records.base import Record, RecordType
+from server.record_types.base import Record, RecordType
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
 CHANGED, KEPT, OVERWRITTEN, CONFLICT = "changed", "kept", "overwritten", "conflict"

@@ -9,15 +9,15 @@ from typing import Any
 import peewee
 
 from server.context import Context
-from server.desk import references
-from server.desk.data_exports import log_export
-from server.desk.dictionary import Dictionaries
 from server.errors import Invalid, Required, TooLarge
 from server.packages.exported_types import EXPORTED, ON
 from server.packages.record_exporter import Exported, RecordExporter
 from server.packages.requirements import SVC_VERSION
-from server.records.base import CORE, RecordType
-from server.records.shared.custom_types import CustomType
+from server.record_types.base import CORE, RecordType
+from server.record_types.shared.custom_types import CustomType
+from server.records import references
+from server.records.data_exports import log_export
+from server.records.dictionary import Dictionaries
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from typing import Any
 
 from server.contexts import APP, WORKER
-from server.desk.writing import RecordWriter
 from server.errors import Invalid, Required
 from server.packages.document import Tree
-from server.records.base import Record
-from server.records.shared import scopes
-from server.records.shared.tables import GROUP_MEMBER
+from server.record_types.base import Record
+from server.record_types.shared import scopes
+from server.record_types.shared.tables import GROUP_MEMBER
+from server.records.writing import RecordWriter
 
 MAX_TOLD = 20  # grants named by an error; a dry run names all
 EVERYTHING = "*"

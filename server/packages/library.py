@@ -8,7 +8,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
 from server.packages.document import PackageDocument, Tree
-from server.records.registry import Registry
+from server.record_types.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from server.access.actor import APP, lent
 from server.dataclass import dataclass
-from server.desk import custom_fields
-from server.desk.writing import RecordWriter
 from server.errors import TooLarge, nearest
 from server.packages import baselines, grants, library, requirements
 from server.packages.additions import NODE_CONTEXT, Additions
@@ -20,9 +18,11 @@ from server.packages.changing import Changes, RecordUpdate
 from server.packages.document import Tree, at, bad
 from server.packages.preparing import ImportPlan, ids_of
 from server.packages.sections import CUSTOM_TYPE, PackageRecord
-from server.records.base import RecordType
-from server.records.custom_record import MAX_CUSTOM_TYPES
-from server.records.shared import custom_types
+from server.record_types.base import RecordType
+from server.record_types.custom_record import MAX_CUSTOM_TYPES
+from server.record_types.shared import custom_types
+from server.records import custom_fields
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import about_field, lazy_gettext
 

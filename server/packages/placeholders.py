@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from server.context import Context
-from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
 from server.digits import whole_in
 from server.errors import nearest
 from server.packages.document import PackageDocument, Tree, at, bad
 from server.packages.substitution import Substitution
 from server.queries import frame
+from server.records.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

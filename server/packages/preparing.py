@@ -10,15 +10,15 @@ from typing import Any
 
 from server import contexts
 from server.context import Context
-from server.desk import records
 from server.errors import Forbidden, NotFound
 from server.packages import baselines, grants, library, placeholders, prompts, requirements
 from server.packages.baselines import CREATE, REFUSE, UPDATE, Past
 from server.packages.document import PackageDocument, Tree, at
 from server.packages.sections import CUSTOM_TYPE, PackageRecord, Plan, plan
 from server.packages.substitution import Substitution, TemplateValues, uids_in
-from server.records.base import RecordType
-from server.records.shared.behavior_events import WEBHOOK, refused
+from server.record_types.base import RecordType
+from server.record_types.shared.behavior_events import WEBHOOK, refused
+from server.records import records
 from server.store.tables import Table
 from server.store.transaction import Transaction
 

@@ -7,7 +7,7 @@ from server.digits import id_in
 from server.errors import Invalid, NotFound, Required, nearest
 from server.packages.document import PackageDocument, Tree, is_yes
 from server.packages.substitution import TemplateValues
-from server.records.registry import Registry
+from server.record_types.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
 # {format of a text: (what it fits, how an error says so)}.

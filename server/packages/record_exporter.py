@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from server.desk.dictionary import Dictionaries
 from server.fields import ContextName, Field, Id, Structure, Url
 from server.fields.link import APP
 from server.packages import grants, secret_texts, text_references
 from server.packages.exported_types import LEFT_OUT, PARAM_TARGETS, RENEWED
 from server.packages.substitution import Expression, escaped, spliced
-from server.records.base import Record, RecordType
-from server.records.shared.behavior_events import exported
+from server.record_types.base import Record, RecordType
+from server.record_types.shared.behavior_events import exported
+from server.records.dictionary import Dictionaries
 
 Tree = dict[str, Any]
 Exported = dict[tuple[str, int], Record]  # by uri and id, in the order of the package

@@ -5,7 +5,7 @@ import re
 
 from server.errors import nearest
 from server.packages.document import PackageDocument, bad
-from server.records.base import CORE
+from server.record_types.base import CORE
 
 # Packages name the version of the interface that they are written for, and this is the one that is offered here. The
 # number of the program's own releases (settings.VERSION) is another one.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from server.dataclass import dataclass
 from server.late_pattern import late_pattern
-from server.records.shared.secrets import is_secret
+from server.record_types.shared.secrets import is_secret
 
 Span = tuple[int, int, str]  # start and end of a secret in its text, and its name
 

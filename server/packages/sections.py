@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 from server.errors import TooLarge
 from server.packages.document import LISTED, MAX_ENTRIES, PackageDocument, Tree, bad
 from server.packages.substitution import Substitution
-from server.records.shared.behavior_events import EVENTS, refused
+from server.record_types.shared.behavior_events import EVENTS, refused
 
 CUSTOM_TYPE = "custom_record"
 OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from server.fields import Id
 from server.late_pattern import late_pattern
-from server.records.registry import Registry
-from server.records.shared.custom_types import context_of
+from server.record_types.registry import Registry
+from server.record_types.shared.custom_types import context_of
 
 Place = tuple[int, int, str, int]  # start and end of the number in its text, type and id of the record
 

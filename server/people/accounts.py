@@ -10,12 +10,12 @@ from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import speech
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound
 from server.people import password_change, token_lists
 from server.people.password_change import ServiceMail
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import speech
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 from server.translation import N_

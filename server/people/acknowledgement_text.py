@@ -4,13 +4,13 @@ Making and sending it is not done here (tickets/acknowledging.py)."""
 
 from typing import TYPE_CHECKING
 
-from server.desk.dictionary import MAX_PATHS, is_key
 from server.errors import Invalid, Required, nearest
-from server.records.base import Change, Writing
-from server.records.shared.points import PLACEHOLDER
+from server.record_types.base import Change, Writing
+from server.record_types.shared.points import PLACEHOLDER
+from server.records.dictionary import MAX_PATHS, is_key
 
 if TYPE_CHECKING:
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
 
 ALWAYS, INSIDE, OUTSIDE = HOURS = ("always", "inside", "outside")
 MAX_CHARACTERS = 20_000

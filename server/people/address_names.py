@@ -1,7 +1,7 @@
 """The name of an address, as workers see it: of its contact, else the one in its mails."""
 
-from server.records.base import Record
-from server.records.parts import Reading
+from server.record_types.base import Record
+from server.record_types.parts import Reading
 
 
 def name_of(reading: Reading, address: Record) -> str:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from server.desk.service_settings import DEFAULT_SENDER
 from server.errors import Conflict, TooLarge
-from server.records.base import Record, Writing
-from server.records.shared.references import redirect
-from server.records.shared.tables import REQUESTER
+from server.record_types.base import Record, Writing
+from server.record_types.shared.references import redirect
+from server.record_types.shared.tables import REQUESTER
+from server.records.service_settings import DEFAULT_SENDER
 from server.store.statements import slot
 from server.store.tables import table_named
 

@@ -5,10 +5,10 @@ from server.access import families, tokens
 from server.access.actor import WORKER
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, nearest
-from server.records.parts import Record
-from server.records.shared.scopes import parse
+from server.record_types.parts import Record
+from server.record_types.shared.scopes import parse
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
 APP = contexts.OAUTH_APP

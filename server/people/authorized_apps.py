@@ -4,7 +4,7 @@ from server.access.consents import Consent
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.records.shared.scopes import Scope, parse
+from server.record_types.shared.scopes import Scope, parse
 from server.store.transaction import Transaction
 
 

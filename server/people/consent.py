@@ -8,9 +8,9 @@ from server.access.provider import AuthorizationRequest
 from server.access.rules import may_be_own
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import scoped_types
-from server.desk.writing import RecordWriter
-from server.records.shared.scopes import Scope
+from server.record_types.shared.scopes import Scope
+from server.records import scoped_types
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import listed, shown, sort_key
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from server.context import Context
-from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import Forbidden, Invalid
 from server.people import rosters
 from server.people.types.group import MAX_MEMBERS
-from server.records.shared import owners
-from server.records.shared.tables import GROUP_MEMBER
+from server.record_types.shared import owners
+from server.record_types.shared.tables import GROUP_MEMBER
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.translation import about_field, lazy_gettext
 

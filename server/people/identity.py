@@ -6,8 +6,8 @@ from typing import Any
 
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.people import login_changes
-from server.records.parts import Record, Writing
-from server.records.shared.tables import GROUP_MEMBER
+from server.record_types.parts import Record, Writing
+from server.record_types.shared.tables import GROUP_MEMBER
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.translation import about_field, lazy_gettext

@@ -10,11 +10,11 @@ from dataclasses import replace
 from server.access import password_links
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import OutgoingMail
 from server.people import login_changes
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 

@@ -6,12 +6,12 @@ from typing import Any
 from server.access.lockout import WINDOW_SECONDS
 from server.access.service_actor import own_context
 from server.context import Service
-from server.desk import speech
-from server.desk.writing import RecordWriter
 from server.jobs.queue import job
 from server.people import password_change
 from server.people.password_change import ServiceMail
 from server.people.sign_in import LOCKED
+from server.records import speech
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_
 

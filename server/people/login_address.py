@@ -9,9 +9,6 @@ from server.access import password_links
 from server.access.actor import lent
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk import speech
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound
 from server.jobs.queue import job
 from server.people import identity, late_links, login_changes, login_following, password_change
@@ -20,8 +17,11 @@ from server.people.login_changes import LoginChange
 from server.people.login_following import KIND, log, send_mails
 from server.people.password_change import ServiceMail
 from server.people.sign_in import WORKER, require_password
-from server.records.base import Record
-from server.records.shared.resolve import address_in
+from server.record_types.base import Record
+from server.record_types.shared.resolve import address_in
+from server.records import speech
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_
 

@@ -6,8 +6,8 @@ before it counts, whatever the records say by now."""
 import secrets
 
 from server.dataclass import dataclass
-from server.records.parts import Reading, Record
-from server.records.shared.secrets import digest
+from server.record_types.parts import Reading, Record
+from server.record_types.shared.secrets import digest
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

@@ -8,7 +8,7 @@ from server.access.logins import WORKER_LOGIN
 from server.jobs.queue import JobQueue
 from server.people import login_changes
 from server.people.login_changes import LoginChange
-from server.records.base import Change, Writing
+from server.record_types.base import Change, Writing
 
 KIND = "login.address"
 

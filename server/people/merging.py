@@ -7,13 +7,13 @@ from typing import Any
 from server.access.actor import WORKER
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import events, hanging
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotFound, NotOffered, TooLarge
 from server.people import identity
-from server.records.base import Record, RecordType
-from server.records.shared.resolve import reindex
+from server.record_types.base import Record, RecordType
+from server.record_types.shared.resolve import reindex
+from server.records import events, hanging
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
 

@@ -4,8 +4,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from server.records.parts import DictionaryContext, Expand, Loader, Record
-from server.records.shared.collections import ids_text
+from server.record_types.parts import DictionaryContext, Expand, Loader, Record
+from server.record_types.shared.collections import ids_text
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot
 from server.store.tables import table_named

@@ -9,8 +9,8 @@ from server.context import Context
 from server.errors import NotFound
 from server.people import token_lists
 from server.people.app_tokens import APP_NAME, app_named
-from server.records.shared.scopes import parse
-from server.records.shared.secrets import digest
+from server.record_types.shared.scopes import parse
+from server.record_types.shared.secrets import digest
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 

@@ -8,14 +8,14 @@ from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import speech
-from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.jobs.queue import JobQueue, job
 from server.people import late_links, login_changes
 from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
-from server.records.base import Record
-from server.records.shared.sending import LETTER, TRANSACTIONAL
+from server.record_types.base import Record
+from server.record_types.shared.sending import LETTER, TRANSACTIONAL
+from server.records import speech
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, Catalog, Words, _, shown_mark, speaking
 

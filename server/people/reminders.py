@@ -9,11 +9,11 @@ import peewee
 from server import contexts
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk import activity, events, notification_mail
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.records.shared import points
-from server.records.shared.tables import LINK
+from server.record_types.shared import points
+from server.record_types.shared.tables import LINK
+from server.records import activity, events, notification_mail
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -4,8 +4,8 @@ from typing import Any
 
 from server.contexts import GROUP
 from server.errors import BadQuery, Invalid
-from server.records.parts import Record, Writing
-from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
+from server.record_types.parts import Record, Writing
+from server.record_types.shared.tables import GROUP_MEMBER, ROLE_WORKER
 from server.store.tables import table_named
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"

@@ -12,13 +12,13 @@ from server.access.sessions import Lifetime, Session
 from server.context import Context, Service
 from server.contexts import WORKER
 from server.dataclass import dataclass
-from server.desk import events
-from server.desk.writing import RecordWriter
 from server.digits import is_whole
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
 from server.jobs.queue import JobQueue
 from server.jobs.scheduler import periodic
 from server.people import login_changes
+from server.records import events
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
 

@@ -10,10 +10,10 @@ from server.access.consents import Consent
 from server.access.tokens import TOKEN
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.people.app_tokens import APP
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction
 

@@ -5,7 +5,7 @@ from typing import Any
 import peewee
 
 from server.context import Context
-from server.desk.writing import RecordWriter
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -2,9 +2,9 @@
 
 from server.errors import Invalid
 from server.queries.data_query import DataQuery, KeyValues
-from server.records.base import Record
-from server.records.calendars import events
-from server.records.calendars.occurrences import Occurrence
+from server.record_types.base import Record
+from server.record_types.calendars import events
+from server.record_types.calendars.occurrences import Occurrence
 
 MAX_CALENDARS = 100  # of one data query
 

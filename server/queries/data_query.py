@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from server import times
 from server.dataclass import dataclass
-from server.desk.dictionary import Dictionaries
 from server.digits import whole_in
 from server.errors import BadDataQuery, Invalid, nearest
 from server.queries.reading import KeyValue, source_of
+from server.records.dictionary import Dictionaries
 from server.search.ast import BooleanGroup, Query, SearchValue, Sort, Subquery
 from server.search.compile import SearchScope
 from server.search.controls import query_of
@@ -23,7 +23,7 @@ from server.translation import about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.context import Context
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
     from server.store.transaction import Transaction
 
 MAX_SEARCH_CHARS = 6_144  # query: and query.required: together, so that the searches of the counted cells fit a search

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from server.desk.dictionary import MAX_PATH_CHARS, MAX_PATHS, Dictionaries
+from server.records.dictionary import MAX_PATH_CHARS, MAX_PATHS, Dictionaries
 
 
 def paths_of(words: Sequence[str]) -> list[str]:

@@ -9,11 +9,11 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.mail.transports import TRANSPORTS
 from server.queries import frame
-from server.records.base import CORE
-from server.records.registry import field_kinds
-from server.records.shared.custom import KINDS
-from server.records.shared.points import POINTS
-from server.records.shared.triggers import PREFIX, TRIGGERS
+from server.record_types.base import CORE
+from server.record_types.registry import field_kinds
+from server.record_types.shared.custom import KINDS
+from server.record_types.shared.points import POINTS
+from server.record_types.shared.triggers import PREFIX, TRIGGERS
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from server.dataclass import dataclass
 from server.errors import BadDataQuery
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of
-from server.records.base import RecordType
+from server.record_types.base import RecordType
 
 DEFAULT_POINTS = 10  # of a field that is no date, where the search has no `limit:`
 

@@ -16,7 +16,7 @@ from server.store.statements import slot
 from server.store.tables import Table
 
 if TYPE_CHECKING:
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
     from server.search.compile import SearchScope
 
 FEW = 200  # hits of which a list is made at once

@@ -16,8 +16,8 @@ from server.search.readable import behind, points_to_readable
 from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
-    from server.records.base import RecordType
-    from server.records.registry import Registry
+    from server.record_types.base import RecordType
+    from server.record_types.registry import Registry
     from server.store.transaction import Transaction
 
 _COMPARISON = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(==|<>|[<>!]=|[=<>])(.+)", re.DOTALL)

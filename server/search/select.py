@@ -17,7 +17,7 @@ from server.store.peewee_parts import stand_in
 from server.store.shapes import keyed
 
 if TYPE_CHECKING:
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
     from server.search.filters import Filter
 
 

@@ -23,7 +23,7 @@ STOP_WORDS = frozenset(
 )
 
 
-# Indexes that were added to existing rows, and their progress; see desk/index_backfill.py.
+# Indexes that were added to existing rows, and their progress; see records/index_backfill.py.
 # is_refill: the index is complete, but has texts beyond ASCII as words of an earlier version of words.py.
 TEXT_FILL = Table(
     "text_fill", [Column("name", "TEXT"), Column("next_id"), Column("top_id"), Column("is_refill")], key=("name",)

@@ -11,18 +11,18 @@ from typing import Any
 from server.context import Context
 from server.contexts import GROUP
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.outbox import rows
 from server.outbox.content import Placeholders
 from server.outbox.making import Save
 from server.people.acknowledgement_text import ABOUT, ALWAYS, INSIDE
 from server.people.administrators import administrators
-from server.records.base import Record
-from server.records.calendars.availability import covers, free
-from server.records.calendars.events import occurrences
-from server.records.shared.sending import REPLY
+from server.record_types.base import Record
+from server.record_types.calendars.availability import covers, free
+from server.record_types.calendars.events import occurrences
+from server.record_types.shared.sending import REPLY
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -5,12 +5,12 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid
 from server.outbox import rows
-from server.records.base import Record
-from server.records.shared.sending import COMPOSE, FORWARD, REPLY
+from server.record_types.base import Record
+from server.record_types.shared.sending import COMPOSE, FORWARD, REPLY
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_
 

@@ -1,8 +1,8 @@
 """Which message of a ticket an answer goes to."""
 
 from server.context import Context
-from server.desk import records
-from server.desk.records import SearchRequest
+from server.records import records
+from server.records.records import SearchRequest
 
 
 def newest(ctx: Context, ticket_id: int) -> int:

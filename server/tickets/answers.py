@@ -8,9 +8,9 @@ import peewee
 
 from server import log
 from server.context import Service
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.mail.addresses import NamedAddress
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.tickets.letter import Recipients

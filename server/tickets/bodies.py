@@ -2,11 +2,11 @@
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
 from server.errors import NotFound
 from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records.reading import RecordReader
 from server.store import blobs
 from server.store.transaction import Transaction
 

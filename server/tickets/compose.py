@@ -8,9 +8,6 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import activity
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import subject_of_compose
 from server.mail.mask import new_mask
@@ -19,8 +16,11 @@ from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_tell
-from server.records.base import Record
-from server.records.shared.sending import COMPOSE
+from server.record_types.base import Record
+from server.record_types.shared.sending import COMPOSE
+from server.records import activity
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter, requesters, send_filter, spam
 from server.tickets.letter import TICKET, MailFacts, Recipients

@@ -9,8 +9,8 @@ from server.context import Context
 from server.digits import is_whole
 from server.mail.addresses import format_address
 from server.outbox.content import MARKDOWN
-from server.records.base import Record
-from server.records.shared.sending import FORWARD, LETTER, UNTIL_ANSWERED
+from server.record_types.base import Record
+from server.record_types.shared.sending import FORWARD, LETTER, UNTIL_ANSWERED
 from server.tickets.parameters import (
     Addresses,
     ComposeRequest,

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.dataclass import dataclass
-from server.records.calendars import availability
-from server.records.calendars.availability import Ranges
-from server.records.calendars.clock import DAY_SECONDS
-from server.records.calendars.events import occurrences
-from server.records.parts import Change, Reading, Record, Writing
+from server.record_types.calendars import availability
+from server.record_types.calendars.availability import Ranges
+from server.record_types.calendars.clock import DAY_SECONDS
+from server.record_types.calendars.events import occurrences
+from server.record_types.parts import Change, Reading, Record, Writing
 from server.store.store_local import VersionedLocal
 from server.store.tables import Column, table_named
 from server.store.transaction import Transaction

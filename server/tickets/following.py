@@ -1,9 +1,9 @@
 """What a page of a ticket has to know as it happens: that the ticket, or what is on it, was changed."""
 
 from server.context import Context
-from server.desk import changes
-from server.desk.changes import ToldChange
-from server.desk.reading import RecordReader
+from server.records import changes
+from server.records.changes import ToldChange
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
 URIS = ("ticket", "message", "comment", "draft")

@@ -6,7 +6,6 @@ from server import times
 from server.context import Context
 from server.contexts import MESSAGE
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
 from server.errors import TooLarge
 from server.mail import commands
 from server.mail.addresses import parse_list
@@ -16,9 +15,10 @@ from server.mail.quotation import Quotation, forward_message
 from server.mail.written_dates import date_and_time
 from server.markup import MAX_HTML_BYTES, clean_html
 from server.outbox.deliver import own_file
-from server.records.base import Record
-from server.records.shared import paths
-from server.records.shared.tables import ATTACHED
+from server.record_types.base import Record
+from server.record_types.shared import paths
+from server.record_types.shared.tables import ATTACHED
+from server.records.reading import RecordReader
 from server.store import blobs
 from server.store.transaction import Transaction
 from server.tickets.letter import Voice

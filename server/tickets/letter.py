@@ -14,9 +14,6 @@ from server import times
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
-from server.desk import speech
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail import list_headers
 from server.mail.compose import MAX_FILES_BYTES, automatic_headers, mailer, new_message_id
@@ -25,11 +22,14 @@ from server.outbox.content import Body, Placeholders, Signature, signature_of
 from server.outbox.deliver import MailSpec, own_file
 from server.outbox.outcome import park
 from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
-from server.records.base import Record
-from server.records.shared import custom
-from server.records.shared.secrets import random_text
-from server.records.shared.tables import ATTACHED
-from server.records.traits.custom_fields import write_values
+from server.record_types.base import Record
+from server.record_types.shared import custom
+from server.record_types.shared.secrets import random_text
+from server.record_types.shared.tables import ATTACHED
+from server.record_types.traits.custom_fields import write_values
+from server.records import speech
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.tickets import requesters
 from server.tickets.mail_loops import NOTE

@@ -5,7 +5,7 @@ Two programs that answer each other would not stop by themselves. Follows RFC 38
 from server.context import Context
 from server.mail import automatic
 from server.mail.headers import Head
-from server.records.base import Record
+from server.record_types.base import Record
 
 NOTE = "not sent: an automation wrote it because of mail that a program wrote"
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from server.context import Context
 from server.outbox.making import Save, makes
-from server.records.base import Record
-from server.records.shared.sending import COMPOSE, FORWARD, REPLY, TRANSACTIONAL
+from server.record_types.base import Record
+from server.record_types.shared.sending import COMPOSE, FORWARD, REPLY, TRANSACTIONAL
 from server.tickets import acknowledging, drafts, letter, send_filter, transactional
 from server.tickets.compose import prepare as prepare_compose
 from server.tickets.compose import save as save_compose

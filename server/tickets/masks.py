@@ -1,8 +1,8 @@
 """Tickets by what people call them by."""
 
 from server.context import Context
-from server.desk import records
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import records
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import merges
 

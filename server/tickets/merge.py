@@ -6,12 +6,12 @@ from typing import Any
 from server.access.actor import WORKER
 from server.context import Context
 from server.contexts import TICKET
-from server.desk import events, hanging
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotFound
-from server.records.base import Record
-from server.records.shared.references import redirect
-from server.records.shared.tables import REQUESTER
+from server.record_types.base import Record
+from server.record_types.shared.references import redirect
+from server.record_types.shared.tables import REQUESTER
+from server.records import events, hanging
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters, unmerge
 from server.tickets.types.message_parts import counters

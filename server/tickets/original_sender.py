@@ -1,10 +1,10 @@
 """The author of a mail that a worker forwarded to the desk, who can take the worker's place as requester."""
 
 from server.context import Context
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail import addresses
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters
 

@@ -1,9 +1,9 @@
 """The source of a message: the email as it arrived, or as it was written before anybody changed it."""
 
 from server.context import Context
-from server.desk.reading import RecordReader
 from server.errors import AdminOnly
 from server.mail.answer_names import bytes_without_names, without_names
+from server.records.reading import RecordReader
 from server.store import blobs
 from server.store.transaction import Transaction
 from server.tickets.types.message_parts import revisions

@@ -11,13 +11,13 @@ from typing import Any
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
 from server.digits import id_in
 from server.errors import AdminOnly, Forbidden, Invalid, Malformed, Mistakes, NotFound, Required
 from server.fields.base import as_text
 from server.mail.addresses import NamedAddress, parse_all, valid
 from server.mail.compose import MAX_RECIPIENTS
 from server.outbox.content import HTML, MARKDOWN, PLAIN
+from server.records.reading import RecordReader
 from server.translation import N_, about_field, lazy_gettext
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100

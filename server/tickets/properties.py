@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from server.context import Context
-from server.desk.writing import RecordWriter
 from server.errors import Conflict
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, about_field
 

@@ -2,13 +2,13 @@
 
 import re
 
-from server.desk.reading import RecordReader
 from server.errors import Required
 from server.mail import automatic
 from server.mail.addresses import NamedAddress
 from server.mail.headers import Head
 from server.outbox.sender import default_sender
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.reading import RecordReader
 from server.tickets import requesters
 from server.tickets.letter import Recipients
 from server.tickets.parameters import ReplyRequest

@@ -8,9 +8,9 @@ import peewee
 
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.records.base import RecordType, Reopening
+from server.record_types.base import RecordType, Reopening
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

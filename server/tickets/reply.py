@@ -9,8 +9,6 @@ from typing import Any
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail import subject_marks
 from server.mail.compose import references_of_reply, subject_of_forward, subject_of_reply
@@ -22,8 +20,10 @@ from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_tell
-from server.records.base import Record
-from server.records.shared.sending import FORWARD, REPLY
+from server.record_types.base import Record
+from server.record_types.shared.sending import FORWARD, REPLY
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import answers, drafts, forwarding, letter, requesters, send_filter, spam
 from server.tickets.compose import SendResult

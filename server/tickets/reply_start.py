@@ -5,12 +5,12 @@ from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import NotFound
 from server.mail.commands import ORIGINAL_LINE
 from server.mail.compose import subject_of_forward
-from server.records.base import Record
-from server.records.shared.sending import UNTIL_ANSWERED
+from server.record_types.base import Record
+from server.record_types.shared.sending import UNTIL_ANSWERED
+from server.records import records
 from server.tickets import forwarding
 
 SIGNATURE, ORIGINAL = "#signature", ORIGINAL_LINE

@@ -3,9 +3,9 @@
 The rows and entries are written by tickets/requesters.py."""
 
 from server.context import Context
-from server.desk.writing import RecordWriter
 from server.errors import Invalid, Required
-from server.records.shared.resolve import address_in, address_of
+from server.record_types.shared.resolve import address_in, address_of
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters
 from server.translation import N_, lazy_gettext

@@ -5,11 +5,11 @@ For mail in and mail out alike. The rows themselves are kept by tickets/types/ti
 from collections.abc import Iterable
 
 from server.contexts import TICKET
-from server.desk.writing import RecordWriter
 from server.mail import addresses
 from server.people.address_names import named_address
-from server.records.base import Record
-from server.records.shared.tables import REQUESTER
+from server.record_types.base import Record
+from server.record_types.shared.tables import REQUESTER
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import participants
 

@@ -7,9 +7,9 @@ from typing import Any
 from server import contexts, log
 from server.context import Context
 from server.contexts import DRAFT
-from server.desk import events
 from server.errors import Forbidden
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import events
 from server.template import Budget
 from server.template.patterns import compiled, matches
 from server.template.values import items, printed

@@ -3,13 +3,13 @@
 from typing import Any
 
 from server.context import Context
-from server.desk import metrics
-from server.desk.metrics.builtin import SNIPPET_USES
-from server.desk.reading import RecordReader
 from server.errors import Invalid, NotFound, Required
 from server.outbox.content import Placeholders
-from server.records.base import Record
-from server.records.shared.tables import SNIPPET_USE
+from server.record_types.base import Record
+from server.record_types.shared.tables import SNIPPET_USE
+from server.records import metrics
+from server.records.metrics.builtin import SNIPPET_USES
+from server.records.reading import RecordReader
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -10,10 +10,10 @@ from typing import Any
 import peewee
 
 from server.context import Service
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.mail import spam as bayes
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store.expressions import TRUE, listed_values
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Table

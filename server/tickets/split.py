@@ -2,9 +2,9 @@
 
 from server.context import Context
 from server.contexts import TICKET
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters
 from server.translation import N_, about_field

@@ -9,13 +9,13 @@ import peewee
 from server import contexts
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk import events
-from server.desk.reading import RecordReader
-from server.desk.service_settings import get, put
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.records.base import Record
-from server.records.shared.tables import GROUP_MEMBER
+from server.record_types.base import Record
+from server.record_types.shared.tables import GROUP_MEMBER
+from server.records import events
+from server.records.reading import RecordReader
+from server.records.service_settings import get, put
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import due_times

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
 from server.errors import Forbidden, Invalid
 from server.markup import text_to_html
 from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, SERVICE, Sender, TransportChoice, default_sender, way_of
-from server.records.base import Record
-from server.records.shared.sending import LETTER
+from server.record_types.base import Record
+from server.record_types.shared.sending import LETTER
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter
 from server.tickets.mail_loops import NOTE, is_unsent

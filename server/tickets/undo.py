@@ -6,9 +6,9 @@ from typing import Any
 import peewee
 
 from server.context import Context, Service
-from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import properties, spam

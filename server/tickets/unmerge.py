@@ -11,14 +11,14 @@ import peewee
 from server import contexts
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import hanging
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound
 from server.jobs.scheduler import periodic
 from server.mail.headers import ids_in
-from server.records.base import Record
-from server.records.shared.references import ids_pointing
-from server.records.shared.tables import REQUESTER
+from server.record_types.base import Record
+from server.record_types.shared.references import ids_pointing
+from server.record_types.shared.tables import REQUESTER
+from server.records import hanging
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction

@@ -2,10 +2,10 @@
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.reading import RecordReader
 from server.errors import Invalid
 from server.outbox.content import Placeholders, signature_of
 from server.outbox.sender import sender_of, way_of
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
 

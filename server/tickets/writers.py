@@ -1,10 +1,10 @@
 """Whose name a message bears."""
 
-from server.desk.reading import RecordReader
 from server.mail import display_names
 from server.mail.addresses import NamedAddress, parse_list
 from server.mail.headers import header_value
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.reading import RecordReader
 from server.tickets.types.message_parts import headers
 
 

@@ -14,9 +14,6 @@ from server.access.actor import APP, WORKER
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import activity, live_settings, speech
-from server.desk.service_settings import get, put
-from server.desk.writing import RecordWriter
 from server.errors import Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs import clock_watch
 from server.jobs.queue import JobQueue, job
@@ -25,7 +22,10 @@ from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS
 from server.outbox.sender import default_sender, way_of
 from server.people.administrators import administrators
 from server.people.password_change import ServiceMail, send
-from server.records.shared.points import POINTS
+from server.record_types.shared.points import POINTS
+from server.records import activity, live_settings, speech
+from server.records.service_settings import get, put
+from server.records.writing import RecordWriter
 from server.settings import MiB, Settings
 from server.store import backup
 from server.store.backup import Contents

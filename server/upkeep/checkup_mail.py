@@ -13,7 +13,7 @@ from server.mailroom.mailboxes import dead_letters
 from server.outbox.holds import TransportHold, list_holds
 from server.outbox.rows import OUTGOING
 from server.outbox.sender import TransportChoice, default_sender, open_transport, way_of
-from server.records.base import Record
+from server.record_types.base import Record
 from server.settings import LOOPBACK
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext

@@ -6,8 +6,8 @@ from typing import Any
 
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk.service_settings import get, put
 from server.jobs.queue import job
+from server.records.service_settings import get, put
 from server.upkeep import scheduled_jobs
 
 KIND = "database.check"

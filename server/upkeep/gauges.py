@@ -5,9 +5,9 @@ from typing import Any
 import peewee
 
 from server.context import Service
-from server.desk.metrics import builtin, record
 from server.jobs.scheduler import periodic
-from server.records.shared.usage_buffer import BIN_SECONDS
+from server.record_types.shared.usage_buffer import BIN_SECONDS
+from server.records.metrics import builtin, record
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.tables import table_named

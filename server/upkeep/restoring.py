@@ -19,9 +19,9 @@ from server.access.actor import APP
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import changes
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, HelpdeskError, Invalid, Unavailable
+from server.records import changes
+from server.records.writing import RecordWriter
 from server.store import backup
 from server.store.database import Store
 from server.store.store_local import StoreLocal

@@ -10,11 +10,11 @@ import peewee
 from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
 from server.jobs.scheduler import SCAN_SECONDS, ScanRun, last_scans
 from server.jobs.scheduler import scans as scheduler_scans
+from server.records.writing import RecordWriter
 from server.store.expressions import by_place, one_if
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction, equal_to

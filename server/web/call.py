@@ -9,7 +9,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import Invalid, NotFound, NotOffered
-from server.records.shared.scopes import Scope
+from server.record_types.shared.scopes import Scope
 from server.store.writer import Write
 from server.web.params import Params
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from server.access import actor
 from server.context import Service
-from server.records.shared import callbacks
+from server.record_types.shared import callbacks
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction

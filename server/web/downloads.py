@@ -5,8 +5,8 @@ import urllib.parse
 from email.utils import formatdate
 
 from server.context import Context
-from server.desk import files
-from server.desk.files import StoredFile
+from server.records import files
+from server.records.files import StoredFile
 from server.web.call import SANDBOX, Answer
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")

@@ -1,5 +1,5 @@
 """The header Idempotency-Key: the work of a key is done once, and repeated requests get the first response
-(draft-ietf-httpapi-idempotency-key-header-07). Storage: desk/idempotency_keys.py."""
+(draft-ietf-httpapi-idempotency-key-header-07). Storage: records/idempotency_keys.py."""
 
 import hashlib
 import json
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from server.desk import idempotency_keys
-from server.desk.idempotency_keys import HEADER, KeyedRequest
 from server.errors import HelpdeskError, Malformed
+from server.records import idempotency_keys
+from server.records.idempotency_keys import HEADER, KeyedRequest
 from server.store.database import Store
 from server.web import entity_tags, errors
 from server.web.call import Answer, EndpointCall

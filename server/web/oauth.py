@@ -16,7 +16,7 @@ from server.access.provider import OAuthRequest, OAuthResponse, Pairs
 from server.access.validator import CHALLENGE_METHODS, DEVICE_GRANT, DEVICE_PAGE, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
-from server.records.shared.scopes import BUILT_IN
+from server.record_types.shared.scopes import BUILT_IN
 from server.web import cors, envelope, errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS

@@ -1,14 +1,14 @@
-"""What the patterns of a scope let through, told of the endpoints that there are: for people who write scopes.
+"""The endpoints that the patterns of a scope match, for people who write scopes.
 
-Whether a request is allowed is decided in records/shared/scopes.py; here a pattern meets paths with arguments in them,
-such as records/{uri}/{id}."""
+record_types/shared/scopes.py decides whether a request is allowed; here a pattern is compared with paths that have
+placeholders, such as records/{uri}/{id}."""
 
 import re
 from collections.abc import Iterable
 
 from server.errors import nearest
-from server.records.registry import Registry
-from server.records.shared.scopes import Scope
+from server.record_types.registry import Registry
+from server.record_types.shared.scopes import Scope
 from server.web.routes import ENDPOINTS, Endpoint
 
 RECORDS = "records/"

@@ -13,7 +13,6 @@ from server.access.actor import Actor, kept_to_own
 from server.access.tokens import Grant
 from server.context import Context, ScopeLimit, Service
 from server.dataclass import dataclass
-from server.desk import scoped_types
 from server.errors import (
     Forbidden,
     HelpdeskError,
@@ -25,8 +24,9 @@ from server.errors import (
     TooLarge,
     nearest,
 )
-from server.records.shared.scopes import reaches_own_only
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.shared.scopes import reaches_own_only
+from server.record_types.shared.usage_buffer import usage_buffer
+from server.records import scoped_types
 from server.store.database import NotOnWriter
 from server.web import cors, idempotency
 from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest

@@ -8,9 +8,9 @@ from server.automation.commands.functions import automation_name
 from server.automation.webhooks import deliveries
 from server.automation.webhooks.uploads import described
 from server.context import Context
-from server.desk import records
 from server.errors import KataSyntax, NotFound
-from server.records.shared.triggers import WEBHOOK
+from server.record_types.shared.triggers import WEBHOOK
+from server.records import records
 from server.store.transaction import Transaction
 from server.web.webhooks import received_of
 

@@ -12,7 +12,7 @@ from server.errors import NotAuthenticated, NotFound, TooMany
 from server.jobs.queue import JOB
 from server.people import lock_notice, password_change, sign_in
 from server.people.sign_in import LOCKED, Peer
-from server.records.shared.sending import TRANSACTIONAL
+from server.record_types.shared.sending import TRANSACTIONAL
 from server.store.transaction import Transaction
 from server.upkeep import checkup
 from tests.records.desk import NOW, Desk

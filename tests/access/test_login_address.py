@@ -13,7 +13,7 @@ from server.jobs.queue import JOB
 from server.mail.compose import OutgoingMail
 from server.people import accounts, late_links, login_address, login_following, password_change, sign_in
 from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, TOLD_SUBJECT
-from server.records.shared import entries
+from server.record_types.shared import entries
 from tests import databases
 from tests.access.test_sign_in import PASSWORD, PEER
 from tests.records.desk import NOW, Desk

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.points import ADMINISTRATIVE, WORK
+from server.record_types.shared.points import ADMINISTRATIVE, WORK
 from tests.api.minimal import made, number
 from tests.api.post import customer
 from tests.service import Api

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from server import app
-from server.records.registry import load
-from server.records.shared.acts import RECORDS, WORDS
+from server.record_types.registry import load
+from server.record_types.shared.acts import RECORDS, WORDS
 from server.web.routes import ENDPOINTS
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Server, command

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from server.errors import BadQuery, nearest
-from server.records.base import RecordType
-from server.records.registry import load
+from server.record_types.base import RecordType
+from server.record_types.registry import load
 from server.search.filters import AppFilter
 from server.search.filters.base import MAX_ITEMS
 from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS

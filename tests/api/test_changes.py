@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made, number
 from tests.api.test_tokens import token_for
 from tests.service import Api

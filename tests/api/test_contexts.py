@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.points import ADMINISTRATIVE, POINTS, RESERVED, WORK
+from server.record_types.shared.points import ADMINISTRATIVE, POINTS, RESERVED, WORK
 from tests.api.minimal import made, number
 from tests.service import Api, Reply
 

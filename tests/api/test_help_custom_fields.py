@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.custom.definitions import KINDS
+from server.record_types.shared.custom.definitions import KINDS
 from tests.api.post import upload
 from tests.service import Api
 from tests.test_help_examples import HELP

@@ -9,7 +9,7 @@ import pytest
 from server import app
 from server.access.service_actor import own_context
 from server.counting.subtotals import MAX_VALUES
-from server.desk.writing import RecordWriter
+from server.records.writing import RecordWriter
 from server.settings import load
 from server.store.transaction import Transaction
 from tests import databases

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from server.desk import idempotency_keys
-from server.desk.idempotency_keys import KEPT_SECONDS, KEY, MAX_RESPONSE_BYTES, KeyedRequest
 from server.errors import Conflict, Invalid, Unavailable
 from server.jobs import processes, queue
+from server.records import idempotency_keys
+from server.records.idempotency_keys import KEPT_SECONDS, KEY, MAX_RESPONSE_BYTES, KeyedRequest
 from server.web import idempotency
 from server.web.call import Answer
 from tests.api.minimal import made

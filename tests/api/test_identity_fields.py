@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.access.parents import PARENTS
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.api.families import CHILDREN, belonging, owned
 from tests.api.identity_fields import (
     ADMINS,

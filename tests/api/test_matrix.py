@@ -3,7 +3,7 @@ endpoint of the records API. What is expected stands in families.py."""
 
 import pytest
 
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.api.families import FAMILIES, ROWS, Row
 from tests.api.minimal import made
 from tests.service import Api, Reply

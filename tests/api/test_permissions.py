@@ -3,7 +3,7 @@ may do what is in test_matrix.py."""
 
 import pytest
 
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from server.desk import records
 from server.errors import HelpdeskError
-from server.records.base import RecordType
-from server.records.registry import Registry, load
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry, load
+from server.records import records
 from tests import databases
 from tests.composed_anew import uncompared
 from tests.records.desk import Desk

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from server.fields import Field
-from server.records.base import RecordType
-from server.records.registry import load
+from server.record_types.base import RecordType
+from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Reply
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
 

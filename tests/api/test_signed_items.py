@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.fields import Structure
-from server.records import registry
+from server.record_types import registry
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api
 

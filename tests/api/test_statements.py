@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import requests
 
-from server.desk import records
 from server.first_start.builtin_records import add_missing
-from server.records.base import RecordType
-from server.records.registry import Registry, load
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry, load
+from server.records import records
 from tests.api.direct import direct
 from tests.api.minimal import MINIMAL, made
 from tests.records.desk import Desk

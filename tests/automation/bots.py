@@ -9,9 +9,9 @@ import pytest
 
 from server.automation.behaviors import service
 from server.automation.storage import STORED
-from server.desk.writing import RecordWriter
 from server.jobs.queue import JOB
-from server.records.registry import load
+from server.record_types.registry import load
+from server.records.writing import RecordWriter
 from server.store import schema
 from server.web.params import Params
 from tests.records.desk import Desk

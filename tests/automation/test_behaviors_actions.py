@@ -11,7 +11,7 @@ from server.automation.behaviors import schedule
 from server.automation.behaviors.action import ACTIONS
 from server.errors import BudgetSpent, Rejected
 from server.jobs.queue import JOB, JobQueue, body_of
-from server.records.shared.behavior_events import CALLED, WEBHOOK
+from server.record_types.shared.behavior_events import CALLED, WEBHOOK
 from server.times import instant
 from tests.automation.bots import EVENT, Bots, actions, add, bots, private, public, put
 from tests.outbound.peer import HOST, Peer, answer

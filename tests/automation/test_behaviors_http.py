@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from server.access.service_actor import own_context
-from server.desk.metrics import builtin
-from server.desk.usage_flush import write_notes
 from server.queries import frame
+from server.records.metrics import builtin
+from server.records.usage_flush import write_notes
 from tests.automation.bots import EVENT, Bots, actions, add, bots, node, private, public, put, when
 from tests.records.desk import NOW
 from tests.service import Api, Server, people

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from server.automation import checker, saving
-from server.desk import records
-from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid
 from server.first_start import builtin_records
-from server.records.registry import Registry, load
-from server.records.shared import checks
+from server.record_types.registry import Registry, load
+from server.record_types.shared import checks
+from server.records import records
+from server.records.writing import RecordWriter
 from server.upkeep.checkup_automations import of_bindings
 from tests.records.desk import Desk
 from tests.service import Api

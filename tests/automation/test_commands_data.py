@@ -12,9 +12,9 @@ from server.automation import contents, data_queries, engine, queues, storage
 from server.automation.host import Script, StandaloneHost
 from server.automation.service import ServiceHost
 from server.automation.types.queue_parts.messages import MAX_DELIVERIES, QUEUE_MESSAGE
-from server.desk.metrics import builtin
-from server.desk.usage_flush import write_notes
-from server.records.metrics.samples import METRIC_SAMPLE
+from server.record_types.metrics.samples import METRIC_SAMPLE
+from server.records.metrics import builtin
+from server.records.usage_flush import write_notes
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import Failed, done, ran, refused
 from tests.automation.test_commands_records import everything

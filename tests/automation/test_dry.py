@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.automation.service import find, perform
-from server.records.shared.triggers import PREFIX
+from server.record_types.shared.triggers import PREFIX
 from server.store.transaction import Transaction
 from tests import databases
 from tests.automation.told import MAY_ALL

@@ -11,9 +11,9 @@ import pytest
 
 from server.automation import names
 from server.packages import recipes
-from server.records import registry
-from server.records.registry import Registry
-from server.records.shared.triggers import PREFIX, TRIGGERS
+from server.record_types import registry
+from server.record_types.registry import Registry
+from server.record_types.shared.triggers import PREFIX, TRIGGERS
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 MOVED, HOOK = "mail.moved", "webhook.respond"
@@ -141,7 +141,7 @@ def test_what_nothing_reads_of_an_answer_is_told(trigger: str, answer: str, told
 
 
 def test_each_name_that_a_trigger_hands_over_is_known(types: Registry) -> None:
-    from server.records.shared.triggers import EVENTS, OTHERS
+    from server.record_types.shared.triggers import EVENTS, OTHERS
 
     for name, trigger in (EVENTS | OTHERS).items():
         for key in trigger.keys:

@@ -17,7 +17,7 @@ from server.automation.host import Script, StandaloneHost
 from server.automation.run_log import MAX_ENTRIES, MAX_MESSAGE
 from server.automation.service import ServiceHost, perform
 from server.automation.trace import MAX_TRACED
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.records.desk import Desk
 
 pytestmark = pytest.mark.sqlite("the same with any store")

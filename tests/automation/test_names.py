@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.automation import checker, names
-from server.records.shared.custom.definitions import definitions
+from server.record_types.shared.custom.definitions import definitions
 from tests.records.desk import Desk
 
 COMMAND = "start:\n  record.create:\n    output: o\n    inputs:\n      record_type: {}\n      fields:\n        {}: x"

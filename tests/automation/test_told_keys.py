@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.triggers import EVENTS, KEYS, MACRO, OTHERS
+from server.record_types.shared.triggers import EVENTS, KEYS, MACRO, OTHERS
 from tests.api.post import customer
 from tests.automation.told import Told, told_office
 from tests.service import Api

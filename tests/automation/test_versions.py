@@ -8,8 +8,8 @@ from server.automation import automation_log, examples, history, overview, servi
 from server.automation import versions as keeping
 from server.automation.engine import RunResult
 from server.automation.versions import VERSION
-from server.desk import usage_flush
 from server.errors import AdminOnly, Conflict, NotFound, TooLarge
+from server.records import usage_flush
 from tests.records.desk import NOW, Desk
 
 FUNCTION = "svc.trigger.automation.function"

@@ -16,11 +16,11 @@ import apsw
 from server import app
 from server.access.service_actor import own_context
 from server.context import Service
-from server.desk.service_settings import put
-from server.desk.writing import RecordWriter
-from server.records import registry as record_types
-from server.records.registry import Registry
-from server.records.shared.tables import CUSTOM_VALUE, REQUESTER
+from server.record_types import registry as record_types
+from server.record_types.registry import Registry
+from server.record_types.shared.tables import CUSTOM_VALUE, REQUESTER
+from server.records.service_settings import put
+from server.records.writing import RecordWriter
 from server.settings import load
 from server.store import schema, sqlite_schema
 from server.store.fulltext import TextIndex

@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from server import clock
 from server.access.sessions import SESSION
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
 from server.store.statements import slot
 from tests.console.browser import Browser
 from tests.console.lively import Lively

@@ -3,7 +3,7 @@
 from functools import partial
 
 from server.access.tokens import TOKEN
-from server.desk.writing import RecordWriter
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from tests.records.desk import Desk
 

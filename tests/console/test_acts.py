@@ -214,7 +214,7 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 # In tests that need more than a form of an administrator's: those below, test_backups.py, access/test_login_address.py,
-# test_first_start.py, desk/test_dkim.py, imports/test_importing.py.
+# test_first_start.py, records/test_dkim.py, imports/test_importing.py.
 ELSEWHERE = (
     "/confirm-address/{code}",
     "/reset/{code}",

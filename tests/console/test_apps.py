@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from console.forms import scope_check
 from server import app as application
-from server.records import registry
+from server.record_types import registry
 from server.web import reach
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place

@@ -12,7 +12,7 @@ from server.automation import uses
 from server.automation.engine import STOPPED, Run
 from server.automation.host import Script, StandaloneHost
 from server.automation.stopping import StoppableRuns
-from server.records.shared.triggers import TRIGGERS
+from server.record_types.shared.triggers import TRIGGERS
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import Api, Server

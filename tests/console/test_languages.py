@@ -13,7 +13,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from server import resources, translation
-from server.records import registry
+from server.record_types import registry
 from tests.console import speech, table
 from tests.console.browser import violations
 from tests.console.lively import Lively

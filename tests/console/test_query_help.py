@@ -12,7 +12,7 @@ from console.search.chips import chips
 from console.search.help import QueryHelp
 from console.search.mistakes import QueryMistake
 from console.search.options import MAX_NAMES, MAX_RECORDS, QueryOption
-from server.desk import search_words
+from server.records import search_words
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS
 from server.store.database import OutOfSteps
 from tests.console.browser import Browser, intercept, violations

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from server.records import describe
+from server.record_types import describe
 from server.web.call import SANDBOX
 from tests.api.conftest import ITS_OWN
 from tests.api.minimal import MINIMAL, made

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from server.records.shared.triggers import PREFIX
+from server.record_types.shared.triggers import PREFIX
 from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import requests
 
-from server.records.shared.triggers import EVENTS
+from server.record_types.shared.triggers import EVENTS
 from tests.automation.told import Told
 from tests.following import Following
 from tests.service import Reply

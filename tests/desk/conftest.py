@@ -12,16 +12,16 @@ import pytest
 from server import app, tickets
 from server.access import actor
 from server.context import Context, Service
-from server.desk import records
-from server.desk.service_settings import get, put
-from server.desk.writing import RecordWriter
 from server.first_start import setup
 from server.jobs.scheduler import Scheduler
 from server.outbox import due
-from server.records.base import Record
-from server.records.registry import Registry
-from server.records.registry import load as load_types
-from server.records.shared.tables import REQUESTER
+from server.record_types.base import Record
+from server.record_types.registry import Registry
+from server.record_types.registry import load as load_types
+from server.record_types.shared.tables import REQUESTER
+from server.records import records
+from server.records.service_settings import get, put
+from server.records.writing import RecordWriter
 from server.settings import load
 from server.store import schema
 from server.store.transaction import Transaction

@@ -10,15 +10,15 @@ from typing import Any
 from server import mailroom
 from server.access.actor import system
 from server.context import Context, Service
-from server.desk import notification_mail, service_settings
-from server.desk.writing import RecordWriter
 from server.first_start import setup
 from server.jobs.queue import JOB
 from server.mailroom import Receipt, flood, mail_import, repeats
-from server.records.base import Record
-from server.records.registry import Registry
-from server.records.registry import load as load_types
-from server.records.shared.tables import ATTACHED, REQUESTER
+from server.record_types.base import Record
+from server.record_types.registry import Registry
+from server.record_types.registry import load as load_types
+from server.record_types.shared.tables import ATTACHED, REQUESTER
+from server.records import notification_mail, service_settings
+from server.records.writing import RecordWriter
 from server.settings import load
 from server.store import blobs, schema
 from server.store.tables import Table

@@ -7,10 +7,10 @@ import pytest
 
 from server import mailroom
 from server.access.actor import worker as actor_of
-from server.desk import records
 from server.errors import AdminOnly, Forbidden, Invalid
 from server.people import profile
-from server.records.shared import absence
+from server.record_types.shared import absence
+from server.records import records
 from tests.desk.conftest import NOW, Post
 from tests.desk.mailroom import mail
 

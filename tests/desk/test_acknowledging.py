@@ -10,10 +10,10 @@ import pytest
 
 from server import mailroom
 from server.contexts import APP
-from server.desk import records
 from server.errors import AdminOnly, Forbidden, Invalid, Required
 from server.mailroom import Receipt
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import records
 from server.store.database import NotOnWriter
 from server.tickets import acknowledging, preview
 from tests.desk.conftest import NOW, Post

@@ -11,9 +11,9 @@ import peewee
 import pytest
 
 from server.context import Service
-from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, put
 from server.errors import Damaged, HelpdeskError, Invalid
 from server.jobs.queue import JOB, JobQueue, body_of
+from server.records.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, put
 from server.settings import BUILD, VERSION, load
 from server.store import backup
 from server.store.statements import slot

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from server.desk import changes, records
-from server.desk.writing import RecordWriter
 from server.errors import Gone
+from server.records import changes, records
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.upkeep import restoring
 from tests.desk.conftest import Post

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from server.desk import records
 from server.errors import Forbidden, HelpdeskError, Invalid, Required, TooLarge
-from server.records.shared.tables import ATTACHED
+from server.record_types.shared.tables import ATTACHED
+from server.records import records
 from tests.desk.conftest import NOW, Post
 from tests.desk.test_mail_html import body
 from tests.smtp_server import SmtpServer

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from server import tickets
-from server.desk import records
 from server.mailroom import mail_setup
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
+from server.records import records
 from server.tickets.mail_loops import NOTE
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer

@@ -13,13 +13,13 @@ import dkim as judge
 import pytest
 
 from server import app
-from server.desk import records
 from server.errors import AdminOnly, Conflict, Invalid, NotFound, Unavailable
 from server.export.exporting import export
 from server.mail import dkim_signing
 from server.mailroom import dkim, mail_dns
 from server.mailroom.dkim import DkimKey
 from server.outbox.signing import DKIM_KEY
+from server.records import records
 from tests.desk.conftest import NOW, Post
 from tests.outbound.test_dns import NameServer, answering, record
 from tests.smtp_server import SmtpServer

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from server.desk import records
 from server.errors import Invalid
 from server.markup.styles import harmless_style
 from server.people.acknowledgement_text import PLACEHOLDERS
+from server.records import records
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 

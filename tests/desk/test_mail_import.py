@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from server.__main__ import main
-from server.desk.writing import RecordWriter
 from server.errors import Full, Invalid
 from server.mailroom import mail_import, storing
 from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
+from server.records.writing import RecordWriter
 from server.tickets.types.ticket_parts.status import CLOSED
 from tests import databases
 from tests.desk.mailroom import Desk, mail

@@ -1,6 +1,6 @@
 """Mails that left and mails that a server did not take are counted by transport and sender."""
 
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.shared.usage_buffer import usage_buffer
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 

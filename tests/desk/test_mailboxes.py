@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from server import clock
-from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.queue import JOB
 from server.mail import inboxes
@@ -18,7 +17,8 @@ from server.mailroom import storing
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mailboxes import checking, dead_letters, due
 from server.mailroom.mailboxes import letters as kept_apart
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.writing import RecordWriter
 from server.store import schema
 from tests.desk.mailroom import Desk, mail
 from tests.mail_servers import LOGIN, ImapServer, MailServer, Pop3Server

@@ -122,7 +122,7 @@ def test_a_failure_in_the_middle_leaves_nothing_behind(desk: Desk, monkeypatch: 
         raise ZeroDivisionError
 
     before = desk.counts()
-    monkeypatch.setattr("server.desk.activity.log", fail)
+    monkeypatch.setattr("server.records.activity.log", fail)
     with pytest.raises(ZeroDivisionError):
         desk.receive(multipart("Content-Type: text/plain\n\nHi", "Content-Type: text/csv; name=a.csv\n\n1,2"))
     assert desk.counts() == before

@@ -8,11 +8,11 @@ import pytest
 
 from server import mailroom
 from server.access import actor
-from server.desk import records
 from server.errors import Invalid
 from server.mail import display_names
 from server.mailroom import Receipt
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import records
 from server.tickets import original_sender
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart

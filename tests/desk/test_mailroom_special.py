@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from server import mailroom
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.mail.automatic import INSTALLATION_HEADER
 from server.mailroom import Receipt, flood, repeats
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 

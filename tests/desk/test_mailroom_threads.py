@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server.desk.writing import RecordWriter
 from server.mailroom import Receipt
-from server.records.shared.tables import LINK
+from server.record_types.shared.tables import LINK
+from server.records.writing import RecordWriter
 from server.tickets import requesters
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart

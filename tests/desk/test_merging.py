@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from server.desk import records
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, NotOffered, TooLarge
 from server.people import merging
-from server.records.shared.tables import ATTACHED, LINK
+from server.record_types.shared.tables import ATTACHED, LINK
+from server.records import records
 from tests.desk.conftest import Post
 
 names = pytest.mark.parametrize

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from server import mailroom, tickets
-from server.desk import notification_mail
 from server.errors import Rejected
 from server.mailroom import Receipt
 from server.notifying import answer_ids, mailing
 from server.notifying.answer_ids import DAY_SECONDS, AnswerId
+from server.records import notification_mail
 from server.tickets import originals
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer

@@ -7,9 +7,9 @@ import pytest
 from server import mailroom
 from server.automation.host import Script
 from server.automation.service import perform
-from server.desk import events, records
 from server.errors import Invalid, TimedOut
-from server.records.shared import scopes
+from server.record_types.shared import scopes
+from server.records import events, records
 from server.store.database import NotOnWriter
 from server.store.transaction import slots
 from tests.desk.conftest import Post

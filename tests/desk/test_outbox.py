@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from server import tickets
-from server.desk import records
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.outbox import delivery, holds, mail_queue, rows
 from server.outbox.deliver import deliver
 from server.outbox.due import send_draft
 from server.outbox.holds import TransportHold, list_holds
+from server.records import records
+from server.records.writing import RecordWriter
 from server.tickets.compose import prepare, save
 from server.tickets.parameters import compose_request
 from server.upkeep import checkup, checkup_mail, health

@@ -14,8 +14,6 @@ from server.access import lockout, provider, sessions
 from server.automation import stopping
 from server.automation.engine import Run
 from server.context import WAKE, Context, Service
-from server.desk import live_settings, records
-from server.desk.kept_here import KeptHere
 from server.errors import Invalid, TimedOut, TooMany
 from server.imports import background
 from server.jobs import processes, queue, scheduler, turns
@@ -28,7 +26,9 @@ from server.outbox import rows
 from server.packages import results
 from server.packages.making import ImportResult
 from server.people import presence
-from server.records.registry import load as load_types
+from server.record_types.registry import load as load_types
+from server.records import live_settings, records
+from server.records.kept_here import KeptHere
 from server.settings import ALL, WEB, WORKER, Settings
 from server.store.database import Store
 from server.store.sqlite import SqliteStore

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from server.desk import deferred_deletion, records, writing
-from server.records.shared.tables import ATTACHED, REMAINS
+from server.record_types.shared.tables import ATTACHED, REMAINS
+from server.records import deferred_deletion, records, writing
 from server.store.transaction import Transaction
 from tests.desk.conftest import Post
 

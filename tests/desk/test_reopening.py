@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from server import tickets
-from server.desk import records
 from server.fields import Timestamp
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import records
 from server.tickets import reopening
 from tests.desk.conftest import NOW, Post
 

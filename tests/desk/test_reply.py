@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from server import tickets
-from server.desk import records
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, Required
-from server.records.shared.tables import LINK
+from server.record_types.shared.tables import LINK
+from server.records import records
 from server.tickets import answers
 from server.tickets.mail_loops import NOTE
 from tests.desk.conftest import NOW, Post

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from server.access import rules
-from server.desk import records
-from server.desk.records import SearchRequest
+from server.records import records
+from server.records.records import SearchRequest
 from server.store.statements import SqliteContext
 from tests.composed_anew import uncompared
 from tests.desk.conftest import Post

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from server.desk import events
 from server.jobs.queue import JobQueue
+from server.records import events
 from server.upkeep import scheduled_jobs
 from tests.records.desk import NOW, Desk
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from server.desk import records
-from server.desk.service_settings import put
 from server.errors import Invalid
 from server.first_start import setup
 from server.mailroom import mail_setup
+from server.records import records
+from server.records.service_settings import put
 from server.upkeep import checkup_mail
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer

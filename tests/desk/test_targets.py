@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import Forbidden, HelpdeskError, Required
-from server.records.calendars import availability
+from server.record_types.calendars import availability
+from server.records import records
+from server.records.records import SearchRequest
 from server.tickets import targets
 from tests.desk.conftest import NOW, Post
 

@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from server import app
-from server.desk import index_backfill, records
-from server.desk.records import NOT_INDEXED, SearchRequest
-from server.records.registry import load as load_types
+from server.record_types.registry import load as load_types
+from server.records import index_backfill, records
+from server.records.records import NOT_INDEXED, SearchRequest
 from server.store import fulltext, schema, sqlite
 from server.store.transaction import Transaction
 from server.tickets.types.message_parts.filters import MESSAGE_TEXT

@@ -6,8 +6,8 @@ import pytest
 
 from server.access import app_secrets, provider
 from server.access.app_secrets import USE_SECONDS, Secret
-from server.desk import records
-from server.records.shared.secrets import digest
+from server.record_types.shared.secrets import digest
+from server.records import records
 from tests.oauth.apps import App, Apps, error_of
 from tests.records.desk import NOW, Desk
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.records.shared import callbacks
+from server.record_types.shared import callbacks
 from tests.service import Api
 
 REGISTERED = "https://app.example:8443/oauth/back?tenant=a%20b"

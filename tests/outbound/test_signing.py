@@ -10,7 +10,7 @@ import pytest
 from server import outbound
 from server.errors import HelpdeskError, Invalid, Rejected, Required, TooLarge, Unavailable
 from server.outbound import signing, tokens
-from server.records.registry import load
+from server.record_types.registry import load
 from tests.outbound.peer import answer, redirect
 
 NOW = 1_440_938_160  # 2015-08-30 12:36:00 UTC, the moment of Amazon's examples

@@ -7,7 +7,7 @@ import pytest
 from server.automation import saving
 from server.first_start import builtin_records
 from server.jobs import queue
-from server.records.registry import Registry, load
+from server.record_types.registry import Registry, load
 from server.store import schema
 from tests.records.desk import Desk
 

@@ -6,7 +6,7 @@ import pytest
 
 from server.errors import AdminOnly, HelpdeskError, Invalid, Required, TooLarge
 from server.packages.exporting import export_package
-from server.records.base import Record
+from server.record_types.base import Record
 from tests.packages.parcel import Tree, bring, package, task
 from tests.packages.test_import import APP, BOT, CALENDAR, FIELDSET, PAGE, ids_of, on
 from tests.records.desk import Desk

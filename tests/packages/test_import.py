@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from server.desk import records
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
 from server.packages import document, importing, requirements
 from server.packages.importing import ATTEMPTS, import_package
 from server.packages.preparing import ImportPlan
 from server.packages.substitution import Substitution
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records import records
 from tests import databases
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task, told_before
 from tests.records.desk import Desk

@@ -13,9 +13,9 @@ import requests
 
 from server import app, settings
 from server.access.service_actor import own_context
-from server.desk import records
 from server.packages import bundle
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.records import records
 from tests.packages.parcel import Tree, package, task, told_before
 from tests.service import ROOT, Api, Server, command
 

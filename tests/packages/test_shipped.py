@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.desk import records
 from server.errors import NotFound
 from server.packages import bundle
 from server.queries import frame
+from server.records import records
 from server.tickets.snippets import paste
 from tests.packages.parcel import Tree, bring, counts
 from tests.packages.test_import import ids_of, on

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from server.desk.records import SearchRequest, search
 from server.queries import frame
+from server.records.records import SearchRequest, search
 from tests.records.desk import NOW, Desk
 
 KINDS = {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server.access.parents import PARENTS
-from server.desk import records
+from server.records import records
 from server.search import beginning
 from server.search.filters import DeepFilter, HasMany
 from server.search.select import CompiledSearch

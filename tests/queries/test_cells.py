@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.counting.bins import UNITS
-from server.desk.records import SearchRequest, search
+from server.records.records import SearchRequest, search
 from tests.queries.office import KINDS, Office
 
 

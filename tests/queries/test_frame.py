@@ -12,7 +12,7 @@ from server.queries.data_query import DataQuery
 from server.queries.paging import page_of, paging
 from server.queries.query_type import TIMEOUT, QueryKey, QueryResult, QueryType
 from server.queries.reading import MAX_KEYS, read_keys, source_of, terms_of
-from server.records.base import RecordType
+from server.record_types.base import RecordType
 from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS
 from server.store.database import OutOfSteps
 from tests.records.desk import Desk

@@ -2,11 +2,11 @@
 
 import pytest
 
-from server.desk.metrics import record
-from server.desk.usage_flush import write_notes
 from server.errors import BadDataQuery
 from server.queries.metrics import splitting
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.shared.usage_buffer import usage_buffer
+from server.records.metrics import record
+from server.records.usage_flush import write_notes
 from tests.records.desk import NOW
 
 DAY, HOUR = 86400, 3600

@@ -3,8 +3,8 @@
 import pytest
 
 from server.access.service_actor import own_context
-from server.desk.metrics import builtin, record
-from server.desk.usage_flush import write_notes
+from server.records.metrics import builtin, record
+from server.records.usage_flush import write_notes
 from server.tickets import snippets
 from tests.records.desk import NOW
 

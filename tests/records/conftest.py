@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.records.registry import Registry, load
+from server.record_types.registry import Registry, load
 from tests.records.desk import Desk
 from tests.records.filled import FAMILIES
 

@@ -12,11 +12,11 @@ from server.access import actor as actors
 from server.access.actor import Actor
 from server.automation import saving
 from server.context import Context, Service
-from server.desk import records
-from server.desk.dictionary import Dictionaries
-from server.desk.writing import RecordWriter
-from server.records.registry import Registry, load
-from server.records.shared import entries
+from server.record_types.registry import Registry, load
+from server.record_types.shared import entries
+from server.records import records
+from server.records.dictionary import Dictionaries
+from server.records.writing import RecordWriter
 from server.search.compile import SearchScope
 from server.search.conditions import ALWAYS
 from server.search.parser import parse

@@ -9,8 +9,8 @@ from server.automation.types import automation_event
 from server.automation.types.automation import declared_inputs
 from server.errors import AdminOnly, Conflict, Forbidden, Invalid, NotOffered, Required
 from server.first_start import builtin_records
-from server.records import toolbar
-from server.records.shared.triggers import TRIGGERS
+from server.record_types import toolbar
+from server.record_types.shared.triggers import TRIGGERS
 from tests.records.desk import NOW
 
 WEBHOOK = "svc.trigger.webhook.respond"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, Forbidden, Invalid, Required
+from server.records.writing import RecordWriter
 
 APP = {"owner__context": "app", "owner_id": 0}
 EVENT = "event.api.custom_request"

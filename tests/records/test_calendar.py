@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import Conflict, Forbidden, HelpdeskError
-from server.records import calendar
+from server.record_types import calendar
 from tests.records.desk import NOW
 
 DAY = 86400

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from server.errors import Invalid
-from server.records.calendars import clock, patterns
-from server.records.calendars.occurrences import Occurrence, RecurringEvent, between, merged, occluded, without
+from server.record_types.calendars import clock, patterns
+from server.record_types.calendars.occurrences import Occurrence, RecurringEvent, between, merged, occluded, without
 
 
 @pytest.mark.parametrize(

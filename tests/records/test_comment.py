@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, Required
+from server.records.writing import RecordWriter
 
 
 @pytest.fixture

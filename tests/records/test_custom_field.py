@@ -2,9 +2,9 @@
 
 import pytest
 
-from server.desk import deleted_fields
 from server.errors import Conflict, Forbidden, Invalid, NotFound
-from server.records.shared.tables import CUSTOM_VALUE
+from server.record_types.shared.tables import CUSTOM_VALUE
+from server.records import deleted_fields
 from tests.records.desk import NOW
 
 FIELD = {"name": "Serial number", "uri": "serial", "type": "S", "context": "task"}

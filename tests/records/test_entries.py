@@ -5,7 +5,7 @@ import json
 import pytest
 
 from server.errors import Forbidden, NotFound, Required
-from server.records.shared import entries, points
+from server.record_types.shared import entries, points
 
 PAGES = {("ticket", 5): "https://desk.example/records/ticket/5"}
 

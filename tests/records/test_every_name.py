@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from server.counting.subtotals import subtotals
-from server.desk import records
 from server.errors import BadQuery
-from server.records.registry import load
+from server.record_types.registry import load
+from server.records import records
 from server.store.transaction import Transaction
 from tests.records.desk import Desk
 from tests.records.filled import FAMILIES

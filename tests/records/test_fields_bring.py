@@ -3,8 +3,8 @@
 from typing import Any
 
 from server.fields import Bit, ContextName, CreatedAt, Id, Name, Seconds, Structure, Text, Timestamp, Uint, UpdatedAt
-from server.records.base import Access, NestedRecord, RecordType
-from server.records.shared import owners
+from server.record_types.base import Access, NestedRecord, RecordType
+from server.record_types.shared import owners
 from server.search.filters import AllWords, TextFilter
 
 ANYBODY = Access(read="any worker", write=("privilege",))

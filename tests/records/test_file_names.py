@@ -5,10 +5,10 @@ import pytest
 from server.automation import contents, engine
 from server.automation.host import Script
 from server.automation.service import ServiceHost
-from server.desk import files, records
 from server.errors import Invalid
 from server.file_names import MAX_BYTES, MAX_CHARS, safe_name
-from server.records.registry import load
+from server.record_types.registry import load
+from server.records import files, records
 from tests.automation.told import MAY_ALL
 from tests.packages.parcel import bring, package
 from tests.records.desk import Desk

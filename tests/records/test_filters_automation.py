@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.records.registry import load
+from server.record_types.registry import load
 
 FAMILY = "automation"
 REGISTRY = load()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.desk import service_settings
+from server.records import service_settings
 
 FAMILY = "mail"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk import records
 from server.errors import Invalid, TooLarge
+from server.records import records
 from tests.records.desk import Desk
 
 

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, Required
+from server.records.writing import RecordWriter
 from server.store import blobs
 from tests.records.desk import NOW
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from server.access.service_actor import own_context
-from server.desk.metrics import builtin, record, storing
-from server.desk.usage_flush import write_notes
 from server.errors import AdminOnly, HelpdeskError
-from server.records.metrics import dimensions
-from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, METRIC_SAMPLE
-from server.records.shared import usage_buffer as notes
-from server.records.shared.usage_buffer import usage_buffer
+from server.record_types.metrics import dimensions
+from server.record_types.metrics.samples import DAY, FIVE_MINUTES, HOUR, METRIC_SAMPLE
+from server.record_types.shared import usage_buffer as notes
+from server.record_types.shared.usage_buffer import usage_buffer
+from server.records.metrics import builtin, record, storing
+from server.records.usage_flush import write_notes
 from server.upkeep import gauges
 from tests.records.desk import NOW
 

@@ -4,7 +4,7 @@ import pytest
 
 from server.errors import AdminOnly, Conflict, Invalid, Required
 from server.first_start import builtin_records, setup
-from server.records.shared import entries
+from server.record_types.shared import entries
 from tests.records.desk import NOW
 
 

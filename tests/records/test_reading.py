@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.desk.reading import RecordReader
 from server.errors import Forbidden, NotFound
+from server.records.reading import RecordReader
 from tests.records.desk import Desk
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import Invalid
-from server.records.shared import scopes
+from server.record_types.shared import scopes
 
 TEXT = """
 "stock:read":

@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import Invalid
-from server.records.shared import entries
+from server.record_types.shared import entries
 from tests.records.desk import NOW
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from server.desk.writing import RecordWriter
 from server.errors import BadQuery, Conflict, Forbidden, Invalid, Required
+from server.records.writing import RecordWriter
 from tests.records.desk import NOW
 
 OPENED = NOW - 1000

@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import Forbidden, Invalid, Required
-from server.records.shared import entries
+from server.record_types.shared import entries
 from tests.records.desk import NOW
 
 

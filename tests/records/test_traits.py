@@ -1,8 +1,8 @@
 """A trait brings its fields, filters, columns and expand names to the types that have it, and to no other."""
 
-from server.records import registry, traits
-from server.records.asset import Asset
-from server.records.file_bundle import FileBundle
+from server.record_types import registry, traits
+from server.record_types.asset import Asset
+from server.record_types.file_bundle import FileBundle
 
 
 def test_a_picture_brings_its_column_and_its_field() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from server.desk.usage_flush import write_notes
 from server.errors import Conflict, Forbidden, HelpdeskError
-from server.records.workspaces import contents
+from server.record_types.workspaces import contents
+from server.records.usage_flush import write_notes
 from tests.records.desk import NOW
 
 PAGE = {"extension_id": "core.workspace.page.workspace", "owner__context": "app"}

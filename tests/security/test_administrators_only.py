@@ -9,11 +9,11 @@ from server.access import app_secrets
 from server.automation import history, names
 from server.automation.webhooks import deliveries, tokens
 from server.context import Context
-from server.desk import custom_fields, records
 from server.errors import AdminOnly
 from server.first_start import demo, setup
 from server.packages import exporting
 from server.people import accounts, security
+from server.records import custom_fields, records
 from server.upkeep import health
 from server.web import webhooks
 from tests.records.desk import Desk

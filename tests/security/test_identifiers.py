@@ -18,8 +18,8 @@ from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
 from server.fields.link import Id
 from server.fields.text import Text
-from server.records.base import RecordType
-from server.records.registry import load
+from server.record_types.base import RecordType
+from server.record_types.registry import load
 from server.store.tables import Table
 from server.web.routes import ENDPOINTS, Endpoint
 from tests.api.families import FAMILIES, ROWS, Row

@@ -13,7 +13,7 @@ from server import kata, times
 from server.mail import addresses, commands, mask
 from server.mail.parse import parse as parse_mail
 from server.markup import link_plain_text, text_of_html
-from server.records.shared import callbacks, scopes
+from server.record_types.shared import callbacks, scopes
 from server.template.filters.browsers import browser_of
 from server.template.parser import parsed
 from server.web.forms import decode_form

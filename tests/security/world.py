@@ -19,7 +19,7 @@ from server.fields import Field
 from server.jobs import scheduler
 from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, JobQueue
 from server.mailroom.mailboxes import dead_letters
-from server.records.workspaces.visits import VISIT
+from server.record_types.workspaces.visits import VISIT
 from server.store.schema import META
 from server.store.statements import slot
 from server.tickets import targets

@@ -9,7 +9,7 @@ import pytest
 import requests
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from server.records import registry as record_types
+from server.record_types import registry as record_types
 from server.web import errors
 from server.web.openapi import parameters, shapes
 from server.web.routes import ENDPOINTS, Endpoint, Parameter

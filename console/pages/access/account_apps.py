@@ -7,9 +7,9 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from server.desk import records
 from server.people import authorized_apps, token_lists
 from server.people.token_lists import TokenSelection
+from server.records import records
 from server.translation import _
 
 BASE = "/account/apps"

@@ -23,7 +23,7 @@ from server.errors import HelpdeskError, Invalid, NotFound
 from server.people import app_tokens, token_lists
 from server.people.app_tokens import TokenPair
 from server.people.token_lists import TokenSelection
-from server.records.shared.scopes import parse
+from server.record_types.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from server.translation import N_, N_ngettext, _, ngettext
 from server.web import reach

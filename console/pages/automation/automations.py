@@ -41,11 +41,11 @@ from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
 from server.automation.words import words
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import HelpdeskError, Invalid, KataSyntax, NotFound, TooLarge
 from server.people import form_drafts
-from server.records.base import RecordType
-from server.records.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, TRIGGERS
+from server.record_types.base import RecordType
+from server.record_types.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, TRIGGERS
+from server.records import records
 from server.tickets import masks
 from server.translation import N_, _, ngettext
 from server.web import trial_values

@@ -8,10 +8,10 @@ from console.http.routes import page
 from console.http.visit import Visit
 from server.automation import binding_edits, event_bindings
 from server.automation.event_bindings import EventBinding
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import Conflict, HelpdeskError
-from server.records.shared.triggers import EVENTS
+from server.record_types.shared.triggers import EVENTS
+from server.records import records
+from server.records.records import SearchRequest
 from server.translation import _
 
 BASE = "/automations/events"

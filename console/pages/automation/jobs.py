@@ -18,9 +18,9 @@ from console.lists import lookup, worklist
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server import log
-from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs import queue
+from server.records import records
 from server.translation import N_, N_ngettext, _
 from server.upkeep import scheduled_jobs
 

@@ -15,9 +15,9 @@ from console.pages.upkeep.system import SETTINGS
 from server.automation import automation_log
 from server.automation.types.automation_log import CHANNEL
 from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
-from server.desk import records
-from server.desk.data_exports import log_export
 from server.errors import BadQuery
+from server.records import records
+from server.records.data_exports import log_export
 from server.translation import N_
 
 BASE = "/automations/log"

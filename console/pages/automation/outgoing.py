@@ -16,8 +16,8 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from server.desk import records
 from server.outgoing import courier, deliveries
+from server.records import records
 from server.translation import N_, _
 
 URI, BASE = "outgoing_webhook", "/automations/outgoing"

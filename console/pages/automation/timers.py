@@ -13,8 +13,8 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from server.automation import timers
-from server.desk import records
 from server.errors import Invalid, Required
+from server.records import records
 from server.translation import N_, _
 
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"

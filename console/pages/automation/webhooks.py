@@ -35,9 +35,9 @@ from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
 from server.automation.webhooks.secret_requests import HIDDEN
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
-from server.records.shared import checks
+from server.record_types.shared import checks
+from server.records import records
 from server.translation import N_, N_ngettext, _
 from server.web.webhooks import received_of, replay
 

@@ -5,8 +5,8 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import saved_searches
 from console.pages.worklists import asked_list, back_to_list
-from server.desk import records
 from server.errors import HelpdeskError
+from server.records import records
 from server.translation import _, shown
 
 PATH, FORGET = "/-/saved-searches", "/-/saved-searches/forget"

@@ -15,7 +15,6 @@ from console.lists import worklist_columns
 from console.lists.worklist_columns import ListColumn
 from console.pages.jump import place_of
 from server.dataclass import dataclass
-from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.fields import Id
 from server.imports import background, columns, importing, reading, uploads
@@ -24,7 +23,8 @@ from server.imports.columns import ID, CsvMapping, CsvTarget
 from server.imports.importing import CsvResult, RowMistake
 from server.imports.reading import CsvTable
 from server.imports.uploads import CsvUpload
-from server.records.base import RecordType
+from server.record_types.base import RecordType
+from server.records import records
 from server.translation import N_, Words, _, in_sentence, ngettext, shown
 
 AGAIN_SECONDS = 2  # until a page with progress reloads itself

@@ -9,9 +9,9 @@ from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
 from console.pages.record.head import head, read
-from server.desk import records
-from server.desk.records import SearchRequest
 from server.errors import Invalid, TooLarge
+from server.records import records
+from server.records.records import SearchRequest
 
 
 @page("GET", "/records/{type}/{id}/activity")

@@ -7,9 +7,9 @@ from console.html import sheet
 from console.html.sheet import Sheet
 from console.http.visit import Visit
 from console.pages.jump import place_of
-from server.desk import records
 from server.people import merging
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import records
 from server.translation import _, pgettext
 
 TASK = "task"

@@ -9,12 +9,12 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from server.desk import records
 from server.errors import HelpdeskError
 from server.people import merging
 from server.people.merging import MergePreview
-from server.records.base import RecordType
-from server.records.shared import paths
+from server.record_types.base import RecordType
+from server.record_types.shared import paths
+from server.records import records
 from server.translation import _
 
 OTHER, PREFIX, TAKEN = "other", "take_", "other"

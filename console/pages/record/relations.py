@@ -5,9 +5,9 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.tickets import reply_form
-from server.desk import records, relations
 from server.errors import HelpdeskError, Invalid, Required
-from server.records.shared import paths
+from server.record_types.shared import paths
+from server.records import records, relations
 from server.translation import _
 
 TICKET, REMINDER = "ticket", "reminder"

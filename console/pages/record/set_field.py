@@ -20,11 +20,11 @@ from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED,
 from console.pages.jump import place_of
 from console.pages.worklists import BASE
 from console.tickets import inbox
-from server.desk import records
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotOffered, nearest
-from server.records.base import RecordType
-from server.records.shared import custom
+from server.record_types.base import RecordType
+from server.record_types.shared import custom
+from server.records import records
 from server.translation import _, ngettext, shown
 
 PATH = "/records/{type}/set"

@@ -14,15 +14,15 @@ from console.http.visit import Visit
 from console.lists.links import linkable
 from console.pages.record.head import TASK, head
 from server.dataclass import dataclass
-from server.desk import comments, records
-from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import Invalid, NotFound, TooLarge
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
-from server.records import traits
-from server.records.base import RecordType
-from server.records.shared import paths
+from server.record_types import traits
+from server.record_types.base import RecordType
+from server.record_types.shared import paths
+from server.records import comments, records
+from server.records.records import SearchRequest
 from server.tickets import masks
 from server.translation import _
 

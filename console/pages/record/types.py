@@ -6,8 +6,8 @@ from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
 from server.dataclass import dataclass
-from server.desk import records
-from server.records.base import RecordType
+from server.record_types.base import RecordType
+from server.records import records
 from server.translation import N_, _, in_sentence, shown
 
 # What people keep in a helpdesk; the rest is what the helpdesk itself is made of.

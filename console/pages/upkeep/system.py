@@ -24,7 +24,7 @@ from server import settings as table
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, nearest
-from server.records.shared.points import POINTS
+from server.record_types.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
 from server.store.server_state import ServerState
 from server.translation import N_, _

@@ -11,8 +11,8 @@ from server import times
 from server.automation.behaviors.action import RISING
 from server.automation.behaviors.tree import LIST_PREFIX
 from server.errors import HelpdeskError, Invalid
-from server.records.calendars.availability import covers, free
-from server.records.calendars.events import occurrences
+from server.record_types.calendars.availability import covers, free
+from server.record_types.calendars.events import occurrences
 from server.store.transaction import Transaction
 from server.template import patterns
 from server.template.values import items, printed, truthy, whole

@@ -10,7 +10,7 @@ from server.automation.behaviors import service, variables
 from server.context import Context, Service
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.jobs.queue import JOB, JobQueue, job
-from server.records.shared.behavior_events import API_REQUEST, CALLED
+from server.record_types.shared.behavior_events import API_REQUEST, CALLED
 from server.store.statements import slot
 from server.store.transaction import Transaction
 

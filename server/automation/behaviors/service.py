@@ -16,11 +16,11 @@ from server.automation.behaviors.variables import RequestParameters
 from server.automation.dictionary import Dictionary, plain
 from server.automation.service import ServiceHost
 from server.context import Context, Service
-from server.desk import metrics, records
-from server.desk.dictionary import paths
-from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.errors import Forbidden, HelpdeskError, NotFound, Rejected, Unavailable
-from server.records.shared.behavior_events import API_REQUEST, event_name
+from server.record_types.shared.behavior_events import API_REQUEST, event_name
+from server.records import metrics, records
+from server.records.dictionary import paths
+from server.records.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 

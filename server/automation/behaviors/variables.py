@@ -10,10 +10,10 @@ from server import times
 from server.automation.behaviors.loading import BehaviorProgram
 from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.context import Context
-from server.desk.dictionary import Dictionaries
 from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required, nearest
-from server.records.base import RecordType
+from server.record_types.base import RecordType
+from server.records.dictionary import Dictionaries
 from server.template.values import is_numeric, items, printed, whole
 from server.translation import N_, about_field
 

@@ -12,11 +12,11 @@ from server.automation import contents
 from server.automation.acting import changed, instant, service_of
 from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.context import Context
-from server.desk import files
-from server.desk.files import OCTETS, StoredFile
 from server.errors import Invalid, NotFound, TooLarge, nearest
 from server.queries.archives import Ranges
-from server.records.shared.file_content import FileContent
+from server.record_types.shared.file_content import FileContent
+from server.records import files
+from server.records.files import OCTETS, StoredFile
 from server.template.shared.texts import bytes_of
 from server.template.values import pairs, printed
 

@@ -14,12 +14,12 @@ from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import plain
 from server.connections import accounts
 from server.context import Context, Service
-from server.desk.files import OCTETS
 from server.errors import Invalid, TimedOut, TooLarge, Unavailable, nearest
 from server.jobs.queue import RETRY_SECONDS, JobQueue, job
 from server.mail import charsets
 from server.outbound.client import MAX_SECONDS, METHODS, OutboundRequest, OutboundResponse
 from server.outbound.urls import MAX_URL_CHARS
+from server.records.files import OCTETS
 from server.store.transaction import Transaction
 from server.template.run import Rendering as Rendering
 from server.template.shared import json_text

@@ -6,9 +6,9 @@ from typing import Any
 from server.automation.acting import changed, instant, service_of
 from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.context import Context
-from server.desk import metrics
 from server.errors import Invalid, NotFound, nearest
-from server.records.metrics import dimensions
+from server.record_types.metrics import dimensions
+from server.records import metrics
 from server.store.transaction import Transaction
 from server.template.values import is_numeric, items, number, printed
 

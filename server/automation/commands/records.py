@@ -6,9 +6,9 @@ from server.automation.acting import changed, parameters, service_of, words
 from server.automation.command import COMMANDS, CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import lazy, plain
 from server.context import Context
-from server.desk import records
-from server.desk.records import SearchRequest, search_scope
 from server.errors import AmbiguousUpsert, Required, Unavailable
+from server.records import records
+from server.records.records import SearchRequest, search_scope
 from server.search.ast import Query
 from server.search.controls import query_of
 from server.search.parser import parse_group

@@ -14,12 +14,12 @@ from server.automation.service import ServiceHost, of_record
 from server.context import Context
 from server.contexts import TICKET, WORKER
 from server.dataclass import dataclass
-from server.desk import records
-from server.desk.events import record_values
-from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, NotFound
-from server.records.base import Record
-from server.records.shared.triggers import MACRO
+from server.record_types.base import Record
+from server.record_types.shared.triggers import MACRO
+from server.records import records
+from server.records.events import record_values
+from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.template import Budget, Surroundings
 

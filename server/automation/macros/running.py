@@ -12,10 +12,10 @@ from server.automation.macros.listing import Macro
 from server.context import Context
 from server.contexts import TICKET
 from server.dataclass import dataclass
-from server.desk import comments, records
-from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, ScriptError, TimedOut
 from server.outbox.delivery import Delivery
+from server.records import comments, records
+from server.records.writing import RecordWriter
 from server.tickets import answered, properties
 from server.tickets import reply as reply_on
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from server.automation.template_functions import plain_function, template_function
-from server.desk import records
 from server.errors import Invalid, NotFound
 from server.markup.clean import clean_html
-from server.records.traits import Avatars
+from server.record_types.traits import Avatars
+from server.records import records
 from server.template.values import printed, truthy, whole
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from server import times
 from server.automation.template_functions import template_function
 from server.errors import NotFound
-from server.records.calendars.availability import free, seconds
-from server.records.calendars.events import occurrences
+from server.record_types.calendars.availability import free, seconds
+from server.record_types.calendars.events import occurrences
 from server.store.transaction import Transaction
 from server.template.values import whole
 

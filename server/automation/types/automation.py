@@ -7,9 +7,9 @@ from server.automation import versions
 from server.errors import Invalid, KataSyntax
 from server.fields import CreatedAt, Structure, Text, UpdatedAt
 from server.kata.parser import parse, plain
-from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared.secrets import random_text
-from server.records.shared.triggers import TRIGGERS, WEBHOOK
+from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.secrets import random_text
+from server.record_types.shared.triggers import TRIGGERS, WEBHOOK
 from server.store.tables import Column, Index
 
 NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
@@ -86,7 +86,7 @@ class Automation(RecordType):
         "script": Text("What it does, as KATA.", 16777215, shown=False),
         "updated_at": UpdatedAt(),
     }
-    # version: of what is kept of its past. last_run_*: written some time after the run, by desk/usage_flush.py.
+    # version: of what is kept of its past. last_run_*: written some time after the run, by records/usage_flush.py.
     columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
     tables = (versions.VERSION,)
     indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)

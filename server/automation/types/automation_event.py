@@ -3,9 +3,9 @@
 from server import contexts
 from server.automation import bound_automations
 from server.fields import Name, Text, UpdatedAt
-from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
-from server.records.shared import built_in
-from server.records.shared.triggers import EVENTS, PREFIX
+from server.record_types.base import Access, Change, Key, RecordType, Subtotals, Writing
+from server.record_types.shared import built_in
+from server.record_types.shared.triggers import EVENTS, PREFIX
 from server.store.tables import Index
 
 ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items())

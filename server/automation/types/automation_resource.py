@@ -5,8 +5,8 @@ import uuid
 
 from server import contexts
 from server.fields import Text, Timestamp, Uint, UpdatedAt
-from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
-from server.records.shared.file_content import take_name
+from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.file_content import take_name
 from server.store import blobs
 from server.store.tables import Column, Index
 

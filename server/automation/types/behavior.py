@@ -6,8 +6,8 @@ from server.automation.behaviors import tree
 from server.contexts import APP
 from server.fields import Bit, Id, Intake, Name, Structure, Text, Timestamp, Uint
 from server.fields.base import as_text
-from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared.behavior_events import EVENTS, event_name, refused
+from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.behavior_events import EVENTS, event_name, refused
 from server.search.ast import SearchValue as Value
 from server.search.conditions import Condition, all_of, equals
 from server.search.filters import Filter

@@ -2,8 +2,8 @@
 
 from server.automation import bound_automations
 from server.fields import Bit, Name, Text, Uint, UpdatedAt
-from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
-from server.records.shared.secrets import random_text
+from server.record_types.base import Access, Change, Key, RecordType, Subtotals, Writing
+from server.record_types.shared.secrets import random_text
 from server.store.tables import Index
 
 GUID_CHARS = 40  # 206 random bits

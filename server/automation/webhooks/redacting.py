@@ -1,7 +1,7 @@
 """Bodies without their secrets: the values of JSON keys, form fields and parts whose names tell of one. Byte by byte
 the same otherwise, also where a body is broken or cut, so that what is kept can be looked at and run again.
 
-Takes time in proportion to the body. Which names say so is in records/shared/secrets.py."""
+Takes time in proportion to the body. Which names say so is in record_types/shared/secrets.py."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from server.automation.webhooks.secret_requests import HIDDEN
 from server.late_pattern import late_pattern
-from server.records.shared.secrets import is_secret
+from server.record_types.shared.secrets import is_secret
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 # Most bodies hold none of these, and need no second look.

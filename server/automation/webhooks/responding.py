@@ -23,12 +23,12 @@ from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.uploads import KEYS, WebhookFile, described, store_files
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import metrics
-from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes
-from server.records.base import Record
-from server.records.shared.triggers import WEBHOOK as TRIGGER
+from server.record_types.base import Record
+from server.record_types.shared.triggers import WEBHOOK as TRIGGER
+from server.records import metrics
+from server.records.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.store.transaction import Transaction
 from server.store.writer import Write
 from server.template.shared.texts import bytes_of, text_of_bytes

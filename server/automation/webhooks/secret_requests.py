@@ -7,7 +7,7 @@ from dataclasses import field
 from urllib.parse import parse_qsl, urlencode
 
 from server.dataclass import dataclass
-from server.records.shared.secrets import is_secret
+from server.record_types.shared.secrets import is_secret
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 

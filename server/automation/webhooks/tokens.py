@@ -5,11 +5,11 @@ from typing import Any
 from server.automation.types.webhook_listener import GUID_CHARS
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
-from server.records.base import Record
-from server.records.shared.secrets import random_text
+from server.record_types.base import Record
+from server.record_types.shared.secrets import random_text
+from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

@@ -10,13 +10,13 @@ import peewee
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk.files import OCTETS, plain_type
-from server.desk.writing import RecordWriter
 from server.file_names import safe_name
 from server.jobs.scheduler import periodic
-from server.records.attachment import COPIED
-from server.records.shared.custom.definitions import definitions
-from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, LINK
+from server.record_types.attachment import COPIED
+from server.record_types.shared.custom.definitions import definitions
+from server.record_types.shared.tables import ATTACHED, CUSTOM_VALUE, LINK
+from server.records.files import OCTETS, plain_type
+from server.records.writing import RecordWriter
 from server.store import blobs
 from server.store.expressions import contains
 from server.store.statements import slot

@@ -1,8 +1,8 @@
 """Connected accounts: credentials for other programs, in the hands of an owner. Not the programs themselves."""
 
 from server.fields import Id, Name, Structure, Text, UpdatedAt
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import owners
+from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
 from server.search.filters import DateFilter
 from server.store.tables import Column, Index
 

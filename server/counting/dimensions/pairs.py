@@ -11,7 +11,7 @@ from server.search.conditions import ALWAYS
 from server.search.filters.app import APP
 
 if TYPE_CHECKING:
-    from server.desk.dictionary import Dictionaries
+    from server.records.dictionary import Dictionaries
 
 SERVICE = "App"
 

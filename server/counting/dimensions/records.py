@@ -10,8 +10,8 @@ from server.counting.dimensions.sources import Source
 from server.search.conditions import ALWAYS
 
 if TYPE_CHECKING:
-    from server.desk.dictionary import Dictionaries
-    from server.records.base import Record, RecordType
+    from server.record_types.base import Record, RecordType
+    from server.records.dictionary import Dictionaries
 
 
 class RecordDimension(Dimension):

@@ -24,7 +24,7 @@ from server.counting.dimensions.records import (
     WatchersDimension,
 )
 from server.errors import BadDataQuery, nearest
-from server.records.shared.custom import GEO, CustomFilter, definitions
+from server.record_types.shared.custom import GEO, CustomFilter, definitions
 from server.search.filters import (
     ByIdFilter,
     BytesFilter,
@@ -48,8 +48,8 @@ from server.search.filters.links import linked_to
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.desk.dictionary import Dictionaries
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
+    from server.records.dictionary import Dictionaries
     from server.search.select import CompiledSearch
 
 # Other words for the same, of names that no filter has.

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.dataclass import dataclass
-from server.records.shared.custom import CustomFilter
-from server.records.shared.custom.definitions import SEVERAL
+from server.record_types.shared.custom import CustomFilter
+from server.record_types.shared.custom.definitions import SEVERAL
 from server.search.conditions import ALWAYS, At, Condition
 from server.search.filters import HasManyThrough
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
 
 
 @dataclass(frozen=True)

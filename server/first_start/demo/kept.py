@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 from server.context import Context
-from server.desk import service_settings
-from server.desk.writing import RecordWriter
 from server.people import rosters
-from server.records.shared.tables import GROUP_MEMBER
+from server.record_types.shared.tables import GROUP_MEMBER
+from server.records import service_settings
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

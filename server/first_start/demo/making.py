@@ -11,8 +11,6 @@ from server.access.actor import APP
 from server.context import Context
 from server.contexts import GROUP, TASK, TICKET, WORKER
 from server.dataclass import dataclass
-from server.desk import changes, service_settings
-from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid
 from server.first_start.demo import desk, plan
 from server.first_start.demo.desk import OWN_HOST, Person
@@ -30,9 +28,11 @@ from server.outbox.content import MARKDOWN, Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, default_sender
 from server.people import nicknames
-from server.records.base import Record
-from server.records.shared.triggers import MACRO
-from server.records.task import STATUSES as TASK_STATUSES
+from server.record_types.base import Record
+from server.record_types.shared.triggers import MACRO
+from server.record_types.task import STATUSES as TASK_STATUSES
+from server.records import changes, service_settings
+from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import letter, requesters
 from server.tickets.letter import Recipients

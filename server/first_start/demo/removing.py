@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from server.access.actor import APP
 from server.context import Context
-from server.desk import service_settings
-from server.desk.writing import RecordWriter
 from server.first_start.demo.kept import DOING, KEY, PLAIN, made, ticket_ids
-from server.records.shared.tables import REQUESTER
+from server.record_types.shared.tables import REQUESTER
+from server.records import service_settings
+from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

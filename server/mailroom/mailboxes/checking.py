@@ -10,14 +10,14 @@ from server import clock, log, mailroom
 from server.access.service_actor import own_context
 from server.connections import accounts
 from server.context import Context, Service
-from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
 from server.mail.inboxes import Inbox, Login, LoginRefused, MailNotRetrieved, WaitingMail
 from server.mailroom.history import History
 from server.mailroom.mailboxes import dead_letters, problems
 from server.mailroom.mailboxes.fetch_state import LAST_FROM, FetchState, MissedMail, is_stored
-from server.records.base import Record
+from server.record_types.base import Record
+from server.records.reading import RecordReader
 from server.settings import KiB
 
 MAX_MAILS = 500  # of one look; others get their turn in between

@@ -13,7 +13,7 @@ from server.mailroom.types.mailbox_parts.fetch_state import (
     MAILBOX_STATE,
     MAILBOX_TAKEN,
 )
-from server.records.base import Record
+from server.record_types.base import Record
 from server.store import blobs
 from server.store.statements import slot
 from server.store.transaction import Transaction

@@ -7,13 +7,13 @@ from server.access.actor import APP
 from server.access.service_actor import own_context
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Rejected, Unavailable
 from server.jobs import turns
 from server.mail import headers
 from server.mailroom import Receipt
 from server.mailroom.mailboxes import dead_letters
 from server.mailroom.mailboxes.dead_letters import DeadLetter
+from server.records.writing import RecordWriter
 from server.settings import KiB
 
 DOING = "read mail that could not be taken"  # what administrators alone may

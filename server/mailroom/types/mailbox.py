@@ -10,7 +10,7 @@ from server.mailroom.types.mailbox_parts.fetch_state import (
     MAILBOX_STATE,
     MAILBOX_TAKEN,
 )
-from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 
 SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent
 LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")

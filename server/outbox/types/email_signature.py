@@ -4,9 +4,9 @@ from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.fields.link import APP
 from server.markup.losses import losses
-from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared import owners
-from server.records.shared.references import redirect
+from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
+from server.record_types.shared.references import redirect
 from server.store.tables import Column
 
 # Where a signature's id stands in other records.

@@ -4,11 +4,11 @@ from server import contexts
 from server.fields import Id, Name, Text, UpdatedAt
 from server.markup.losses import losses
 from server.outbox.content import BODY
-from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared import owners
-from server.records.shared.comment_text import comment_words
-from server.records.shared.points import PLACEHOLDER
-from server.records.shared.references import redirect
+from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
+from server.record_types.shared.comment_text import comment_words
+from server.record_types.shared.points import PLACEHOLDER
+from server.record_types.shared.references import redirect
 from server.store.tables import Column
 
 

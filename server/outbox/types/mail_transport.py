@@ -7,8 +7,8 @@ from server.errors import Invalid
 from server.fields import CreatedAt, Name, Structure, Text, UpdatedAt
 from server.mail.transports import TRANSPORTS, transport
 from server.outbox import default_transport, holds
-from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
-from server.records.shared.references import redirect
+from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.references import redirect
 
 PASSWORD = "password"
 SAME_LOGIN = ("host", "port", "username")  # for these alone a password that is not sent stays

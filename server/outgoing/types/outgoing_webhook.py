@@ -2,11 +2,21 @@
 
 from typing import Any
 
-from server.desk import changes
 from server.errors import BadQuery, Invalid
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
 from server.outgoing import deliveries, event_names, message, signing
-from server.records.base import Access, Change, DictionaryContext, Event, Expand, Record, RecordType, Subtotals, Writing
+from server.record_types.base import (
+    Access,
+    Change,
+    DictionaryContext,
+    Event,
+    Expand,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
+from server.records import changes
 from server.search.parser import parse
 from server.store.tables import Column
 

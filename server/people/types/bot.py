@@ -3,14 +3,24 @@
 from typing import TYPE_CHECKING, Any
 
 from server.fields import Bit, CreatedAt, Name, Structure, Text, UpdatedAt
-from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared import maps, owners
-from server.records.shared.behavior_events import exported
-from server.records.shared.references import ids_pointing
+from server.record_types.base import (
+    Access,
+    Change,
+    DictionaryContext,
+    Expand,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
+from server.record_types.shared import maps, owners
+from server.record_types.shared.behavior_events import exported
+from server.record_types.shared.references import ids_pointing
 from server.store.tables import Index
 
 if TYPE_CHECKING:
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
 
 BEHAVIOR = "behavior"
 

@@ -7,7 +7,7 @@ from server import contexts
 from server.errors import Conflict
 from server.fields import Id, Text, Timestamp
 from server.people import identity, newest_messages
-from server.records.base import (
+from server.record_types.base import (
     Access,
     Change,
     DictionaryContext,
@@ -18,10 +18,10 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared.collections import ids_text
-from server.records.shared.comment_text import comment_words
-from server.records.shared.references import redirect
-from server.records.shared.resolve import address_of, org_named, reindex
+from server.record_types.shared.collections import ids_text
+from server.record_types.shared.comment_text import comment_words
+from server.record_types.shared.references import redirect
+from server.record_types.shared.resolve import address_of, org_named, reindex
 from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot

@@ -9,7 +9,7 @@ from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, Upd
 from server.fields.base import as_text
 from server.mail import list_headers
 from server.people import acknowledgement_text, rosters
-from server.records.base import (
+from server.record_types.base import (
     Access,
     Change,
     DictionaryContext,
@@ -22,11 +22,11 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared import maps, owners
-from server.records.shared.collections import ids_text
-from server.records.shared.sending import check_sender
-from server.records.shared.tables import GROUP_MEMBER
-from server.records.traits import Exported, together
+from server.record_types.shared import maps, owners
+from server.record_types.shared.collections import ids_text
+from server.record_types.shared.sending import check_sender
+from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.traits import Exported, together
 from server.search.filters import DeepFilter, HasManyThrough
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
@@ -34,7 +34,7 @@ from server.store.transaction import Transaction
 from server.translation import N_, about_field, lazy_gettext
 
 if TYPE_CHECKING:
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
 
 INBOX = "Inbox"
 MAX_MEMBERS = 1000  # in one change

@@ -7,9 +7,9 @@ from server import contexts
 from server.access import families
 from server.errors import Invalid
 from server.fields import Bit, Id, Name, Text, Timestamp, UpdatedAt, Url
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import callbacks, scopes
-from server.records.shared.secrets import digest, random_text
+from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import callbacks, scopes
+from server.record_types.shared.secrets import digest, random_text
 from server.store.tables import Column, Index
 
 ID_CHARS, SECRET_CHARS = 32, 64

@@ -2,7 +2,7 @@
 
 from server.errors import Required
 from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
 from server.search.filters import BelongsTo, DeepFilter, WorkerFilter
 from server.store.tables import Index
 from server.translation import N_, lazy_gettext

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from server.errors import Invalid, nearest
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.people import rosters
-from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared import owners
+from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
 from server.search.filters import DeepFilter, HasManyThrough
 
 if TYPE_CHECKING:
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
 
 # What a role can grant on a record type, as contexts.<context>.<operation>.
 GRANTED = ("broadcast", "comment", "create", "delete", "export", "import", "merge", "update", "update-bulk")

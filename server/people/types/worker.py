@@ -12,7 +12,7 @@ from server.fields import Bit, Id, IdList, IdSetChange, Intake, Number, Text, Ti
 from server.fields.base import as_text
 from server.people import identity, login_following, rosters
 from server.people.login_changes import LOGIN_CHANGE
-from server.records.base import (
+from server.record_types.base import (
     Access,
     Change,
     DictionaryContext,
@@ -24,11 +24,11 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.calendars.worker_filter import AvailabilityFilter
-from server.records.shared import absence, maps, owners
-from server.records.shared.references import redirect
-from server.records.shared.resolve import address_of
-from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
+from server.record_types.calendars.worker_filter import AvailabilityFilter
+from server.record_types.shared import absence, maps, owners
+from server.record_types.shared.references import redirect
+from server.record_types.shared.resolve import address_of
+from server.record_types.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
 from server.search.ast import BareWord, Subquery, Term
 from server.search.conditions import Condition, equals
 from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, HasManyThrough, TextFilter, WordsFilter
@@ -38,7 +38,7 @@ from server.store.tables import Column, Index, table_named
 from server.translation import N_
 
 if TYPE_CHECKING:
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
     from server.search.compile import SearchScope
 
 WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")

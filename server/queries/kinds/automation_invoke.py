@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from server.errors import HelpdeskError, nearest
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.query_type import QueryKey, QueryResult, QueryType
-from server.records.shared.triggers import PREFIX
+from server.record_types.shared.triggers import PREFIX
 from server.search.ast import Items
 from server.search.conditions import slots_from
 

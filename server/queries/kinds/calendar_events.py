@@ -6,7 +6,7 @@ from server.queries.data_query import DataQuery
 from server.queries.expanding import expanded
 from server.queries.instants import edges
 from server.queries.query_type import EXPAND, QueryKey, QueryResult, QueryType
-from server.records.calendars.agenda import by_day
+from server.record_types.calendars.agenda import by_day
 
 
 class CalendarEvents(QueryType):

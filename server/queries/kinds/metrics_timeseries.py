@@ -10,8 +10,8 @@ from server.queries.metrics.samples import Cell, cells
 from server.queries.metrics.splitting import BY_KEYS, largest, names
 from server.queries.metrics.ticks import PERIODS, Ticks, ticks
 from server.queries.query_type import QueryKey, QueryResult, QueryType
-from server.records.metric import GAUGE
-from server.records.metrics import dimensions
+from server.record_types.metric import GAUGE
+from server.record_types.metrics import dimensions
 
 RANGE = "-6 hours"
 FUNCTIONS = ("count", "samples", "sum", "avg", "average", "min", "max", "distinct")

@@ -5,10 +5,10 @@ from typing import Any
 from server.queries.data_query import DataQuery
 from server.queries.listing import LISTED, by_key, filter_items
 from server.queries.query_type import OF, QueryResult, QueryType
-from server.records import describe
-from server.records.base import RecordType
-from server.records.shared import custom
-from server.records.traits import CustomFields
+from server.record_types import describe
+from server.record_types.base import RecordType
+from server.record_types.shared import custom
+from server.record_types.traits import CustomFields
 from server.store.transaction import Transaction
 
 PATTERN = "custom_<id>"  # stands for the custom fields, which are told one by one here

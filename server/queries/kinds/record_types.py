@@ -4,7 +4,7 @@ from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.listing import LISTED, filter_items
 from server.queries.query_type import QueryKey, QueryResult, QueryType
-from server.records.base import RecordType
+from server.record_types.base import RecordType
 from server.translation import about_field, lazy_gettext
 
 

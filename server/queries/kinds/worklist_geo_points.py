@@ -13,8 +13,8 @@ from server.queries.data_query import DataQuery, KeyValues
 from server.queries.geography import FORMATS, GeoPoint, coordinates, render_points
 from server.queries.labels import labels
 from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
-from server.records.base import RecordType
-from server.records.shared.custom import GEO, CustomFilter, definitions
+from server.record_types.base import RecordType
+from server.record_types.shared.custom import GEO, CustomFilter, definitions
 from server.search.ast import SearchValue, Term
 from server.search.compile import SearchScope
 from server.search.conditions import all_of

@@ -13,8 +13,8 @@ from server.errors import BadDataQuery
 from server.queries.data_query import DataQuery
 from server.queries.metrics.choosing import Chooses, Declared
 from server.queries.metrics.ticks import Ticks
-from server.records.metrics.samples import METRIC_SAMPLE
-from server.records.shared.usage_buffer import Totals
+from server.record_types.metrics.samples import METRIC_SAMPLE
+from server.record_types.shared.usage_buffer import Totals
 from server.search.conditions import ALWAYS
 from server.store.statements import slot
 

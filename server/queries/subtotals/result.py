@@ -6,7 +6,7 @@ from server.counting.counting import Cells, Members
 from server.counting.dimensions.base import Dimension, Member
 from server.counting.measures import Function, Tally
 from server.dataclass import dataclass
-from server.records.base import RecordType
+from server.record_types.base import RecordType
 
 Number = float | None
 Metric = Callable[[Number], Number]

@@ -14,7 +14,7 @@ from server.store.tables import table_named
 from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
-    from server.records.base import RecordType
+    from server.record_types.base import RecordType
     from server.search.compile import SearchScope
 
 ANY = frozenset(("*", "y", "yes", "any", "true"))

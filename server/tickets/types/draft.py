@@ -6,10 +6,10 @@ from server import contexts
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Structure, Text, Uint, UpdatedAt
 from server.outbox import causes, rows
-from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared import paths
-from server.records.shared.secrets import random_text
-from server.records.shared.sending import DRAFT_TYPES, TRANSACTIONAL
+from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import paths
+from server.record_types.shared.secrets import random_text
+from server.record_types.shared.sending import DRAFT_TYPES, TRANSACTIONAL
 from server.search.filters import AllWords, DateFilter
 from server.store.tables import Index
 

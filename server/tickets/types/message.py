@@ -10,7 +10,7 @@ from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
 from server.outbox.held_back import hold_back
-from server.records.base import (
+from server.record_types.base import (
     Access,
     Change,
     DictionaryContext,
@@ -21,10 +21,10 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared import paths
-from server.records.shared.resolve import address_of, worker_named
-from server.records.shared.secrets import random_text
-from server.records.shared.tables import ATTACHED
+from server.record_types.shared import paths
+from server.record_types.shared.resolve import address_of, worker_named
+from server.record_types.shared.secrets import random_text
+from server.record_types.shared.tables import ATTACHED
 from server.search.filters import (
     BelongsTo,
     BytesFilter,

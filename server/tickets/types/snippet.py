@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.fields import Name, Text, Uint, UpdatedAt
-from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
-from server.records.shared import owners
-from server.records.shared.tables import SNIPPET_USE
+from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
+from server.record_types.shared.tables import SNIPPET_USE
 from server.search.ast import SearchValue as Value
 from server.search.ast import Subquery, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
@@ -21,7 +21,7 @@ from server.store.tables import Index
 from server.tickets.types.ticket_parts.filters import comparison
 
 if TYPE_CHECKING:
-    from server.records.registry import Registry
+    from server.record_types.registry import Registry
     from server.search.compile import SearchScope
 
 PLAIN = "plaintext"

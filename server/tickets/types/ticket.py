@@ -9,7 +9,6 @@ from typing import Any
 import peewee
 
 from server import contexts
-from server.desk import events
 from server.errors import Conflict
 from server.fields import (
     CreatedAt,
@@ -26,7 +25,7 @@ from server.fields import (
     Word,
 )
 from server.mail.mask import new_mask
-from server.records.base import (
+from server.record_types.base import (
     Access,
     Change,
     Event,
@@ -38,11 +37,12 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared import paths
-from server.records.shared.references import redirect
-from server.records.shared.resolve import org_named
-from server.records.shared.tables import REQUESTER
-from server.records.traits import Exported
+from server.record_types.shared import paths
+from server.record_types.shared.references import redirect
+from server.record_types.shared.resolve import org_named
+from server.record_types.shared.tables import REQUESTER
+from server.record_types.traits import Exported
+from server.records import events
 from server.search.filters import (
     BelongsTo,
     ByIdFilter,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
-from server.records.registry import Registry
+from server.record_types.registry import Registry
 from server.settings import VERSION
 from server.web import oauth
 from server.web.openapi import answers, errors, record_types

@@ -4,8 +4,8 @@ clients then see its own fields and keys; what a type does not offer is left out
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from server.records.base import RecordType
-from server.records.registry import Registry, names_of
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry, names_of
 from server.web.openapi import answers, errors, parameters, shapes
 from server.web.openapi.shapes import JSON, Schema
 from server.web.routes import Endpoint

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from server.fields import Field
-from server.records.base import RecordType
-from server.records.traits import CustomFields
+from server.record_types.base import RecordType
+from server.record_types.traits import CustomFields
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
 

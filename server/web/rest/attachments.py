@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from server.desk import files
 from server.errors import Required
+from server.records import files
 from server.web import downloads
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes

@@ -4,8 +4,8 @@ from typing import Any
 
 from server.automation import automation_log, binding_edits, simulating
 from server.automation.simulating import SimulationRequest
-from server.desk.records import MAX_PAGE
 from server.errors import Required
+from server.records.records import MAX_PAGE
 from server.web import trial_values
 from server.web.call import EndpointCall
 from server.web.openapi import shapes

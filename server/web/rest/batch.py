@@ -1,6 +1,6 @@
 """Many requests in one, each with its own parameters, rights, scopes and response.
 
-Consecutive small writes share transactions: see desk/batches.py. Everything else runs as it would alone."""
+Consecutive small writes share transactions: see records/batches.py. Everything else runs as it would alone."""
 
 import json
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from tornado.httputil import HTTPHeaders
 
 from server import log
 from server.dataclass import dataclass
-from server.desk import batches
 from server.errors import HelpdeskError, Invalid, Required
+from server.records import batches
 from server.translation import about_field, lazy_gettext
 from server.web import entity_tags, envelope, errors
 from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest

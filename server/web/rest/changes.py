@@ -5,12 +5,12 @@ from urllib.parse import urlencode
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import changes, scoped_types
-from server.desk.records import reading, require_thread
 from server.digits import id_in
 from server.errors import Invalid, ScopeDenied, nearest
-from server.records.registry import Registry
-from server.records.shared.scopes import Scope
+from server.record_types.registry import Registry
+from server.record_types.shared.scopes import Scope
+from server.records import changes, scoped_types
+from server.records.records import reading, require_thread
 from server.web.call import Answer, EndpointCall, Feed, News
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Success

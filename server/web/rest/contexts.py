@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from server.desk import activity_entries, contexts, relations
-from server.records.shared.points import POINTS
+from server.record_types.shared.points import POINTS
+from server.records import activity_entries, contexts, relations
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint

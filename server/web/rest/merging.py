@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from server.desk import records
 from server.people import merging
+from server.records import records
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.records import EXPAND, META, expand_of, sent_fields, with_meta

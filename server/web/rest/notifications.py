@@ -3,7 +3,7 @@ records API."""
 
 from typing import Any
 
-from server.desk.criteria import Criteria
+from server.records.criteria import Criteria
 from server.search.ast import Node, SearchValue, Sort, Term
 from server.web.call import EndpointCall
 from server.web.rest.legacy.families import FAMILIES

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from server.desk.records import MAX_PAGE
 from server.errors import Required
 from server.outgoing import courier, deliveries
+from server.records.records import MAX_PAGE
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint

@@ -4,8 +4,8 @@ import dataclasses
 from typing import Any
 from urllib.parse import urlencode
 
-from server.desk import records
 from server.errors import Invalid, nearest
+from server.records import records
 from server.store.transaction import Transaction
 from server.web import entity_tags, envelope
 from server.web.call import Answer, EndpointCall

@@ -6,8 +6,8 @@ from server import mailroom, tickets
 from server.automation import macros
 from server.automation.inputs import InputDeclaration
 from server.automation.macros import Macro
-from server.desk import comments, events, records
 from server.outbox import delivery
+from server.records import comments, events, records
 from server.tickets import SendResult, requester
 from server.web.call import EndpointCall
 from server.web.openapi import shapes

@@ -4,8 +4,8 @@ from typing import Any
 
 from server.automation.webhooks import deliveries, tokens
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
-from server.desk.records import MAX_PAGE
 from server.digits import MAX_ID
+from server.records.records import MAX_PAGE
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint

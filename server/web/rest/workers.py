@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import records
+from server.records import records
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names

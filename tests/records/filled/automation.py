@@ -1,7 +1,7 @@
 """The types around automations."""
 
-from server.desk.writing import RecordWriter
 from server.first_start import builtin_records
+from server.records.writing import RecordWriter
 from tests.records.desk import NOW, Desk
 
 TYPES = (

@@ -6,8 +6,8 @@ from typing import Any
 from server.automation.behaviors.action import ActionCall, action
 from server.automation.dictionary import plain
 from server.contexts import WORKER
-from server.desk import records, references, relations
 from server.errors import Invalid
+from server.records import records, references, relations
 from server.template.values import items, printed
 
 

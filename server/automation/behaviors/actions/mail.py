@@ -4,8 +4,8 @@ from typing import Any
 
 from server import mailroom
 from server.automation.behaviors.action import OBJECT, ActionCall, action
-from server.desk import records
-from server.records.shared.sending import TRANSACTIONAL
+from server.record_types.shared.sending import TRANSACTIONAL
+from server.records import records
 from server.template.shared.texts import bytes_of
 
 PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")

@@ -4,7 +4,7 @@ from typing import Any
 
 from server import times
 from server.automation.behaviors.action import OBJECT, ActionCall, action
-from server.desk import files, records
+from server.records import files, records
 from server.template.shared.texts import bytes_of
 
 

@@ -5,7 +5,7 @@ What fails leaves null in its placeholder, and the run goes on: scripts look at 
 from typing import Any
 
 from server.automation.behaviors.action import OBJECT, ActionCall, action
-from server.desk import records
+from server.records import records
 from server.search.parser import parse
 
 EXPAND = "custom_"  # results come with their custom fields

@@ -7,8 +7,8 @@ from server.automation.behaviors import variables
 from server.automation.behaviors.action import MAX_KEY_CHARS, ActionCall, action
 from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.automation.behaviors.variables import MAX_RECORDS
-from server.desk import records
 from server.errors import Invalid, TemplateFailed
+from server.records import records
 from server.template.values import printed, whole
 
 RESPONSE = "_response"

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.contexts import WORKER
 from server.errors import AdminOnly, Conflict
-from server.records.parts import Change, Writing
+from server.record_types.parts import Change, Writing
 from server.tickets.types.message_parts import headers
 
 # What tells who said what to whom and when, or leads replies to a ticket.

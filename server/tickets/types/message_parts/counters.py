@@ -4,7 +4,7 @@ from typing import Any
 
 import peewee
 
-from server.records.parts import Change, Record, Writing
+from server.record_types.parts import Change, Record, Writing
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.tickets import due_times

@@ -8,9 +8,9 @@ from server.errors import TooLarge
 from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html
 from server.outbox.sender import default_sender
-from server.records.parts import DictionaryContext, Expand, Record
-from server.records.shared import paths
-from server.records.shared.tables import REQUESTER
+from server.record_types.parts import DictionaryContext, Expand, Record
+from server.record_types.shared import paths
+from server.record_types.shared.tables import REQUESTER
 from server.store import blobs
 from server.store.statements import in_list, slot
 from server.store.tables import table_named

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from server.contexts import TICKET
-from server.records.parts import Change, DictionaryContext, Expand, Record, Writing
+from server.record_types.parts import Change, DictionaryContext, Expand, Record, Writing
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

@@ -4,8 +4,8 @@ follows from them. One row for each kind of change, for a day."""
 import json
 from typing import Any
 
-from server.records.base import Record
-from server.records.parts import Change, Writing
+from server.record_types.base import Record
+from server.record_types.parts import Change, Writing
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

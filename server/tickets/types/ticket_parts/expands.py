@@ -9,10 +9,10 @@ import peewee
 
 from server.contexts import WORKER
 from server.markup import clean_html, escape_markdown, markdown_to_html
-from server.records.parts import DictionaryContext, Expand, Record
-from server.records.shared.collections import ids_text
-from server.records.shared.points import PLACEHOLDER
-from server.records.shared.tables import REQUESTER
+from server.record_types.parts import DictionaryContext, Expand, Record
+from server.record_types.shared.collections import ids_text
+from server.record_types.shared.points import PLACEHOLDER
+from server.record_types.shared.tables import REQUESTER
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from server.records.parts import Record
+from server.record_types.parts import Record
 
 MAX_MERGES = 10  # a ticket merged into one that was merged, and so on; a circle made by hand ends here
 

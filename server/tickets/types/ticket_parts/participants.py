@@ -10,11 +10,11 @@ from server.errors import Invalid
 from server.fields.base import split_sign
 from server.mail import addresses
 from server.people.address_names import named_address
-from server.records.parts import Change, Record, Writing
-from server.records.shared.collections import ids_text
-from server.records.shared.resolve import address_of
-from server.records.shared.tables import REQUESTER
-from server.records.traits import Exported, together
+from server.record_types.parts import Change, Record, Writing
+from server.record_types.shared.collections import ids_text
+from server.record_types.shared.resolve import address_of
+from server.record_types.shared.tables import REQUESTER
+from server.record_types.traits import Exported, together
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -2,8 +2,8 @@
 
 from server.contexts import WORKER
 from server.errors import Conflict, Invalid, Required
-from server.records.parts import Change, Writing
-from server.records.shared.tables import GROUP_MEMBER
+from server.record_types.parts import Change, Writing
+from server.record_types.shared.tables import GROUP_MEMBER
 from server.translation import N_, lazy_gettext
 
 

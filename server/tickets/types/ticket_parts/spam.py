@@ -3,7 +3,7 @@
 The words are counted by tickets/spam.py, in batches: those of one ticket would be a sixth of what composing costs."""
 
 from server.mail.spam import HIGHEST, LOWEST
-from server.records.parts import Change, Writing
+from server.record_types.parts import Change, Writing
 from server.store.tables import Column, Table
 
 SPAM, GOOD = "S", "N"

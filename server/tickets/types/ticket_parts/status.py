@@ -1,6 +1,6 @@
 """The status of a ticket, and the times that follow from it. Values only; nothing is looked up."""
 
-from server.records.parts import Change
+from server.record_types.parts import Change
 
 OPEN, WAITING, CLOSED, DELETED = range(4)
 WORDS = ("open", "waiting", "closed", "deleted")  # by number

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import comments, contexts, records
+from server.records import comments, contexts, records
 from server.tickets import snippets
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes

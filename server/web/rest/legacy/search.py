@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from server.desk import criteria as conditions
-from server.desk import records
-from server.desk.criteria import Criteria, Criterion
 from server.errors import BadQuery
+from server.records import criteria as conditions
+from server.records import records
+from server.records.criteria import Criteria, Criterion
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES, Family

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from server.desk import records
 from server.errors import Required
+from server.records import records
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.params import Upload

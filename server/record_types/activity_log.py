@@ -1,0 +1,104 @@
+"""The activity log: who did what to which record, and when. Which entries there can be is in shared/points.py."""
+
+from server.errors import Forbidden
+from server.fields import ContextName, CreatedAt, Id, Structure, Text
+from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import entries
+from server.record_types.shared.points import ADMINISTRATIVE, POINTS
+from server.search.filters import AllWords, RareFlagFilter, TypeFilter
+from server.store.tables import Column, Index
+
+
+def event_name(record: Record) -> str:
+    """What people call the activity event of an entry."""
+    point = POINTS.get(record["activity_point"])
+    return point.name if point else str(record["activity_point"])
+
+
+class ActivityLog(RecordType):
+    """One thing that happened: an actor, a target, and a sentence with its placeholders."""
+
+    uri = "activity_log"
+    is_silent = True
+    aliases = (
+        "activity log",
+        "activity logs",
+        "log",
+        "logs",
+        "activity",
+        "activities",
+        "audit log",
+        "audit logs",
+    )
+    features = frozenset(("search",))
+    access = Access(read="target", write=("admins",))
+    is_log = True
+    fields = {
+        "activity_point": Text(
+            "Id of the activity event, or custom.other.",
+            128,
+            required=True,
+            filter="activity",
+            filter_note="Exact id of the activity event; lists are fine.",
+            match="exact",
+        ),
+        "actor__context": ContextName("Record type of who did it.", required=True, shown=False),
+        "actor_id": Id(
+            "Id of who did it; 0 for the service.",
+            required=True,
+            target_from="actor__context",
+            zero_ok=True,
+            nested_note="Who did it.",
+        ),
+        "created": CreatedAt("When it happened; now when omitted."),
+        "params": Structure(
+            "What happened: {message, variables, urls}. `{{placeholder}}` in the message is filled from the variables; "
+            "urls turn them into links.",
+            16777215,
+            required=True,
+        ),
+        "target__context": ContextName("Record type of what it happened to.", required=True, shown=False),
+        "target_id": Id(
+            "Id of what it happened to; 0 for the service.",
+            required=True,
+            target_from="target__context",
+            zero_ok=True,
+            nested_note="What it happened to.",
+        ),
+    }
+    columns = (
+        Column("about__context", "TEXT"),
+        Column("about_id"),  # a second record that the entry names
+        Column("is_administrative"),  # for administrators, who did it, and the worker whom it was done to
+    )
+    indexes = (
+        Index(("target__context", "target_id", "created"), "what happened to a record"),
+        Index(("actor__context", "actor_id", "created"), "what somebody did"),
+        Index(("created",), "the newest entries, and clearing out old ones"),
+        Index(
+            ("is_administrative", "created"),
+            "the newest administrative acts, among many other entries",
+            where="is_administrative = 1",
+        ),
+    )
+    keys = (Key("event", "text", "What people call the event.", value=lambda record, shown: event_name(record)),)
+    filters = (
+        AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
+        TypeFilter("actor", "Who did it is of one of these record types.", "actor"),
+        RareFlagFilter("administrative", "Tells of how the service is set up and kept.", "is_administrative"),
+        TypeFilter("target", "What it happened to is of one of these record types.", "target"),
+    )
+    subtotals = Subtotals(
+        search=("activity", "actor", "target"), virtual=("actor", "actor.type", "target", "target.type")
+    )
+    label_column = "activity_point"
+    has_url = False
+
+    def label(self, record: Record) -> str:
+        return entries.one_line(record["params"]) or super().label(record)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "activity_point" in change.new:
+            change.new["activity_point"] = change.new["activity_point"].lower()
+        if change.was("is_administrative") or change.value("activity_point") in ADMINISTRATIVE:
+            raise Forbidden("entries of administrative acts are written by the service alone, and stay as they are")

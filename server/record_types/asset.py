@@ -1,0 +1,57 @@
+"""Assets: things that are kept track of, such as devices and vehicles. What is special about them is custom fields."""
+
+from server import contexts
+from server.fields import CreatedAt, Name, UpdatedAt
+from server.record_types.base import Access, Change, NestedRecord, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
+from server.search.filters import DeepFilter, Filter, HasMany
+from server.store.tables import Index
+
+
+def filters(context: str) -> tuple[Filter, ...]:
+    """The filters of assets and of every custom type, which has their shape."""
+    return (
+        DeepFilter(
+            "comments",
+            "Has a matching comment.",
+            "comment",
+            HasMany("comment", "target_id", (("target__context", context),)),
+        ),
+        *owners.filters("app", "group", "role", "worker"),
+    )
+
+
+class Asset(RecordType):
+    """A thing with a name and perhaps an owner; one without an owner is everybody's."""
+
+    uri = "asset"
+    plugin = "svc.assets"
+    features = frozenset(("attachments", "avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    ownerless_is_open = True
+    access = Access(read="owner", write=("privilege", "owner"))
+    fields = {
+        "created_at": CreatedAt(),
+        "name": Name(
+            "What the asset is called; also the label. Two may be called the same.", filter_note="What it is called."
+        ),
+        "owner__context": owners.context_field(
+            "Record type of the owner: app, group, role or worker; blank for none.", owners.OWNERS, required=False
+        ),
+        "owner_id": owners.id_field("Id of the owner; 0 for none, and for the app.", required=False, filter=None),
+        "updated_at": UpdatedAt(),
+    }
+    indexes = (
+        Index(("name",), "assets by name"),
+        Index(("owner__context", "owner_id"), "what somebody owns"),
+    )
+    nested = (NestedRecord("owner", "*", "Owner."),)  # also of custom types whose records nobody owns
+    filters = filters(contexts.ASSET)
+    subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "owner__context" in change.new and not change.new["owner__context"] and "owner_id" not in change.new:
+            change.new["owner_id"] = 0  # no owner any more
+        owners.check(change, writing)

@@ -1,0 +1,358 @@
+"""Record types are declared once, here is of what: fields, keys, filters, and the few hooks that a type may have.
+
+REST, search, packages, forms and the reference pages read the declaration; nothing else says what a type has.
+What is done with records is in server/records/."""
+
+import json
+from collections.abc import Sequence
+from heapq import merge
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import peewee
+
+from server.contexts import context_of
+from server.errors import nearest
+from server.fields import Field, Id, Structure
+from server.record_types import describe as as_data
+from server.record_types import traits
+from server.record_types.parts import (
+    Access,
+    Caller,
+    Change,
+    DictionaryContext,
+    Event,
+    Expand,
+    Feature,
+    Key,
+    Loader,
+    NestedRecord,
+    Record,
+    Reopening,
+    Subtotals,
+    Writing,
+)
+from server.record_types.shared import acts, checks, filter_patterns, paths
+from server.record_types.shared.points import POINTS
+from server.search.filters import AllWords, Filter, NumberFilter
+from server.store.fulltext import TextIndex as TextIndex
+from server.store.tables import Column, Index, Table
+
+if TYPE_CHECKING:
+    from server.record_types.registry import Registry
+    from server.search.compile import SearchScope
+    from server.store.transaction import Transaction
+
+__all__ = [
+    "Access", "Caller", "Change", "Event", "Expand", "Feature", "Key", "Loader", "NestedRecord", "Record", "RecordType",
+    "DictionaryContext", "Subtotals", "Writing",
+]  # fmt: skip
+
+
+CORE = "svc.core"
+
+
+class RecordType:
+    """The base of all. The order of `fields` is that of the columns.
+
+    A field brings its filters, its key and the record behind it; `filters`, `keys` and `nested` hold what there is
+    beside these, and what replaces one of the same name. Bare words are looked for in the label unless a filter is
+    declared for them."""
+
+    uri: ClassVar[str] = ""
+    context: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    label_names: ClassVar[tuple[str, str]] = ("", "")
+    table_name: ClassVar[str] = ""  # the uri unless told
+    tier: ClassVar[int] = 1
+    lookup: ClassVar[str] = ""
+    features: ClassVar[frozenset[str]] = frozenset()
+    operations: ClassVar[dict[str, Any]] = {
+        "retrieve": True,
+        "search": True,
+        "create": True,
+        "update": True,
+        "delete": True,
+    }
+    access: ClassVar[Access]
+    plugin: ClassVar[str] = CORE  # which part packages and clients know it by; all of them are built in
+    is_silent: ClassVar[bool] = False  # whether automations are not told of it: the service writes many about itself
+    is_administrative: ClassVar[bool] = False  # whether all writing is; what administrators alone may do always is
+    ownerless_is_open: ClassVar[bool] = False  # by the rule "owner": whether a record without one is everybody's
+    fields: dict[str, Field] = {}
+    columns: ClassVar[tuple[Column, ...]] = ()
+    indexes: ClassVar[tuple[Index, ...]] = ()
+    reopening: ClassVar[Reopening | None] = None
+    changed_column: ClassVar[str] = ""  # the time of the last write, also of what hangs on the record
+    due_column: ClassVar[str] = ""  # a time at which the scheduler has something to do with a record
+    summary: ClassVar[tuple[str, ...]] = ()
+    days: ClassVar[tuple[str, ...]] = ()
+    bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
+    is_settled: ClassVar[bool] = False  # this and the next: see Table
+    is_log: ClassVar[bool] = False
+    text: ClassVar[TextIndex | None] = None
+    text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
+    takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
+    nested: tuple[NestedRecord, ...] = ()
+    keys: tuple[Key, ...] = ()
+    expands: ClassVar[tuple[Expand, ...]] = ()
+    filters: tuple[Filter, ...] = ()
+    subtotals: ClassVar[Subtotals] = Subtotals()
+    events: ClassVar[tuple[Event, ...]] = ()
+    for_admins: ClassVar[frozenset[str]] = frozenset()  # keys that the dictionary has for administrators alone
+    label_column: ClassVar[str] = "name"
+    label_on_expand: ClassVar[bool] = False
+    label_key: ClassVar[str] = ""  # a key that holds the label too
+    has_url: ClassVar[bool] = True
+    org_column: ClassVar[str] = ""  # where `org.<custom field>` filters look for the organization
+    has_fieldset_filter: ClassVar[bool] = True
+    has_links_filter: ClassVar[bool] = True
+    checked: ClassVar[dict[str, str]] = {}  # fields whose text a layer above checks: the kind of text
+    tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
+    exported_tables: ClassVar[tuple[Table, ...]] = ()  # what stands in them is told by `export`
+
+    def __init_subclass__(cls) -> None:
+        """The uri gives the context, the label and the aliases that the type does not declare itself."""
+        own = vars(cls)
+        if own.get("uri"):
+            name = cls.uri.replace("_", " ")
+            cls.context = own.get("context", context_of(cls.uri))
+            cls.label_names = own.get("label_names", (name.title(), f"{name.title()}s"))
+            cls.aliases = own.get("aliases", (name, f"{name}s") if name != cls.uri else (f"{name}s",))
+
+    def __init__(self) -> None:
+        self.acts = _acts(self)
+        self.traits = traits.of(self.features)
+        self.telling = traits.having(self.traits, "listeners")
+        self.taking = traits.having(self.traits, "take", "coerce")
+        self.checking = traits.having(self.traits, "check")
+        self._trait_classes = frozenset(map(type, self.traits))
+        self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
+        declared = dict(type(self).fields)
+        for trait in reversed(self.traits):
+            declared |= trait.fields()
+        for name, each in declared.items():
+            each.name = name
+        self.fields = declared
+        self.table = self._table()
+        self.initial: Record = self.table.initial
+        self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
+        # Asked for with every write, and of sixty fields few are any of these.
+        self.stamped = tuple(
+            (name, each.auto_update == "now")
+            for name, each in declared.items()
+            if "now" in (each.auto, each.auto_update)
+        )
+        self.required = tuple((name, each) for name, each in declared.items() if each.required)
+        self.unique = tuple((name, each) for name, each in declared.items() if each.unique)
+        self.never_empty = tuple(name for name, each in declared.items() if _is_never_empty(each))
+        self.nested = self._all_nested()
+        listed = (*self._all_filters(), *(brought for trait in self.traits for brought in trait.filters(self)))
+        self.filter_by_name: dict[str, Filter] = {}
+        for each_filter in listed:
+            bound = each_filter.bind(self.table)
+            for name in (each_filter.name, *each_filter.aliases):
+                self.filter_by_name.setdefault(name, bound)
+        self.expand_by_name = {each.name: each for each in self.expands}
+        self.expand_by_name |= {each.name: each for trait in self.traits for each in trait.expands(self)}
+        self.nested_by_prefix = {each.prefix: each for each in self.nested}
+        reopens = self.reopening.at if self.reopening is not None else ""
+        self._due_columns = tuple(filter(None, (self.due_column, reopens)))
+        self.alternatives = {
+            other: name for name, each in declared.items() for other in each.alternatives if other not in declared
+        }
+
+    def has(self, trait: type[traits.Trait]) -> bool:
+        """Whether the type has this trait."""
+        return trait in self._trait_classes
+
+    @property
+    def can_be_linked(self) -> bool:
+        return self.has(traits.Links)
+
+    def offers(self, operation: str) -> bool:
+        """Whether records can be created, searched and so on; "" for what every type takes part in."""
+        if operation == "search" and not self.has(traits.Search):
+            return False
+        return not operation or bool(self.operations[operation])
+
+    @property
+    def options(self) -> frozenset[str]:
+        """Its features as programs ask for them; all types are `records`."""
+        return self.features | {"records"}
+
+    def _table(self) -> Table:
+        columns = [each.column() for each in self.fields.values() if each.stored and each.name != "id"]
+        columns += [column for trait in self.traits for column in trait.columns]
+        indexes = (*self.indexes, self.reopening.index) if self.reopening else self.indexes
+        return Table(
+            self.table_name or self.uri,
+            [*columns, *self.columns],
+            indexes,
+            bumps=self.bumps,
+            summary=self.summary,
+            days=self.days,
+            is_settled=self.is_settled,
+            is_log=self.is_log,
+        )
+
+    def _all_filters(self) -> list[Filter]:
+        """Those that its fields bring and its own, bare words first."""
+        found: dict[str, Filter] = {"id": NumberFilter("id", "Record id.", "id")}
+        if self.label_column in self.fields and not any(each.default for each in self.filters):
+            note = f"Bare words are looked for in the {self.label_column}."
+            found["text"] = AllWords(note, self.label_column)
+        found |= {brought.name: brought for field in self.fields.values() for brought in field.filters()}
+        for each in self.filters:
+            found.pop(each.name, None)
+        return list(merge(self.filters, sorted(found.values(), key=_place), key=_place))
+
+    def _all_nested(self) -> tuple[NestedRecord, ...]:
+        """Those that its fields bring and its own."""
+        found = {
+            each.prefix: NestedRecord(each.prefix, each.target or "*", each.nested_note, each.name)
+            for each in self.fields.values()
+            if isinstance(each, Id) and each.has_nested
+        }
+        found |= {each.prefix: each for each in self.nested}
+        return tuple(sorted(found.values(), key=lambda each: each.prefix))
+
+    # -- hooks ------------------------------------------------------------------------------------------------------
+
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Outside the transaction, on the caller's thread, with a copy of the sent fields: what is too slow for the one
+        writer, such as hashing a password, is done here. Answers the fields, with values replaced."""
+        checks.look(self.checked, fields)
+        return fields
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """Inside the transaction, before the row is written: may put more into the change, may raise."""
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """Same transaction, after the row, its custom values and links: counters, activity entries."""
+
+    def wakes(self, change: Change) -> bool:
+        """Whether the scheduler may have something to do earlier than it knows."""
+        return any(change.changes(name) and bool(change.value(name)) for name in self._due_columns)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        """May raise Conflict."""
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        """Same transaction: what pointed to the record."""
+
+    def opened(self, record: Record, shown: DictionaryContext) -> None:
+        """A caller was given this record alone; inside a read."""
+
+    def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
+        """What their lines of an export have beside columns and what traits bring, where there is something."""
+        return ()
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        """The texts for the full-text index `text`."""
+        return {}
+
+    def label(self, record: Record) -> str:
+        """What people call this record."""
+        return str(record.get(self.label_column) or "") or "(no name)"
+
+    def named_in_links(self, record: Record, label: str) -> str:
+        """What the answers of link and unlink call it."""
+        return label
+
+    def told_as(self, record: Record) -> str:
+        """What the activity log calls this record: its label, where that is no secret."""
+        return self.label(record)
+
+    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+        """The labels of many records; a type whose labels need other records replaces it."""
+        return {record["id"]: self.label(record) for record in records}
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """A type's own rules of who may send which value; may raise Forbidden."""
+
+    def url_path(self, record: Record) -> str:
+        """The path of a record's page."""
+        return paths.record(self.uri, record["id"])
+
+    # -- rows -------------------------------------------------------------------------------------------------------
+
+    def record(self, row: Sequence[Any]) -> Record:
+        """A row by column name; maps and lists decoded."""
+        record = dict(zip(self.table.names, row, strict=True))
+        for name in self.structures:
+            record[name] = json.loads(record[name])
+        return record
+
+    def row_values(self, values: Record) -> Record:
+        """Columns as stored: maps and lists as JSON text."""
+        for name in self.structures:
+            if name in values and not isinstance(values[name], str):
+                values = values | {name: json.dumps(values[name], ensure_ascii=False)}
+        return values
+
+    # -- names ------------------------------------------------------------------------------------------------------
+
+    def filter_named(self, name: str, scope: "SearchScope") -> Filter | None:
+        """The filter of this name, also one made of a pattern such as `links.<type>` or of a custom field."""
+        found = self.filter_by_name.get(name)
+        return found if found is not None else filter_patterns.pattern_filter(self, name, scope)
+
+    @property
+    def default_filter(self) -> Filter | None:
+        """The filter that bare words go to."""
+        return self.filter_by_name.get("text")
+
+    def filter_names(self) -> list[str]:
+        """Every plain name, for errors."""
+        return [name for name in self.filter_by_name if "<" not in name]
+
+    def own_names(self) -> list[str]:
+        """Every writable name, for errors."""
+        return [name for name, each in self.fields.items() if not each.immutable and "<" not in name]
+
+    def unknown_field(self, name: str) -> str:
+        return f"'{name[:80]}' is not a field of {self.uri}{nearest(name, self.own_names())}"
+
+    def column(self, name: str) -> peewee.Column:
+        """A column of its table, for composing statements."""
+        return peewee.Column(self.table.sql, name)
+
+    def all_events(self) -> list[Event]:
+        """The activity points of its entries: its own, and those of administrative acts."""
+        of_acts = [Event(f"{self.uri}.{acts.WORDS[each]}", f"it was {acts.WORDS[each]}") for each in sorted(self.acts)]
+        of_fields = [point for (uri, _), points in acts.SWITCHES.items() if uri == self.uri for point in points]
+        switched = dict.fromkeys(of_fields)
+        return [*self.events, *of_acts, *(Event(each, POINTS[each].name.lower()) for each in switched)]
+
+    def describe(self) -> dict[str, Any]:
+        """The declaration as data."""
+        return as_data.describe(self)
+
+    def sort_names(self) -> list[str]:
+        """The names that `sort:` takes."""
+        names = [each.name for each in self.filter_by_name.values() if each.sortable]
+        return sorted(set(names))
+
+    def bind(self, registry: "Registry") -> None:
+        """Called once when all built-in types are known; more may come and go while the service runs."""
+
+
+def _place(filter: Filter) -> tuple[bool, str]:
+    """Where a filter stands: the one for bare words first, then by name."""
+    return not filter.default, filter.name
+
+
+def _is_never_empty(field: Field) -> bool:
+    """Whether every record must hold a value. What it depends on may let it be 0, as the id of the app is."""
+    is_required = field.required and field.stored and not getattr(field, "blank_ok", False)
+    return is_required and not getattr(field, "target_from", "")
+
+
+def _acts(record_type: RecordType) -> frozenset[str]:
+    """The operations that are administrative acts: the activity log tells of each one."""
+    return frozenset(
+        operation
+        for operation in acts.ALL
+        if "nobody" not in (rules := getattr(record_type.access, operation))
+        and (record_type.is_administrative or "admins" in rules)
+    )

@@ -1,0 +1,113 @@
+"""Calendars: what is on when, and when somebody is available. Their events are types of their own, calendar_event and
+calendar_event_recurring; what events mean is in calendars/."""
+
+import re
+from typing import Any
+
+from server.errors import Conflict, Invalid
+from server.fields import Name, Structure, Text, UpdatedAt
+from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.calendars.expands import EXPANDS
+from server.record_types.shared import owners
+from server.record_types.shared.references import redirect
+from server.search.filters import DeepFilter, HasMany
+from server.store.statements import slot
+from server.store.tables import Index, table_named
+from server.store.transaction import Transaction
+
+MAX_EVENTS_GONE = 2000  # that go along with a calendar; more would hold up the one writer
+EVENTS = ("calendar_event", "calendar_event_recurring")
+COLORS = ("color_available", "color_busy")
+FLAGS = ("hide_start_time", "manual_disabled", "start_on_mon", "sync_enabled")
+_COLOR = re.compile(r"#[0-9A-Fa-f]{6}\Z")
+
+
+class Calendar(RecordType):
+    """A calendar of the service, a group, a role or a worker. Workers name one as the calendar of their
+    availability."""
+
+    uri = "calendar"
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="owner", write=("privilege", "owner"))
+    bumps = {"service_targets": ()}  # whose hours they may be
+    fields = {
+        "name": Name(),
+        **owners.fields(required=False),
+        "params": Structure(
+            "Settings: color_available and color_busy as #rrggbb; hide_start_time, manual_disabled (its events do not "
+            "count), start_on_mon and sync_enabled as 0 or 1; series, a list. Never returned.",
+            16777215,
+            shown=False,
+        ),
+        "timezone": Text(
+            "IANA zone of its days; blank for that of whoever looks.",
+            128,
+            form="timezone",
+            filter_note="IANA zone of its days; null for none.",
+        ),
+        "updated_at": UpdatedAt(),
+    }
+    indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
+    expands = EXPANDS
+    filters = (
+        DeepFilter(
+            "workerAvailability",
+            "A matching worker's availability is read from it.",
+            "worker",
+            HasMany("worker", "calendar_id"),
+        ),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "owner", "watchers"), virtual=("owner",))
+    events = (
+        Event("calendar_event.created", "an event was put on it"),
+        Event("calendar_event_recurring.created", "a recurring event was put on it"),
+    )
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+        if "params" in change.new:
+            change.new["params"] = _settings(change.new["params"])
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        count = sum(len(_event_ids(writing.tx, uri, record["id"])) for uri in EVENTS)
+        if count > MAX_EVENTS_GONE:
+            raise Conflict(f"more than {MAX_EVENTS_GONE} events are on this calendar; delete the older ones first")
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for uri in EVENTS:
+            for id in _event_ids(writing.tx, uri, record["id"]):
+                writing.delete(uri, id)
+        redirect(writing, "worker", "calendar_id", record["id"])
+
+
+def _event_ids(tx: Transaction, uri: str, calendar_id: int) -> list[int]:
+    event: Any = table_named(uri)
+    rows = tx.rows(
+        lambda: event.select(event.c.id).where(event.c.calendar_id == slot(0)).limit(slot(1)),
+        (calendar_id, MAX_EVENTS_GONE + 1),
+    )
+    return [row[0] for row in rows]
+
+
+def _settings(params: Any) -> dict[str, Any]:
+    """The settings, checked; numbers of forms become numbers. Raises Invalid that names the setting."""
+    if not isinstance(params, dict):
+        if params == []:
+            return {}
+        raise Invalid("params: takes a map", field="params")
+    found = dict(params)
+    for name in COLORS:
+        if name in found and not (isinstance(found[name], str) and _COLOR.match(found[name])):
+            raise Invalid(f"params: {name} must be a colour such as #A0D95B", field="params")
+    for name in FLAGS:
+        if name in found:
+            if str(found[name]) not in ("0", "1", "True", "False"):
+                raise Invalid(f"params: {name} must be 0 or 1", field="params")
+            found[name] = int(str(found[name]) in ("1", "True"))
+    if "series" in found and not isinstance(found["series"], (list, dict)):
+        raise Invalid("params: series must be a list", field="params")
+    return found

@@ -1,0 +1,52 @@
+"""Occurrences as answers show them: by day, each cut to it."""
+
+from collections.abc import Iterable, Mapping
+from datetime import tzinfo
+from typing import Any
+
+from server.contexts import CALENDAR
+from server.record_types.calendars.availability import midnight, next_midnight
+from server.record_types.calendars.occurrences import Occurrence, too_many
+
+MAX_SHOWN = 20_000  # pieces of days in one answer
+COLOR_AVAILABLE, COLOR_BUSY = "#A0D95B", "#C8C8C8"
+
+Days = dict[str, list[dict[str, Any]]]
+
+
+def by_day(
+    found: Iterable[Occurrence], start: int, end: int, tz: tzinfo, params: Mapping[int, Mapping[str, Any]]
+) -> Days:
+    """{midnight as text: what is on that day} of the time from `start` until before `end`, days in order.
+
+    params: the settings of each calendar, for its colours. Ends are the last second. Raises Invalid for too much."""
+    days: dict[int, list[dict[str, Any]]] = {}
+    count = 0
+    for each in found:
+        piece, last = max(each.start, start), min(max(each.end, each.start + 1), end)
+        while piece < last:
+            after = next_midnight(piece, tz)
+            shown = _shown(each, piece, min(after, last), params.get(each.calendar_id, {}))
+            days.setdefault(midnight(piece, tz), []).append(shown)
+            piece = after
+            count += 1
+            if count > MAX_SHOWN:
+                raise too_many(MAX_SHOWN, "events on days")
+    return {str(day): days[day] for day in sorted(days)}
+
+
+def _shown(each: Occurrence, start: int, end: int, params: Mapping[str, Any]) -> dict[str, Any]:
+    name, default = ("color_available", COLOR_AVAILABLE) if each.is_available else ("color_busy", COLOR_BUSY)
+    return {
+        "label": each.label,
+        "ts": start,
+        "ts_end": end - 1,
+        "ts_range_start": each.start,
+        "ts_range_end": max(each.end - 1, each.start),
+        "is_available": int(each.is_available),
+        "color": str(params.get(name) or default),
+        "calendar_id": each.calendar_id,
+        "calendar__context": CALENDAR,
+        "record__context": each.context,
+        "record_id": each.record_id,
+    }

@@ -1,0 +1,83 @@
+"""When calendars say available: the time of available events that no busy event takes. Pure.
+
+Where a calendar says nothing it is not available."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta, tzinfo
+
+from server.record_types.calendars.occurrences import LATEST, Occurrence, merged, without
+from server.times.reading import unix
+
+Ranges = Sequence[tuple[int, int]]
+
+
+def free(found: Iterable[Occurrence]) -> list[tuple[int, int]]:
+    """The ranges in which one calendar is available, in order and apart from each other."""
+    listed = list(found)
+    busy = merged((each.start, each.end) for each in listed if not each.is_available)
+    pieces: list[tuple[int, int]] = []
+    for start, end in merged((each.start, each.end) for each in listed if each.is_available):
+        pieces += without(start, end, busy)
+    return pieces
+
+
+def covers(ranges: Ranges, start: int, end: int) -> bool:
+    """Whether the ranges, as `free` gives them, hold every second from `start` until before `end`; for one instant,
+    this second."""
+    place = bisect_right(ranges, (start, LATEST)) - 1
+    return place >= 0 and ranges[place][1] >= max(end, start + 1)
+
+
+def minutes(ranges: Ranges, start: int, end: int) -> int:
+    """How many whole minutes of the time from `start` until before `end` lie in the ranges."""
+    return seconds(ranges, start, end) // 60
+
+
+def seconds(ranges: Ranges, start: int, end: int) -> int:
+    """How many seconds of the time from `start` until before `end` lie in the ranges."""
+    place = max(bisect_right(ranges, (start, LATEST)) - 1, 0)
+    found = 0
+    for at in range(place, len(ranges)):
+        first, last = ranges[at]
+        if first >= end:
+            break
+        found += max(min(last, end) - max(first, start), 0)
+    return found
+
+
+def end_of(ranges: Ranges, start: int, lasts: int) -> int | None:
+    """The instant at which that many seconds, at least one, of the ranges have passed since `start`; None where the
+    ranges end before.
+
+    >>> end_of([(100, 110), (200, 210)], 105, 5), end_of([(100, 110), (200, 210)], 105, 6)
+    (110, 201)
+    """
+    for first, last in ranges[max(bisect_right(ranges, (start, LATEST)) - 1, 0) :]:
+        begins = max(first, start)
+        if last - begins >= lasts:
+            return begins + lasts
+        lasts -= max(last - begins, 0)
+    return None
+
+
+def hours(start: int, end: int, tz: tzinfo) -> Iterator[tuple[int, int]]:
+    """The hours of the clock that begin or go on between two instants, each cut to them."""
+    while start < end:
+        local = datetime.fromtimestamp(start, tz)
+        into = timedelta(minutes=local.minute, seconds=local.second)
+        after = min(start + 3600 - int(into.total_seconds()), end)
+        yield start, after
+        start = after
+
+
+def midnight(instant: int, tz: tzinfo) -> int:
+    """The beginning of the day of an instant."""
+    day = datetime.fromtimestamp(instant, tz).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return unix(day, tz, first=True)
+
+
+def next_midnight(instant: int, tz: tzinfo) -> int:
+    """The beginning of the day after that of an instant."""
+    day = datetime.fromtimestamp(instant, tz).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return unix(day + timedelta(days=1), tz, first=True)

@@ -1,0 +1,99 @@
+"""What a calendar shows on request: the current month, its weeks, and the events in it. Two statements for any number
+of calendars."""
+
+from collections.abc import Callable
+from typing import Any
+
+from server import times
+from server.record_types.calendars.agenda import Days, by_day
+from server.record_types.calendars.events import occurrences
+from server.record_types.calendars.month import Month, month_of
+from server.record_types.calendars.occurrences import occluded
+from server.record_types.parts import DictionaryContext, Expand, Loader, Record
+
+Loaded = dict[int, dict[str, Any]]
+
+
+def _load(make: Callable[[DictionaryContext, list[Record]], Loaded]) -> Loader:
+    return lambda shown, records, form: make(shown, records)
+
+
+def _months(shown: DictionaryContext, records: list[Record]) -> dict[int, Month]:
+    """The current month of each calendar, in its own zone or else the caller's."""
+    return {each["id"]: month_of(shown.now, _zone(shown, each), _begins_monday(each)) for each in records}
+
+
+def _zone(shown: DictionaryContext, record: Record) -> Any:
+    return times.zone(record["timezone"] or shown.actor.timezone or "UTC")
+
+
+def _begins_monday(record: Record) -> bool:
+    return isinstance(record["params"], dict) and str(record["params"].get("start_on_mon", "0")) in ("1", "True")
+
+
+def _scope(shown: DictionaryContext, records: list[Record]) -> Loaded:
+    zones = {each["id"]: _zone(shown, each) for each in records}
+    return {id: {"scope": month.scope(zones[id])} for id, month in _months(shown, records).items()}
+
+
+def _weeks(shown: DictionaryContext, records: list[Record]) -> Loaded:
+    return {id: {"weeks": month.shown_weeks()} for id, month in _months(shown, records).items()}
+
+
+def _events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Loaded]:
+    return lambda shown, records: {id: {"events": days} for id, days in _days(shown, records, hides).items()}
+
+
+def _weeks_events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Loaded]:
+    def load(shown: DictionaryContext, records: list[Record]) -> Loaded:
+        months, days = _months(shown, records), _days(shown, records, hides)
+        return {id: {"weeks": months[id].shown_weeks(days[id])} for id in months}
+
+    return load
+
+
+def _days(shown: DictionaryContext, records: list[Record], hides: bool) -> dict[int, Days]:
+    """What is on each calendar in its month, by day. One look for all: months differ by zones and first weekdays."""
+    months = _months(shown, records)
+    start, end = min(each.start for each in months.values()), max(each.end for each in months.values())
+    found = occurrences(shown.tx, records, start, end, times.zone(shown.actor.timezone or "UTC"))
+    return {
+        each["id"]: by_day(
+            occluded(found[each["id"]]) if hides else found[each["id"]],
+            months[each["id"]].start,
+            months[each["id"]].end,
+            _zone(shown, each),
+            {each["id"]: each["params"]},
+        )
+        for each in records
+    }
+
+
+EXPANDS = (
+    Expand("scope", "object", "The current month and the range of days shown for it.", _load(_scope)),
+    Expand("weeks", "array", "The days of the current month in weeks, filled up at both ends.", _load(_weeks)),
+    Expand(
+        "events", "array", "What is on in the current month, by day.", _load(_events(False)), reads="calendar_event"
+    ),
+    Expand(
+        "events_occluded",
+        "array",
+        "The same with busy hiding available; lands in `events`.",
+        _load(_events(True)),
+        reads="calendar_event",
+    ),
+    Expand(
+        "weeks_events",
+        "array",
+        "The weeks with the events of each day; lands in `weeks`.",
+        _load(_weeks_events(False)),
+        reads="calendar_event",
+    ),
+    Expand(
+        "weeks_events_occluded",
+        "array",
+        "The same with busy hiding available; lands in `weeks`.",
+        _load(_weeks_events(True)),
+        reads="calendar_event",
+    ),
+)

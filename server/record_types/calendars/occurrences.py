@@ -1,0 +1,160 @@
+"""What is on calendars between two instants: single events, and recurring ones on each of their days. Pure.
+
+Busy may hide available: what remains of an available event are the pieces between the busy ones."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta, tzinfo
+
+from server.dataclass import dataclass
+from server.errors import Invalid
+from server.record_types.calendars import clock, patterns
+from server.times.reading import unix
+
+MAX_RANGE_DAYS = 190  # half a year
+MAX_OCCURRENCES = 10_000  # found at once
+LATEST = 2**62  # later than every instant
+LAST_INSTANT = 253_402_128_000  # the end of 29 December 9999: what comes after has no next day in every zone
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Something on a calendar: Unix seconds from `start` until before `end`; both the same for a moment.
+
+    context and record_id: the event it comes from."""
+
+    start: int
+    end: int
+    is_available: bool
+    label: str
+    calendar_id: int
+    context: str
+    record_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecurringEvent:
+    """A recurring event: on the days of `patterns`, from `starts` until `ends` of the wall clock in `tz`, as texts.
+
+    since, until: Unix seconds, 0 for no limit; an occurrence begins between them."""
+
+    patterns: tuple[str, ...]
+    starts: str
+    ends: str
+    tz: tzinfo
+    since: int
+    until: int
+    model: Occurrence  # what each occurrence is but for its time
+
+
+def check_range(start: int, end: int) -> None:
+    """Raises Invalid for a range that ends before it begins, or is too long."""
+    if end < start:
+        raise Invalid("the range ends before it begins")
+    if end > LAST_INSTANT:
+        raise Invalid("the range ends too late; dates are looked at until the year 9999")
+    if end - start > MAX_RANGE_DAYS * clock.DAY_SECONDS:
+        raise Invalid(f"a range of at most {MAX_RANGE_DAYS} days can be looked at")
+
+
+def between(
+    events: Iterable[Occurrence], recurring: Iterable[RecurringEvent], start: int, end: int
+) -> list[Occurrence]:
+    """What overlaps the instants from `start` until before `end`, by start, then label. Raises Invalid for too much."""
+    check_range(start, end)
+    found = [each for each in events if overlaps(each, start, end)]
+    for each in recurring:
+        found += (one for one in occurrences_of(each, start, end) if overlaps(one, start, end))
+        if len(found) > MAX_OCCURRENCES:
+            raise too_many()
+    return sorted(found, key=lambda each: (each.start, each.label, each.record_id))
+
+
+def overlaps(each: Occurrence, start: int, end: int) -> bool:
+    """Whether any of it lies in the range; a moment on its edge does at the start only."""
+    return each.start < end and (each.end > start or each.start == each.end == start)
+
+
+def occurrences_of(event: RecurringEvent, start: int, end: int) -> Iterator[Occurrence]:
+    """Each occurrence that may touch the range, oldest first."""
+    first, last = clock.seconds_between(event.starts, event.ends)
+    low, high = max(start - last, event.since - clock.DAY_SECONDS), min(end, event.until or end)
+    for day in _days(event.patterns, local_day(low, event.tz), local_day(high, event.tz)):
+        begins = at(day, first, event.tz)
+        if begins >= event.since and (not event.until or begins <= event.until):
+            yield replace(event.model, start=begins, end=max(at(day, last, event.tz), begins))
+
+
+def _days(lines: tuple[str, ...], first: date, last: date) -> Iterator[date]:
+    """The days from `first` to `last` that at least one line names; each month is asked for once."""
+    year, month = first.year, first.month
+    while (year, month) <= (last.year, last.month):
+        named: set[int] = set()
+        for line in lines:
+            named |= patterns.days(line, year, month)
+        for day in sorted(named):
+            found = date(year, month, day)
+            if first <= found <= last:
+                yield found
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+
+
+def at(day: date, seconds: int, tz: tzinfo) -> int:
+    """The instant at which clocks show that many seconds after the midnight of a day."""
+    return unix(datetime.combine(day, time()) + timedelta(seconds=seconds), tz)
+
+
+def local_day(instant: int, tz: tzinfo) -> date:
+    """The day of an instant."""
+    return datetime.fromtimestamp(max(instant, 0), tz).date()
+
+
+def occluded(found: Iterable[Occurrence]) -> list[Occurrence]:
+    """The same, with busy hiding available. Raises Invalid for too many pieces."""
+    listed = list(found)
+    busy = merged((each.start, each.end) for each in listed if not each.is_available)
+    kept: list[Occurrence] = []
+    for each in listed:
+        if not each.is_available:
+            kept.append(each)
+            continue
+        kept += (replace(each, start=start, end=end) for start, end in without(each.start, each.end, busy))
+        if len(kept) > MAX_OCCURRENCES:
+            raise too_many()
+    return sorted(kept, key=lambda each: (each.start, each.label, each.record_id))
+
+
+def merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, those that touch made one; empty ones are left out."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if end <= start:
+            continue
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The pieces of a range between holes, which are merged. A moment is a piece unless it lies in a hole."""
+    place = bisect_right(holes, (start, LATEST)) - 1
+    if start == end:
+        if place < 0 or holes[place][1] <= start:
+            yield start, end
+        return
+    for index in range(max(place, 0), len(holes)):
+        hole_start, hole_end = holes[index]
+        if hole_start >= end:
+            break
+        if hole_start > start:
+            yield start, hole_start
+        start = max(start, hole_end)
+    if start < end:
+        yield start, end
+
+
+def too_many(limit: int = MAX_OCCURRENCES, what: str = "events") -> Invalid:
+    return Invalid(f"more than {limit} {what}; choose a shorter range or fewer calendars")

@@ -1,0 +1,59 @@
+"""The parameter form of a date, as ranges: `(since:monday until:friday days:weekdays times:9a-5p)`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from server import times
+from server.record_types.calendars.availability import midnight, next_midnight
+from server.record_types.calendars.occurrences import at, check_range, local_day
+from server.search.ast import Subquery
+from server.search.filters.date import limits_of, parts_given
+from server.store.dialect import date_part
+
+if TYPE_CHECKING:
+    from server.search.compile import SearchScope
+
+# By the names of parts: how their values are read, and which part of a day must be among them.
+READERS = {
+    "day": (times.weekdays, "weekday"),
+    "month": (times.months, "month"),
+    "dom": (times.days_of_month, "day"),
+    "week": (times.weeks, "week"),
+}
+
+
+def parts_of(query: Subquery, scope: "SearchScope") -> list[tuple[int, int]]:
+    """The ranges, in order, each from its first second until before its end.
+
+    Raises Invalid for unknown parts, and when `since` and `until` are missing or too far apart."""
+    given = parts_given(query)
+    start, end = limits_of(given, scope)
+    check_range(start, max(end, start))
+    if not given.keys() - {"since", "until"}:
+        return [(start, max(end, start))]
+    wanted = {name: read(given[part]) for part, (read, name) in READERS.items() if part in given}
+    clock = times.times_of_day(given["time"]) if "time" in given else [(0, 24 * 60 - 1)]
+    return [
+        (max(first, start), min(last, end))
+        for day in _midnights(start, end, scope)
+        if all(date_part(day + 1, str(scope.tz), name) in values for name, values in wanted.items())
+        for first, last in _times(day, clock, scope)
+        if max(first, start) < min(last, end)
+    ]
+
+
+def _midnights(start: int, end: int, scope: "SearchScope") -> Iterator[int]:
+    day = midnight(start, scope.tz)
+    while day < end:
+        yield day
+        day = next_midnight(day, scope.tz)
+
+
+def _times(day: int, clock: list[tuple[int, int]], scope: "SearchScope") -> list[tuple[int, int]]:
+    """Ranges of minutes of a day as instants; each goes on until the beginning of its last minute, or midnight."""
+    date, found = local_day(day, scope.tz), []
+    for first, last in sorted(clock):
+        until = next_midnight(day, scope.tz) if last >= 24 * 60 - 1 else at(date, last * 60, scope.tz)
+        begins = at(date, first * 60, scope.tz)
+        found.append((begins, max(until, begins + 60)))
+    return found

@@ -1,0 +1,225 @@
+"""Custom fields as records: the fields that a record type has beside its own. Their values are in shared/custom/."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from server import contexts
+from server.digits import is_whole
+from server.errors import AdminOnly, Conflict, Invalid
+from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
+from server.fields.flag import WORDS
+from server.record_types.base import (
+    Access,
+    Change,
+    DictionaryContext,
+    Expand,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
+from server.record_types.shared import custom
+from server.record_types.shared.tables import CUSTOM_VALUE, DELETED_FIELD
+from server.record_types.traits import CustomFields
+from server.search.filters import AllWords, LinksFilter
+from server.store.tables import Index
+
+if TYPE_CHECKING:
+    from server.record_types.registry import Registry
+
+MAX_OPTIONS, MAX_OPTION_CHARS, MAX_DECIMALS = 1000, 255, 10
+RESERVED = frozenset(("custom", "customfields", "expand", "id", "links", "comments", "comment_count", "watchers"))
+
+
+def load_search_filter(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`search_filter`: the name of the field in searches."""
+    definitions = custom.definitions(shown.tx).by_context
+    names = {each.id: each.filter for listed in definitions.values() for each in listed}
+    return {record["id"]: {"search_filter": names.get(record["id"], "")} for record in records}
+
+
+class CustomField(RecordType):
+    """A field that an administrator gave a record type, or a fieldset. Context and type stay as they were made."""
+
+    uri = "custom_field"
+    aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
+    features = frozenset(("comments", "search"))
+    access = Access(read="any worker", write=("fieldset",), delete=("privilege", "fieldset"))
+    is_administrative = True
+    fields = {
+        "context": ContextName(
+            "Record type that gets the field; the fieldset's, if it is in one.",
+            required=True,
+            filter_note="Record type, by any of its names.",
+        ),
+        "custom_fieldset_id": Id(
+            "Fieldset that it belongs to; 0 for a field on every record of the type.",
+            "custom_fieldset",
+            zero_ok=True,
+            filter="fieldset.id",
+            filter_note="Fieldset by id.",
+            deep="In a matching fieldset.",
+            nested_note="Fieldset.",
+        ),
+        "name": Name("Label of the field.", 128),
+        "params": Structure(
+            "Settings: `options` (D, X: a list), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), "
+            "`value_min` and `value_max` (slider), `send_notifications` (W; 1: the worker is told when chosen, and of "
+            "what happens to the record).",
+            16777215,
+        ),
+        "pos": Uint("Order, 0 first.", max=100),
+        "type": Text(
+            "Kind of value, by letter or id.",
+            required=True,
+            allowed=tuple(custom.KINDS),
+            exact=True,
+            filter_note="Kind of value, exact; lists are fine.",
+            match="exact",
+        ),
+        "updated_at": UpdatedAt(),
+        "uri": Text(
+            "Name that stands for custom_<id> in fields and expand: letters, digits, underscores.",
+            200,
+            required=True,
+            unique=True,
+            pattern=r"[A-Za-z0-9_]*",
+            filter_note="Name that stands for custom_<id>.",
+        ),
+    }
+    indexes = (Index(("context", "pos"), "the fields of a record type"),)
+    bumps = {"fields": ()}
+    keys = (
+        Key("search_filter", "text", "Name of the field in searches.", on_expand=True),
+        Key("type_label", "text", "Kind of value, in words.", value=lambda record, shown: custom.KINDS[record["type"]]),
+    )
+    expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
+    filters = (
+        AllWords("Bare words are looked for in the label.", "name", "partial"),
+        LinksFilter("links", "Linked to a record of these types; any or none.", contexts.CUSTOM_FIELD),
+    )
+    subtotals = Subtotals(search=("context", "fieldset.id", "links", "type"), aliases={"fieldset": "fieldset.id"})
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        if writing.actor.is_admin or not change.changes("custom_fieldset_id"):
+            return
+        fieldset_id = change.value("custom_fieldset_id")
+        if not fieldset_id:
+            raise AdminOnly("only administrators make fields that stand on every record of a type")
+        writing.require("update", "custom_fieldset", fieldset_id)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        for name in ("context", "type"):
+            if not change.is_create and change.changes(name):
+                raise Invalid(f"{name}: stays as it was made; make another field instead", field=name)
+        if change.is_create or change.changes("custom_fieldset_id"):
+            self._check_fieldset(change, writing)
+        if "uri" in change.new:
+            self._check_uri(change)
+        if change.is_create or "params" in change.new:
+            change.new["params"] = self._params(change.value("type"), change.new.get("params") or {})
+            if change.value("type") == "Y":
+                self._check_currency(change, writing)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        kept = {"field_id": record["id"], "record": json.dumps(record), "deleted_at": writing.now}
+        writing.tx.put(DELETED_FIELD, kept)  # its values stay as long
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _check_fieldset(self, change: Change, writing: Writing) -> None:
+        target = self.registry.find(change.value("context"))
+        if target is None or not target.has(CustomFields):
+            raise Invalid(f"context: {change.value('context')} has no custom fields", field="context")
+        fieldset_id = change.value("custom_fieldset_id")
+        fieldset = writing.record("custom_fieldset", fieldset_id) if fieldset_id else None
+        if fieldset is not None and fieldset["context"] != change.value("context"):
+            raise Invalid(f"context: the fieldset is for {fieldset['context']}, so its fields are too", field="context")
+
+    def _check_uri(self, change: Change) -> None:
+        uri = change.new["uri"]
+        target = self.registry.type(change.value("context"))
+        taken = {*target.fields, *target.alternatives, *(key.name for key in target.keys), *target.expand_by_name}
+        if uri.isdigit() or uri.lower().startswith("custom_"):
+            raise Invalid(f"uri: '{uri}' could be taken for the number of a field; begin with a word", field="uri")
+        if uri in taken | RESERVED:
+            raise Invalid(f"uri: '{uri}' is a name that {target.uri} has already", field="uri")
+
+    def _params(self, kind: str, given: Any) -> dict[str, Any]:
+        """The settings of one kind, checked. Raises Invalid."""
+        if not isinstance(given, dict):
+            if given:
+                raise Invalid("params: takes a map", field="params")
+            given = {}
+        params = dict(given)
+        if kind in ("D", "X"):
+            params["options"] = _options(params.get("options"))
+        elif kind in ("L", custom.LINKS):
+            params["context"] = self._context(params.get("context"))
+        elif kind == "O":
+            params["decimal_at"] = _whole(params, "decimal_at", 0, 0, MAX_DECIMALS)
+        elif kind == custom.SLIDER:
+            low = _whole(params, "value_min", 0, -(2**53), 2**53)
+            high = _whole(params, "value_max", 100, -(2**53), 2**53)
+            if low >= high:
+                raise Invalid(f"params: value_min {low} must be below value_max {high}", field="params")
+            params |= {"value_min": low, "value_max": high}
+        elif kind == "W" and "send_notifications" in params:
+            params["send_notifications"] = _yes_or_no(params, "send_notifications")
+        return params
+
+    def _check_currency(self, change: Change, writing: Writing) -> None:
+        """Amounts are kept in the smallest unit of one currency, so it is named from the first and stays."""
+        params = change.new["params"]
+        sent = params.get("currency_id") or 0
+        id = custom.currency_id(params)
+        if not id and change.old is not None:
+            id = custom.currency_id(change.old["params"])
+        if str(sent).strip() not in ("0", str(id)) or (id and writing.record("currency", id) is None):
+            raise Invalid(f"params: there is no currency '{str(sent)[:50]}'", field="params")
+        is_other = change.old is not None and id != custom.currency_id(change.old["params"])
+        if is_other and writing.tx.first(CUSTOM_VALUE, field_id=change.id):
+            raise Conflict(
+                "params: currency_id stays while there are amounts; make another field instead", field="params"
+            )
+        default = writing.find("currency", is_default=1)
+        params["currency_id"] = id or (default["id"] if default else 0)
+
+    def _context(self, name: Any) -> str:
+        target = self.registry.find(str(name or "").lower())
+        if target is None:
+            raise Invalid(f"params: context '{str(name or '')[:80]}' is not a record type", field="params")
+        return target.context
+
+
+def _options(listed: Any) -> list[str]:
+    if isinstance(listed, dict):
+        listed = list(listed.values())
+    if isinstance(listed, str):
+        listed = [line.strip() for line in listed.splitlines()]
+    options = [str(option) for option in listed or [] if isinstance(option, (str, int, float)) and str(option)]
+    if not options or len(options) > MAX_OPTIONS or any(len(option) > MAX_OPTION_CHARS for option in options):
+        raise Invalid(
+            f"params: options must be a list of 1 to {MAX_OPTIONS} texts of at most {MAX_OPTION_CHARS} characters",
+            field="params",
+        )
+    return list(dict.fromkeys(options))
+
+
+def _yes_or_no(params: dict[str, Any], name: str) -> int:
+    text = str(params[name]).strip().lower()
+    if text and text not in WORDS:
+        raise Invalid(f"params: {name} '{text[:50]}' is not 0 or 1", field="params")
+    return WORDS.get(text, 0)
+
+
+def _whole(params: dict[str, Any], name: str, default: int, low: int, high: int) -> int:
+    text = str(params.get(name, "")).strip() or str(default)
+    digits = text.removeprefix("-")
+    if not (is_whole(digits) and low <= int(text) <= high):
+        raise Invalid(f"params: {name} '{text[:50]}' is not a whole number from {low} to {high}", field="params")
+    return int(text)

@@ -1,0 +1,69 @@
+"""Custom fieldsets: custom fields that belong together, and stand only on the records that they are attached to."""
+
+from typing import Any
+
+from server.errors import Invalid
+from server.fields import ContextName, Name, UpdatedAt
+from server.record_types.base import Access, Change, DictionaryContext, Expand, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import maps, owners
+from server.record_types.shared.tables import FIELDSET_USE
+from server.store.statements import slot
+from server.store.tables import Index, table_named
+
+FIELDS = "custom_field"
+
+
+def load_fields(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`custom_fields`: the fields of the set as a list."""
+    pairs = maps.pairs_behind(shown, FIELDS, "custom_fieldset_id", records)
+    fields = maps.by_id(shown, FIELDS, {id for _, id in pairs})
+    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    for fieldset_id, field_id in pairs:
+        if field_id in fields:
+            found[fieldset_id].append(fields[field_id])
+    return {id: {"custom_fields": sorted(listed, key=lambda each: each["pos"])} for id, listed in found.items()}
+
+
+class CustomFieldset(RecordType):
+    """A named set of custom fields for records of one type, owned by whoever keeps it."""
+
+    uri = "custom_fieldset"
+    aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")
+    features = frozenset(("comments", "links", "search"))
+    access = Access(read="owner", write=("privilege", "owner"))
+    is_administrative = True
+    fields = {
+        "context": ContextName(
+            "Record type that it is for; stays while it has fields.",
+            required=True,
+            filter_note="Record type, by any of its names.",
+        ),
+        "name": Name("Fieldset name; also the label."),
+        **owners.fields(),
+        "updated_at": UpdatedAt(),
+    }
+    indexes = (Index(("context",), "the fieldsets of a record type"),)
+    bumps = {"fields": ()}
+    expands = (Expand("custom_fields", "records", "The fields of the set, as a list.", load_fields, FIELDS),)
+    subtotals = Subtotals(search=("context", "links", "owner"), virtual=("owner",))
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+        if not change.is_create and change.changes("context") and writing.find(FIELDS, custom_fieldset_id=change.id):
+            raise Invalid("context: stays while the fieldset has fields", field="context")
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for field_id in self._field_ids(record["id"], writing):
+            writing.delete(FIELDS, field_id)
+        writing.tx.delete(FIELDSET_USE, fieldset_id=record["id"])
+
+    def _field_ids(self, id: int, writing: Writing) -> list[int]:
+        field: Any = table_named(FIELDS)
+        rows = writing.tx.rows(
+            lambda: field.select(field.c.id).where(field.c.custom_fieldset_id == slot(0)),
+            (id,),
+        )
+        return [row[0] for row in rows]

@@ -1,0 +1,165 @@
+"""Custom records: each declares a record type of its own. What such a type is made of: shared/custom_types.py."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.contexts import short_context
+from server.errors import Conflict, Invalid, nearest
+from server.fields import Name, Structure, Text, UpdatedAt
+from server.fields.link import APP
+from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import custom_types, owners
+from server.store import schema
+from server.translation import about_field, lazy_gettext
+
+if TYPE_CHECKING:
+    from server.record_types.registry import Registry
+
+MAX_CUSTOM_TYPES = 500  # each is a table of its own, and every search for what a caller may read names them all
+
+
+class CustomRecord(RecordType):
+    """A record type that an administrator made; its records are at once under its uri."""
+
+    uri = "custom_record"
+    tier = 2
+    lookup = "uri"
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="admins", write=("admins",))
+    fields = {
+        "name": Name("One of them, such as Issue.", filter_note="One of them."),
+        "name_plural": Text(
+            "Several of them, such as Issues.", required=True, filter="name.plural", filter_note="Several of them."
+        ),
+        "params": Structure(
+            "`owners[contexts]`: the types that may own its records (app, group, role, worker; none: records have no "
+            "owner). `options`: a list of attachments, avatars, comments, hide_search.",
+            16777215,
+        ),
+        "updated_at": UpdatedAt(),
+        "uri": Text(
+            "Name of the record type in paths, links and queries: lower-case letters, digits, underscores.",
+            64,
+            required=True,
+            unique=True,
+            pattern=r"[A-Za-z0-9_]*",
+            filter_note="Name in paths, links and queries.",
+            match="prefix",
+        ),
+    }
+    subtotals = Subtotals(search=("fieldset", "links"))
+    bumps = {custom_types.VERSION: ()}
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.is_create and len(self.registry.custom) >= MAX_CUSTOM_TYPES:
+            raise Conflict(f"there are {MAX_CUSTOM_TYPES} custom record types, which is the most; delete one first")
+        if "uri" in change.new:
+            change.new["uri"] = change.new["uri"].lower()
+            self._check_names(change)
+        if change.is_create or "params" in change.new:
+            change.new["params"] = _params(change.new.get("params") or {}, self.registry)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        declared = custom_types.record_type({**(change.old or {}), **change.new, "id": change.id})
+        schema.add_tables(writing.tx, [declared.table])
+        custom_types.publish(writing.tx, self.registry)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        declared = custom_types.record_type(record)
+        if writing.tx.first(declared.table) is not None:
+            raise Conflict(
+                f"there are {record['name_plural'].lower()} still; delete them, then the type", type=record["uri"]
+            )
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        """With the type go its custom fields and fieldsets, the fields that point to it, and its privileges."""
+        declared = custom_types.record_type(record)
+        for uri in ("custom_field", "custom_fieldset"):
+            for id in writing.search_ids(uri, f"context:{declared.context}"):
+                if writing.record(uri, id) is not None:  # a fieldset takes its fields along
+                    writing.delete(uri, id)
+        self._forget_pointing(declared.context, writing)
+        self._forget_privileges(declared.context, writing)
+        schema.drop_table(writing.tx, declared.table)
+        custom_types.publish(writing.tx, self.registry)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _check_names(self, change: Change) -> None:
+        uri = change.new["uri"]
+        if uri in self.registry.built_in_names:
+            raise Conflict(
+                about_field(
+                    "uri",
+                    lazy_gettext("'{value}' is a name of a built-in record type already; choose another", value=uri),
+                ),
+                field="uri",
+            )
+        if not uri[:1].isalpha():
+            raise Invalid(f"uri: '{uri}' must begin with a letter", field="uri")
+
+    def _forget_pointing(self, context: str, writing: Writing) -> None:
+        fields = self.registry.type("custom_field")
+        for row in writing.tx.find(fields.table):
+            field = fields.record(row)
+            if isinstance(field["params"], dict) and field["params"].get("context") == context:
+                writing.delete("custom_field", field["id"])
+
+    def _forget_privileges(self, context: str, writing: Writing) -> None:
+        roles = self.registry.type("role")
+        for row in writing.tx.find(roles.table):
+            role = roles.record(row)
+            kept = [each for each in role["privs"] if not each.startswith(f"contexts.{context}.")]
+            if kept != role["privs"]:
+                writing.set("role", role["id"], {"privs": kept})
+
+
+def _params(given: Any, registry: "Registry") -> dict[str, Any]:
+    """The settings, checked. Raises Invalid."""
+    if not isinstance(given, dict):
+        if given:
+            raise Invalid("params: takes a map", field="params")
+        given = {}
+    unknown = [name for name in given if name not in ("owners", "options")]
+    if unknown:
+        name = str(unknown[0])[:50]
+        raise Invalid(f"params: '{name}' is not a setting; there are owners and options", field="params")
+    return {
+        "owners": {"contexts": _owners(given.get("owners"), registry)},
+        "options": _options(given.get("options")),
+    }
+
+
+def _owners(given: Any, registry: "Registry") -> list[str]:
+    listed = given.get("contexts") if isinstance(given, dict) else given
+    found = []
+    for name in _listed(listed, "owners[contexts]"):
+        word = name.lower()
+        target = registry.find(word)
+        context = APP if word in ("app", APP) else target.context if target else ""
+        if context not in owners.OWNERS:
+            known = ", ".join(short_context(each) for each in owners.OWNERS)
+            raise Invalid(f"params: owners[contexts]: '{name[:50]}' must be one of {known}", field="params")
+        found.append(context)
+    return [each for each in owners.OWNERS if each in found]
+
+
+def _options(given: Any) -> list[str]:
+    found = _listed(given, "options")
+    for name in found:
+        if name not in custom_types.OPTIONS:
+            known = nearest(name, custom_types.OPTIONS) or f"; known: {', '.join(custom_types.OPTIONS)}"
+            raise Invalid(f"params: options: '{name[:50]}' is not an option{known}", field="params")
+    return sorted(set(found))
+
+
+def _listed(given: Any, name: str) -> list[str]:
+    if given in (None, ""):
+        return []
+    if isinstance(given, dict):
+        given = list(given.values())
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise Invalid(f"params: {name} takes a list of names", field="params")
+    return [each.strip() for each in given if each.strip()]

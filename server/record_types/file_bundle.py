@@ -1,0 +1,48 @@
+"""File bundles: files that belong together, to be attached to replies at once. The files are attachments of theirs."""
+
+from server import contexts
+from server.fields import Name, Text, UpdatedAt
+from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
+from server.record_types.shared.comment_text import comment_words
+from server.search.filters import UsableByFilter
+from server.store.tables import Index
+
+CONTEXT = contexts.FILE_BUNDLE
+
+
+class FileBundle(RecordType):
+    """A named set of files, owned by the service, a group, a role or a worker."""
+
+    uri = "file_bundle"
+    aliases = ("file bundle", "file bundles", "bundle", "bundles")
+    tier = 3
+    lookup = "tag"
+    features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="owner", write=("privilege", "owner"))
+    fields = {
+        "name": Name(),
+        **owners.fields(),
+        "tag": Text(
+            "Short name that no other bundle has; must not be blank when sent.",
+            128,
+            unique=True,
+            filter_note="Short name.",
+        ),
+        "updated_at": UpdatedAt(),
+    }
+    indexes = (
+        Index(("tag",), "a bundle by its tag; no two are one", unique=True, where="\"tag\" <> ''"),
+        Index(("owner__context", "owner_id"), "what somebody owns"),
+    )
+    filters = (
+        comment_words(CONTEXT, "Words in the comments on the bundle."),
+        UsableByFilter("Bundles that this worker may use: me, an id or a name."),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "owner", "watchers"), virtual=("owner",))
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)

@@ -1,0 +1,157 @@
+"""All record types, found by looking into this folder and the folder types/ of each room: adding one is adding a file.
+
+A uri wins over another type's alias; singular and plural, aliases and full contexts all name a type."""
+
+import copy
+import importlib
+import importlib.util
+import pkgutil
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from server.discovery import load_all
+from server.errors import NotFound, nearest
+from server.fields import Field
+from server.record_types.base import RecordType
+from server.record_types.shared.tables import SHARED
+from server.store import blobs
+from server.store.fulltext import TextIndex
+from server.store.tables import Table
+
+_NONE: dict[str, RecordType] = {}
+
+
+class Registry:
+    """The record types by every name they have: the built-in ones, and the custom ones that administrators made.
+
+    revision: rises when the custom ones change. kept: what others have worked out for a type; forgotten then."""
+
+    def __init__(self, types: Iterable[RecordType]) -> None:
+        self._built_in = sorted(types, key=lambda each: each.uri)
+        self.built_in_names = frozenset(name for each in self._built_in for name in (each.uri, *names_of(each)))
+        self.custom: tuple[RecordType, ...] = ()
+        self.revision = 0
+        self.kept: dict[Any, Any] = {}
+        self.renew: Callable[[], object] = lambda: None  # reads what other processes changed
+        self._here = threading.local()
+        self._index()
+        for each in self._built_in:
+            each.bind(self)
+
+    def replace_custom(self, types: Iterable[RecordType]) -> None:
+        """Let these be the custom types from now on. Who looks a name up sees the old ones or the new ones."""
+        self.custom = tuple(types)
+        self._index()
+        self.revision += 1
+        self.kept = {}
+
+    def without_custom(self) -> "Registry":
+        """The built-in types alone, as they are now: what anybody may know of."""
+        found = copy.copy(self)
+        found.custom = ()
+        found.kept = {}
+        found._index()
+        return found
+
+    def _index(self) -> None:
+        by_uri = {each.uri: each for each in self.custom} | {each.uri: each for each in self._built_in}
+        by_name: dict[str, RecordType] = {}
+        for each in (*self._built_in, *self.custom):
+            for name in names_of(each):
+                by_name.setdefault(name, each)
+        self._by_uri = dict(sorted(by_uri.items()))
+        self._by_name = by_name | by_uri
+
+    def __iter__(self) -> Iterator[RecordType]:
+        return iter(self._by_uri.values())
+
+    @contextmanager
+    def provisionally(self, types: Iterable[RecordType]) -> Iterator[None]:
+        """Let find and type know these custom types too, on this thread alone: until the transaction that makes them is
+        on disk, nobody else may meet them."""
+        self._here.types = {name: each for each in types for name in (*names_of(each), each.uri)}
+        try:
+            yield
+        finally:
+            self._here.types = _NONE
+
+    def find(self, name: str) -> RecordType | None:
+        """The type of a uri, alias or context, None for an unknown one. Case counts."""
+        found = self._by_name.get(name)
+        return found if found is not None else getattr(self._here, "types", _NONE).get(name)
+
+    def type(self, name: str) -> RecordType:
+        """As find. Raises NotFound naming the nearest."""
+        found = self._by_name.get(name) or self.find(name)
+        if found is None:  # another process may have made it a moment ago
+            self.renew()
+            found = self.find(name)
+        if found is None:
+            raise NotFound(f"there is no record type '{name[:80]}'{nearest(name, self._by_name)}", type=name)
+        return found
+
+    def uris(self) -> list[str]:
+        """Every uri, sorted."""
+        return list(self._by_uri)
+
+    def tables(self) -> list[Table]:
+        """The tables of the built-in types, and those between them. Those of custom types: shared/custom_types.py."""
+        found = [each.table for each in self._built_in]
+        for each in self._built_in:
+            found += each.tables
+        return [*found, *SHARED, blobs.BLOB, blobs.BLOB_PIECE]
+
+    def texts(self) -> list[TextIndex]:
+        """The full-text indexes of all types."""
+        return [each.text for each in self._built_in if each.text is not None]
+
+
+def names_of(record_type: RecordType) -> list[str]:
+    """The names of a type beside its uri."""
+    singular, plural = record_type.label_names
+    return [name for name in (record_type.context, *record_type.aliases, plural.lower(), singular.lower()) if name]
+
+
+def load() -> Registry:
+    """The registry of every record type, in this folder and in the rooms."""
+    return Registry(each() for each in _types())
+
+
+@cache
+def _types() -> tuple[type[RecordType], ...]:
+    from server import record_types
+
+    found = []
+    places = (record_types, *_types_of_rooms())
+    for module in [each for place in places for each in load_all(place.__name__, place.__path__)]:
+        for value in vars(module).values():
+            is_type = isinstance(value, type) and issubclass(value, RecordType) and value.__module__ == module.__name__
+            if is_type and value.uri:
+                found.append(value)
+    return tuple(found)
+
+
+def _types_of_rooms() -> list[ModuleType]:
+    """The folders types/ beside this one. No room is imported by name here, as they all stand above."""
+    above = Path(__file__).parent.parent
+    rooms = sorted(info.name for info in pkgutil.iter_modules([str(above)]) if info.ispkg)
+    folders = [f"server.{room}.types" for room in rooms]
+    return [importlib.import_module(each) for each in folders if importlib.util.find_spec(each) is not None]
+
+
+def field_kinds() -> list[str]:
+    """Every kind of field, by the name that declarations show."""
+    kinds = {kind.type for kind in _kinds(Field) if kind.type}
+    return sorted(kinds)
+
+
+def _kinds(base: type[Field]) -> list[type[Field]]:
+    found = [base]
+    for each in base.__subclasses__():
+        found += _kinds(each)
+    return found

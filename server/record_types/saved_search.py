@@ -1,0 +1,61 @@
+"""Saved searches: queries that are kept under a name, for oneself or for others. Nothing runs them by itself."""
+
+from server import contexts
+from server.errors import BadQuery, Invalid
+from server.fields import ContextName, Name, Text, UpdatedAt
+from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import owners
+from server.search.filters import ContextFilter
+from server.search.parser import parse
+from server.store.tables import Index
+
+
+class SavedSearch(RecordType):
+    """A query on one record type, owned by the service, a group, a role or a worker."""
+
+    uri, context = "saved_search", contexts.SAVED_SEARCH
+    aliases = ("saved search", "saved searches")
+    label_names = ("Saved Search", "Saved Searches")
+    tier = 3
+    lookup = "tag"
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(read="owner", write=("privilege", "owner"))
+    fields = {
+        "context": ContextName("Record type that is searched.", required=True),
+        "name": Name(),
+        **owners.fields(required=False, filter=None),
+        "query": Text("Search query.", 65535, required=True),
+        "tag": Text(
+            "Short name of letters, digits and dashes that no other saved search has; blank for none.",
+            64,
+            unique=True,
+            pattern=r"[A-Za-z0-9-]*",
+            blank_ok=True,
+            filter_note="Short name.",
+        ),
+        "updated_at": UpdatedAt(),
+    }
+    indexes = (
+        Index(("tag",), "a saved search by its tag; no two are one", unique=True, where="\"tag\" <> ''"),
+        Index(("context",), "the saved searches on a record type"),
+        Index(("owner__context", "owner_id"), "what somebody owns"),
+    )
+    filters = (
+        ContextFilter(
+            "context", "Record type that is searched: one of its names, or part of its context.", "context", "partial"
+        ),
+    )
+    subtotals = Subtotals(search=("context", "fieldset"))
+    has_links_filter = False
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """A query that cannot be read is refused here, not where somebody runs it; what it names may come and go."""
+        owners.check(change, writing)
+        if "query" in change.new:
+            try:
+                parse(change.new["query"])
+            except BadQuery as error:
+                raise Invalid(f"query: {error.message}", field="query") from error

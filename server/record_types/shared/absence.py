@@ -1,0 +1,84 @@
+"""Workers who are away for a time, and who stands in for them. Not for who is told of what (records/activity.py)."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Invalid
+from server.record_types.parts import Change, Record, Writing
+from server.search.ast import SearchValue
+from server.search.conditions import Condition
+from server.search.filters import FlagFilter
+from server.search.filters.base import is_null
+from server.search.values import boolean
+from server.translation import N_, about_field, lazy_gettext
+
+if TYPE_CHECKING:
+    from server.search.compile import SearchScope
+
+FIELDS = ("away_from", "away_until", "away_stand_in_id")
+MAX_CHAIN = 20  # stand-ins of stand-ins that are looked at
+
+Find = Callable[[int], Record | None]
+
+
+def is_away(worker: Record, now: int) -> bool:
+    """Whether a worker is away at this second. Without a beginning they have been all along, without an end until
+    further notice; without both they are not."""
+    first, last = worker["away_from"], worker["away_until"]
+    return bool(first or last) and first <= now and (not last or now < last)
+
+
+def stand_in(find: Find, worker_id: int, now: int) -> int:
+    """Who stands in for a worker who is away: the stand-in, or theirs when they are away as well. 0 for a worker who is
+    here, and where nobody is: a stand-in that is missing, disabled, or away without one, or a circle.
+
+    find: the record of a worker by id, None for none."""
+    seen, worker = {worker_id}, find(worker_id)
+    while worker is not None and is_away(worker, now):
+        id = int(worker["away_stand_in_id"])
+        if not id or id in seen or len(seen) > MAX_CHAIN:
+            return 0
+        seen.add(id)
+        worker = find(id)
+    return 0 if worker is None or worker["is_disabled"] or worker["id"] == worker_id else int(worker["id"])
+
+
+def check(change: Change, writing: Writing) -> None:
+    """Before a worker is written. Raises Invalid for an end before the beginning, and a stand-in who cannot be one."""
+    first, last = change.value("away_from"), change.value("away_until")
+    if first and last and last <= first and (change.changes("away_from") or change.changes("away_until")):
+        raise Invalid(
+            about_field("away_until", lazy_gettext("must be later than {field}", field="away_from")), field="away_until"
+        )
+    id = change.value("away_stand_in_id")
+    if not id or not change.changes("away_stand_in_id"):
+        return
+    if id == change.id:
+        raise Invalid(
+            about_field("away_stand_in_id", N_("nobody stands in for themselves; choose somebody else")),
+            field="away_stand_in_id",
+        )
+    chosen = writing.record("worker", id)
+    if chosen is not None and chosen["is_disabled"]:
+        raise Invalid(
+            about_field("away_stand_in_id", N_("that worker is disabled; choose somebody else")),
+            field="away_stand_in_id",
+        )
+
+
+class AwayFilter(FlagFilter):
+    """Whether a worker is away at the second of the search."""
+
+    def __init__(self, name: str, note: str) -> None:
+        super().__init__(name, note, "away_from", sortable=False)
+
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
+        wanted = not is_null(text) and boolean(text.value)
+        table: Any = self.table.sql
+
+        def build(at: Any) -> Any:
+            told = (table.away_from > 0) | (table.away_until > 0)
+            found = told & (table.away_from <= at(0)) & ((table.away_until == 0) | (table.away_until > at(1)))
+            return found if wanted else ~found
+
+        return Condition(("away", wanted), (scope.now, scope.now), build)

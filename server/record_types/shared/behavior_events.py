@@ -1,0 +1,65 @@
+"""Behaviors as packages hold them, and the events that behaviors answer to. Values only; nothing is run here."""
+
+from typing import Any
+
+from server.dataclass import dataclass
+from server.errors import nearest
+from server.record_types.parts import Record
+from server.record_types.shared.triggers import PREFIX
+
+API_REQUEST, CALLED, WEBHOOK = "event.api.custom_request", "event.macro.bot", "event.webhook.received"
+EVENTS = {API_REQUEST: "Custom API request", CALLED: "Custom behavior", WEBHOOK: "Webhook received"}
+
+
+@dataclass(frozen=True)
+class EventReplacement:
+    """Events of behaviors in other services of this family, and what does the same here. events: their ids; `*` stands
+    for anything. trigger: that of an automation, without its prefix. how: how that one is set up."""
+
+    events: str
+    trigger: str
+    how: str
+
+    def covers(self, event: str) -> bool:
+        start, star, end = self.events.partition("*")
+        return event.startswith(start) and event.endswith(end) if star else event == start
+
+
+INSTEAD = (
+    EventReplacement(WEBHOOK, "webhook.respond", "named in the `automations_kata` of the webhook"),
+    EventReplacement("event.mail.received*", "mail.received", "bound to the event mail.received"),
+    EventReplacement("event.mail.sent*", "mail.sent", "bound to the event mail.sent"),
+    EventReplacement("event.mail.moved*", "mail.moved", "bound to the event mail.moved"),
+    EventReplacement("event.record.changed*", "record.changed", "bound to the event record.changed"),
+    EventReplacement("event.*recurrent", "automation.timer", "named in the `automations_kata` of a timer that repeats"),
+    EventReplacement("event.macro.*", "automation.function", "called by name, with the record among its inputs"),
+)
+
+
+def refused(event: str) -> str:
+    """Why a behavior cannot answer to an event that is none of EVENTS, and what does the same, or the nearest one."""
+    for each in INSTEAD:
+        if each.covers(event):
+            trigger = f"{PREFIX}{each.trigger}"
+            return f"behaviors do not answer to '{event[:80]}' here; an automation does: {trigger}, {each.how}"
+    return f"'{event[:80]}' is not an event of behaviors{nearest(event, EVENTS)}; there are {', '.join(EVENTS)}"
+
+
+def event_name(event_point: str) -> str:
+    """What people call an event."""
+    return EVENTS.get(event_point, event_point)
+
+
+def exported(behavior: Record) -> dict[str, Any]:
+    """A behavior in the form of a package's section `behaviors`."""
+    return {
+        "uid": f"behavior_{behavior['id']}",
+        "title": behavior["name"],
+        "uri": behavior["uri"],
+        "is_disabled": bool(behavior["is_disabled"]),
+        "is_private": bool(behavior["is_private"]),
+        "priority": behavior["priority"],
+        "event": {"key": behavior["event_point"], "label": event_name(behavior["event_point"]), "params": []},
+        "variables": behavior["variables"],
+        "nodes": behavior["nodes"],
+    }

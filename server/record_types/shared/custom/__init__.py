@@ -1,0 +1,51 @@
+"""Custom fields: fields that are data. A value is one row of `custom_value`, several for kinds that hold several."""
+
+from server.record_types.shared.custom.definitions import (
+    GEO,
+    KINDS,
+    LINKS,
+    SLIDER,
+    Definitions,
+    FieldDefinition,
+    currency_id,
+    definitions,
+    deleted_fields_of,
+)
+from server.record_types.shared.custom.filters import CustomFilter, countable, filter_named, org_filter_named
+from server.record_types.shared.custom.intake import ValueSetChange, coerce, take, write
+from server.record_types.shared.custom.keys import (
+    load_by_id,
+    load_by_uri,
+    records_with,
+    shown_text,
+    shown_value,
+    values_of,
+)
+from server.record_types.shared.custom.notifications import told_workers
+
+__all__ = [
+    "ValueSetChange",
+    "FieldDefinition",
+    "CustomFilter",
+    "Definitions",
+    "GEO",
+    "KINDS",
+    "LINKS",
+    "SLIDER",
+    "coerce",
+    "countable",
+    "currency_id",
+    "definitions",
+    "deleted_fields_of",
+    "filter_named",
+    "load_by_id",
+    "load_by_uri",
+    "org_filter_named",
+    "records_with",
+    "shown_text",
+    "shown_value",
+    "take",
+    "told_workers",
+    "values_of",
+    "write",
+]

@@ -1,0 +1,122 @@
+"""Custom values on their way out: by the id of their field and by its uri."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from server import contexts
+from server.record_types.shared.collections import ids_text
+from server.record_types.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
+from server.record_types.shared.tables import CUSTOM_VALUE, is_line
+from server.store.statements import in_list, slot
+
+if TYPE_CHECKING:
+    from server.record_types.base import RecordType
+    from server.record_types.parts import DictionaryContext, Loader, Record
+    from server.store.transaction import Transaction
+
+
+def values_of(
+    tx: "Transaction", fields: Sequence[FieldDefinition], records: "Sequence[Record]"
+) -> dict[int, dict[int, list[Any]]]:
+    """{record id: {field id: [values]}}, in one statement."""
+    found: dict[int, dict[int, list[Any]]] = {record["id"]: {} for record in records}
+    if not fields:
+        return found
+    table = CUSTOM_VALUE.sql
+    rows = tx.rows(
+        lambda: (
+            table.select(table.record_id, table.field_id, table.number, table.text)
+            .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))
+            .order_by(table.record_id, table.field_id, table.place)
+        ),
+        (json.dumps([each.id for each in fields]), ids_text(records)),
+    )
+    for record_id, field_id, number, text in rows:
+        found[record_id].setdefault(field_id, []).append(text if number is None else number)
+    return found
+
+
+def records_with(tx: "Transaction", field: FieldDefinition, value: Any, most: int) -> list[int]:
+    """The ids of records with this value, in any order. value: as it is stored."""
+    return _records_with(tx, field.column, field.has_lines, (field.id, value, most))
+
+
+def _records_with(tx: "Transaction", column: str, is_lined: bool, values: tuple[Any, ...]) -> list[int]:
+    table = CUSTOM_VALUE.sql
+
+    def build() -> Any:
+        query = table.select(table.record_id).where(table.field_id == slot(0), getattr(table, column) == slot(1))
+        return (query.where(is_line(table)) if is_lined else query).limit(slot(2))
+
+    return [row[0] for row in tx.rows(build, values)]
+
+
+def shown_value(field: FieldDefinition, values: list[Any]) -> Any:
+    """As in `custom` and under the uri: None when unset, lists for kinds with several."""
+    if not values:
+        return None
+    return values if field.kind in SEVERAL else values[0]
+
+
+def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
+    """As in `custom_<id>`: text, "" when unset; record links stay a list."""
+    if field.kind == LINKS:
+        return values
+    if field.kind in ("O", "Y") and values:
+        return str(values[0])
+    return ", ".join(str(value) for value in values)
+
+
+def load_by_id(record_type: "RecordType") -> "Loader":
+    """`custom`: {field id: value}, and flat `custom_<id>` with its extra keys."""
+
+    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+        fields = definitions(shown.tx).of(record_type.context)
+        stored = values_of(shown.tx, fields, records)
+        answer = {}
+        for record in records:
+            values = stored[record["id"]]
+            keys: dict[str, Any] = {
+                "custom": {str(each.id): shown_value(each, values.get(each.id, [])) for each in fields}
+            }
+            for each in fields:
+                keys |= _flat(shown, each, values.get(each.id, []))
+            answer[record["id"]] = keys
+        return answer
+
+    return load
+
+
+def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
+    name = f"custom_{field.id}"
+    keys = {name: shown_text(field, values)}
+    if field.kind in ("L", "W") and field.target:
+        keys[f"{name}_id"] = values[0] if values else 0
+        keys[f"{name}__context"] = shown.type(field.target).context
+    elif field.kind == "O":
+        keys[f"{name}_decimal_at"] = field.decimals
+    elif field.kind == "Y":
+        keys[f"{name}_currency_id"] = field.currency.id
+        keys[f"{name}_currency__context"] = contexts.CURRENCY
+        keys[f"{name}_label"] = field.currency.label(values[0]) if values else ""
+        keys[f"{name}_decimal"] = field.currency.decimal(values[0]) if values else ""
+    elif field.kind == LINKS and field.target:
+        context = shown.type(field.target).context
+        keys[f"{name}_records"] = {str(id): {"_context": context, "id": id} for id in values}
+    return keys
+
+
+def load_by_uri(record_type: "RecordType") -> "Loader":
+    """`customfields`: the uris, and each value under its uri."""
+
+    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+        fields = definitions(shown.tx).of(record_type.context)
+        stored = values_of(shown.tx, fields, records)
+        return {
+            record["id"]: {"customfields": [each.uri for each in fields]}
+            | {each.uri: shown_value(each, stored[record["id"]].get(each.id, [])) for each in fields}
+            for record in records
+        }
+
+    return load

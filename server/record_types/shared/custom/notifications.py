@@ -1,0 +1,18 @@
+"""Workers who stand in a custom field of kind W whose setting `send_notifications` is on."""
+
+from typing import TYPE_CHECKING
+
+from server.record_types.shared.custom.definitions import definitions
+from server.record_types.shared.custom.keys import values_of
+
+if TYPE_CHECKING:
+    from server.store.transaction import Transaction
+
+
+def told_workers(tx: "Transaction", context: str, id: int) -> set[int]:
+    """The ids of the workers who stand in such fields of a record. One statement, none where there are no such."""
+    fields = [each for each in definitions(tx).of(context) if each.tells_worker]
+    if not fields:
+        return set()
+    values = values_of(tx, fields, [{"id": id}])[id]
+    return {worker_id for listed in values.values() for worker_id in listed}

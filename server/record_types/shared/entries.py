@@ -1,0 +1,135 @@
+"""Activity entries and notifications as sentences: `{message, variables, urls}` as plain text and as safe HTML.
+
+Which sentences there are is in points.py; server/records/activity.py decides when one is written."""
+
+import re
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+from server.errors import NotFound
+from server.record_types.parts import DictionaryContext
+from server.record_types.shared import paths
+from server.record_types.shared.points import FORMER, OWN, PLACEHOLDER, POINTS
+from server.translation import shown as spoken
+
+MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
+_RECORD = re.compile(r"ctx://([A-Za-z0-9_.]+):([0-9]{1,19})(?:/.*)?\Z", re.S)
+
+PageOf = Callable[[str, int], str]  # (context, id) -> the absolute address of the record's page, "" when there is none
+
+
+def plain_text(params: Any) -> str:
+    """The entry as text; a placeholder without a value is blank."""
+    message, variables, _ = _parts(params)
+    return PLACEHOLDER.sub(lambda match: _text(variables.get(match[1])), message)[:MAX_MESSAGE_CHARS].strip()
+
+
+def one_line(params: Any) -> str:
+    """The entry as text without line ends, for labels."""
+    return " ".join(plain_text(params).split())
+
+
+def on_ticket(point: str, params: Any) -> str:
+    """The entry as one line on the page of the ticket that is its target, which it need not name."""
+    found = POINTS.get(point)
+    message = _text(params.get("message")) if isinstance(params, Mapping) else ""
+    if found is None or not found.on_ticket or _current(message, params) != found.pattern:
+        return one_line(params)
+    return one_line({**params, "message": found.on_ticket})
+
+
+def variable(params: Any, name: str) -> str:
+    """What stands for a placeholder of the entry; "" for none."""
+    return _text(_parts(params)[1].get(name))
+
+
+def html(params: Any, page_of: PageOf) -> str:
+    """The entry as HTML: everything escaped, a value whose url is http, https or ctx is a link.
+
+    >>> html({"message": "{{actor}} left", "variables": {"actor": "<Ana>"}}, lambda context, id: "")
+    '&lt;Ana&gt; left'
+    """
+    message, variables, urls = _parts(params)
+    parts, position = [], 0
+    for match in PLACEHOLDER.finditer(message):
+        parts.append(escape(message[position : match.start()]))
+        shown = escape(_text(variables.get(match[1])))
+        url = safe_url(_text(urls.get(match[1])), page_of)
+        parts.append(f'<a href="{escape(url)}">{shown}</a>' if url and shown else shown)
+        position = match.end()
+    return ("".join(parts) + escape(message[position:])).strip()
+
+
+def first_url(params: Any, page_of: PageOf) -> str:
+    """Where an entry leads: the url of its message or target, else of any placeholder but the actor; "" when none."""
+    _, _, urls = _parts(params)
+    names = ["message", "target", *(name for name in urls if name not in ("message", "target", "actor"))]
+    return next((url for name in names if (url := safe_url(_text(urls.get(name)), page_of))), "")
+
+
+def safe_url(url: str, page_of: PageOf) -> str:
+    """The address that a url of an entry leads to: itself for http and https, the record's page for
+    `ctx://<context>:<id>`, "" for everything else."""
+    text = url.strip()
+    record = _RECORD.match(text)
+    if record:
+        return page_of(record[1], int(record[2]))
+    is_web = text.lower().startswith(("http://", "https://"))
+    return text if is_web and not any(char <= " " for char in text) else ""
+
+
+def pages(shown: DictionaryContext) -> PageOf:
+    """The pages of records as one caller sees them."""
+
+    def page_of(context: str, id: int) -> str:
+        try:
+            record_type = shown.type(context)
+        except NotFound:
+            return ""
+        return shown.address(paths.record(record_type.uri, id)) if record_type.has_url and id else ""
+
+    return page_of
+
+
+def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
+    """message, in the language that is spoken, variables, urls of a stored body; what has another form counts as
+    absent."""
+    body = params if isinstance(params, Mapping) else {}
+    variables, urls = body.get("variables"), body.get("urls")
+    variables = variables if isinstance(variables, Mapping) else {}
+    urls = urls if isinstance(urls, Mapping) else {}
+    message = _current(_text(body.get("message")), body)
+    if message in OWN and _is_own(variables, urls):
+        message = OWN[message]
+    if "goal" in variables:
+        variables = {**variables, "goal": _goal(_text(variables["goal"]), message)}
+    return spoken(message)[:MAX_MESSAGE_CHARS], variables, urls
+
+
+def _current(message: str, params: Mapping[str, Any]) -> str:
+    """The sentence that says now what a stored one says."""
+    if "{{status}}" in message:
+        variables = params.get("variables")
+        status = _text(variables.get("status")) if isinstance(variables, Mapping) else ""
+        stated = message.replace("{{status}}", status)
+        return FORMER.get(stated, stated) if stated.startswith("{{actor}} set ticket {{target}} to ") else message
+    return FORMER.get(message, message)
+
+
+def _is_own(variables: Mapping[str, Any], urls: Mapping[str, Any]) -> bool:
+    """Whether the actor of an entry is the worker whom it is about."""
+    names = urls if "worker" in urls else variables
+    return bool(names.get("actor")) and names.get("actor") == names.get("worker")
+
+
+def _goal(goal: str, message: str) -> str:
+    """The goal of a service target; as the first word of its sentence with a capital."""
+    words = spoken(goal)
+    return words[:1].upper() + words[1:] if message.startswith("{{goal}}") else words
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, (Mapping, list)):
+        return ""
+    return value if isinstance(value, str) else str(value)

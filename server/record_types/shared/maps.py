@@ -1,0 +1,61 @@
+"""Expands that answer `{id: dictionary}` for records found through a column or a table between."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from server.record_types.parts import DictionaryContext, Record
+from server.record_types.shared.collections import ids_text
+from server.store.statements import in_list, slot
+from server.store.tables import Table, table_named
+from server.store.transaction import Transaction
+
+Pairs = list[tuple[int, int]]
+
+
+def pairs_through(tx: Transaction, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
+    """The (own id, other id) pairs of a table between for many records, in order. One statement."""
+    columns, names = table.sql, tuple(only)
+
+    def build() -> Any:
+        mine, others = getattr(columns, own), getattr(columns, other)
+        query = columns.select(mine, others).where(in_list(mine, slot(0))).order_by(mine, others)
+        for place, name in enumerate(names, start=1):
+            query = query.where(getattr(columns, name) == slot(place))
+        return query
+
+    return [(row[0], row[1]) for row in tx.rows(build, (ids_text(records), *only.values()))]
+
+
+def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Sequence[Record]) -> Pairs:
+    """The (own id, other id) pairs of the others whose `column` holds the id of one of the records. One statement."""
+    others: Any = table_named(table)
+
+    def build() -> Any:
+        pointer = getattr(others.c, column)
+        return others.select(pointer, others.c.id).where(in_list(pointer, slot(0))).order_by(pointer, others.c.id)
+
+    return [
+        (row[0], row[1])
+        for row in shown.tx.rows(
+            build,
+            (ids_text(records),),
+        )
+    ]
+
+
+def by_id(shown: DictionaryContext, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
+    """The dictionaries of the readable records among these. One statement for the type."""
+    found = shown.records(uri, ids)
+    shown_records = shown.dictionaries(uri, found, expand)
+    return {record["id"]: dictionary for record, dictionary in zip(found, shown_records, strict=True)}
+
+
+def as_map(
+    name: str, records: Sequence[Record], pairs: Iterable[tuple[int, int]], others: dict[int, dict[str, Any]]
+) -> dict[int, dict[str, Any]]:
+    """{own id: {name: {other id: dictionary}}}, the answer of an expand's loader."""
+    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    for own, other in pairs:
+        if other in others:
+            found[own][str(other)] = others[other]
+    return {own: {name: each} for own, each in found.items()}

@@ -1,0 +1,243 @@
+"""Activity points: everything that an activity entry can tell, with its sentence. Data only; entries.py fills it in."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from server.dataclass import dataclass
+from server.errors import NotFound, Required, nearest
+from server.record_types.shared import acts
+
+PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityPoint:
+    """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
+    `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
+    and the worker it was done to. is_reserved: whether the service alone writes them. on_ticket: the sentence on the
+    page of the ticket that is its target, "" for the same one."""
+
+    id: str
+    name: str
+    pattern: str
+    placeholders: tuple[str, ...]
+    is_administrative: bool = False
+    is_reserved: bool = False
+    on_ticket: str = ""
+
+    def missing(self, variables: Mapping[str, Any]) -> list[str]:
+        """The placeholders without a value."""
+        return [name for name in self.placeholders if variables.get(name) in (None, "")]
+
+    def describe(self) -> dict[str, Any]:
+        """As in the list of activity events."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "options": [] if self.is_reserved else ["api_create"],
+            "text": {"key": f"activities.{self.id}", "value": self.pattern},
+        }
+
+
+# Sentences of entries that are told otherwise when somebody did it for themselves: {pattern: the other}.
+OWN = {
+    "{{actor}} assigned ticket {{target}} to {{worker}}": "{{actor}} took ticket {{target}}",
+    "{{actor}} assigned the ticket to {{worker}}": "{{actor}} took the ticket",
+}
+# The sentence of an entry on the page of its ticket, by activity point.
+ON_TICKET = {
+    "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
+    "connection.unlink": "{{actor}} removed the link with {{link_object}} {{link}}",
+    "ticket.answer.refused": "The reply of {{worker}} by email was not sent: {{reason}}",
+    "ticket.macro": "{{actor}} ran the macro {{macro}}",
+    "ticket.message.changed": "{{actor}} changed {{what}} of message {{message}}",
+    "ticket.message.held": "{{actor}} wrote first: the message that was to leave later is a draft again",
+    "ticket.message.relay": "A message was passed on to {{worker}} at {{worker_email}}",
+    "ticket.moved": "{{actor}} moved the ticket to {{group}}, {{bucket}}",
+    "ticket.owner.assigned": "{{actor}} assigned the ticket to {{worker}}",
+    "ticket.owner.unassigned": "{{actor}} unassigned the ticket",
+    "ticket.participant.added": "{{actor}} added {{participant}}",
+    "ticket.participant.removed": "{{actor}} removed {{participant}}",
+    "ticket.split": "{{actor}} split the ticket off ticket {{source}}",
+    "ticket.split.from": "{{actor}} split the ticket; the new one is {{target}}",
+    "ticket.status.closed": "{{actor}} closed the ticket",
+    "ticket.status.deleted": "{{actor}} deleted the ticket",
+    "ticket.status.open": "{{actor}} opened the ticket",
+    "ticket.status.waiting": "{{actor}} set the ticket to waiting",
+    "ticket.target.due": "{{goal}} due in {{minutes}} minutes",
+    "ticket.target.missed": "{{goal}} overdue",
+    "watcher.assigned": "{{actor}} made {{watcher}} a watcher",
+    "watcher.follow": "{{actor}} began to watch the ticket",
+    "watcher.unassigned": "{{actor}} removed {{watcher}} from the watchers",
+    "watcher.unfollow": "{{actor}} stopped watching the ticket",
+}
+# Sentences of entries that earlier versions wrote: {pattern, its `{{status}}` filled in: the one that says it now}.
+FORMER = {
+    "{{actor}} took ticket {{target}} from its owner": "{{actor}} unassigned ticket {{target}}",
+    "Late: the {{goal}} of ticket {{target}}": "{{goal}} overdue: ticket {{target}}",
+    "Due in {{minutes}} minutes: the {{goal}} of ticket {{target}}": (
+        "{{goal}} due in {{minutes}} minutes: ticket {{target}}"
+    ),
+    "{{actor}} set ticket {{target}} to closed": "{{actor}} closed ticket {{target}}",
+    "{{actor}} set ticket {{target}} to deleted": "{{actor}} deleted ticket {{target}}",
+    "{{actor}} set ticket {{target}} to open": "{{actor}} opened ticket {{target}}",
+}
+# What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
+RESERVED = frozenset((
+    "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
+    "ticket.answer.refused",
+    "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
+    "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
+    "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
+))  # fmt: skip
+
+
+def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, ActivityPoint]:
+    found = {}
+    for id, name, pattern in rows:
+        names = dict.fromkeys(PLACEHOLDER.findall(pattern))
+        found[id] = ActivityPoint(
+            id,
+            name,
+            pattern,
+            tuple(each for each in names if each != "actor"),
+            is_administrative,
+            is_administrative or id in RESERVED,
+            ON_TICKET.get(id, ""),
+        )
+    return found
+
+
+WORK = _points(
+    ("address.email.changed", "Mail address changed", "{{actor}} changed the address {{before}} to {{target}}"),
+    ("calendar_event.created", "Calendar event created", "{{actor}} put the event {{event}} on {{target}}"),
+    (
+        "calendar_event_recurring.created", "Recurring calendar event created",
+        "{{actor}} put the recurring event {{event}} on {{target}}",
+    ),
+    ("call_entry.created", "Call logged", "{{actor}} logged the call {{target}}"),
+    ("comment.create", "Comment written", "{{actor}} commented on {{object}} {{target}}"),
+    (
+        "connection.link", "Record linked",
+        "{{actor}} linked {{target_object}} {{target}} with {{link_object}} {{link}}",
+    ),
+    (
+        "connection.unlink", "Record unlinked",
+        "{{actor}} took {{target_object}} {{target}} and {{link_object}} {{link}} apart",
+    ),
+    ("custom.other", "Other", "{{message}}"),
+    (
+        "group.acknowledgement.error", "Acknowledgement could not be made",
+        "Mail to group {{target}} was not acknowledged: {{error}}",
+    ),
+    (
+        "mailbox.check.error", "Mailbox could not be read",
+        "Mailbox {{target}} could not be read, {{count}} times in a row: {{error}}",
+    ),
+    (
+        "outgoing_webhook.switched_off", "Outgoing webhook switched off",
+        "The outgoing webhook {{target}} was switched off: {{error}}",
+    ),
+    ("opp.status.closed_lost", "Opportunity lost", "{{actor}} marked opportunity {{target}} as lost"),
+    ("opp.status.closed_won", "Opportunity won", "{{actor}} marked opportunity {{target}} as won"),
+    ("opp.status.open", "Opportunity opened", "{{actor}} opened opportunity {{target}}"),
+    (
+        "record.deleted", "Record deleted",
+        "{{actor}} deleted {{record_type}} {{record_label}} (number {{record_id}})",
+    ),
+    ("record.merge", "Records merged", "{{actor}} merged {{context_label}} {{source}} into {{target}}"),
+    ("task.created", "Task created", "{{actor}} created task {{target}}"),
+    ("task.status.completed", "Task completed", "{{actor}} completed task {{target}}"),
+    ("task.status.open", "Task reopened", "{{actor}} reopened task {{target}}"),
+    ("ticket.macro", "Macro run", "{{actor}} ran the macro {{macro}} on ticket {{target}}"),
+    (
+        "ticket.answer.refused", "Answer by mail not understood",
+        "The answer of {{worker}} by mail was not sent ({{reason}}) on ticket {{target}}",
+    ),
+    ("ticket.merge", "Tickets merged", "{{actor}} merged ticket {{source}} into {{target}}"),
+    (
+        "ticket.message.changed", "Message changed",
+        "{{actor}} changed {{what}} of message {{message}} on ticket {{target}}",
+    ),
+    (
+        "ticket.message.held", "Message held back",
+        "{{actor}} wrote on ticket {{target}} first: the message that was to leave later is a draft again",
+    ),
+    ("ticket.message.inbound", "Message received", "{{actor}} wrote on ticket {{target}}"),
+    (
+        "ticket.message.moved", "Message moved",
+        "{{actor}} moved message {{message}} from ticket {{source}} to ticket {{destination}}",
+    ),
+    ("ticket.message.outbound", "Message sent", "{{actor}} replied on ticket {{target}}"),
+    (
+        "ticket.message.relay", "Message relayed",
+        "A message of ticket {{target}} was passed on to {{worker}} at {{worker_email}}",
+    ),
+    ("ticket.moved", "Ticket moved", "{{actor}} moved ticket {{target}} to {{group}}, {{bucket}}"),
+    ("ticket.owner.assigned", "Ticket assigned", "{{actor}} assigned ticket {{target}} to {{worker}}"),
+    ("ticket.owner.unassigned", "Ticket unassigned", "{{actor}} unassigned ticket {{target}}"),
+    ("ticket.participant.added", "Participant added", "{{actor}} added {{participant}} to ticket {{target}}"),
+    (
+        "ticket.participant.removed", "Participant removed",
+        "{{actor}} removed {{participant}} from ticket {{target}}",
+    ),
+    ("ticket.unmerge", "Merge undone", "{{actor}} took ticket {{target}} apart from ticket {{source}}"),
+    ("ticket.split", "Ticket split", "{{actor}} split ticket {{target}} off ticket {{source}}"),
+    ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
+    ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),
+    ("ticket.status.deleted", "Ticket deleted", "{{actor}} deleted ticket {{target}}"),
+    ("ticket.status.open", "Ticket opened", "{{actor}} opened ticket {{target}}"),
+    ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to waiting"),
+    (
+        "ticket.target.due", "Service target due",
+        "{{goal}} due in {{minutes}} minutes: ticket {{target}}",
+    ),
+    ("ticket.target.missed", "Service target missed", "{{goal}} overdue: ticket {{target}}"),
+    ("timetracking.status.closed", "Time entry closed", "{{actor}} closed time entry {{target}}"),
+    ("timetracking.status.open", "Time entry opened", "{{actor}} opened time entry {{target}}"),
+    ("transport.delivery.error", "Mail could not be sent", "Mail could not be sent through {{actor}}: {{error}}"),
+    (
+        "watcher.assigned", "Watcher added",
+        "{{actor}} made {{watcher}} a watcher of {{target_object}} {{target}}",
+    ),
+    ("watcher.follow", "Watching", "{{actor}} began to watch {{target_object}} {{target}}"),
+    (
+        "watcher.unassigned", "Watcher removed",
+        "{{actor}} removed {{watcher}} from the watchers of {{target_object}} {{target}}",
+    ),
+    ("watcher.unfollow", "No longer watching", "{{actor}} stopped watching {{target_object}} {{target}}"),
+    ("worker.impersonated", "Acted as another worker", "{{actor}} acted as {{target}} from {{ip}}"),
+    ("worker.logged_in", "Logged in", "{{actor}} logged in from {{ip}} with {{user_agent}}"),
+    ("worker.logged_out", "Logged out", "{{actor}} logged out from {{ip}}"),
+    (
+        "worker.login.failed", "Login failed",
+        "A login as {{target}} from {{ip}} with {{user_agent}} failed",
+    ),
+    (
+        "worker.login.locked", "Account locked",
+        "Too many logins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait",
+    ),
+    ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
+)  # fmt: skip
+ADMINISTRATIVE = _points(*acts.ROWS, *acts.of_records(), is_administrative=True)
+POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
+
+
+def point(id: str) -> ActivityPoint:
+    """The point of this id, in any case. Raises NotFound naming the nearest one."""
+    found = POINTS.get(id.strip().lower())
+    if found is None:
+        raise NotFound(f"there is no activity point '{id[:80]}'{nearest(id, POINTS)}", point=id)
+    return found
+
+
+def body(id: str, variables: Mapping[str, str], urls: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The `params` of an entry: {message, variables, urls}.
+
+    Raises NotFound for an unknown point, Required for a placeholder without a value (`actor` is not asked for)."""
+    found = point(id)
+    lacking = found.missing(variables)
+    if lacking:
+        raise Required(f"variables: '{lacking[0]}' needs a value for {found.id}", field=lacking[0])
+    return {"message": found.pattern, "variables": dict(variables), "urls": dict(urls or {})}

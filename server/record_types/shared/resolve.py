@@ -1,0 +1,96 @@
+"""Records by what people write instead of an id: an organization's name, a mail address, a worker's name.
+
+For hooks, inside a write. An organization or address that is not there is made."""
+
+from typing import Any
+
+import peewee
+
+from server.errors import Invalid
+from server.mail import addresses
+from server.record_types.parts import Writing
+from server.store.dialect import fold
+from server.store.statements import slot
+from server.store.tables import table_named
+from server.translation import about_field, lazy_gettext
+
+MAX_REINDEXED = 1000  # records whose texts follow a changed name at once; more would hold up the one writer
+
+
+def org_named(writing: Writing, name: str) -> int:
+    """The organization with exactly this name, case aside; made when there is none. 0 for a blank name."""
+    if not name.strip():
+        return 0
+    known = writing.find("org", name=name)
+    return int(known["id"]) if known else writing.create("org", {"name": name})
+
+
+def address_of(writing: Writing, email: str, field: str) -> int:
+    """The record of a mail address, which may stand beside a name; made when there is none, 0 for a blank one. Raises
+    Invalid naming `field`."""
+    if not email.strip():
+        return 0
+    known = writing.find("address", email=email.strip().lower())
+    if known:
+        return int(known["id"])
+    address = address_in(email, field)
+    known = writing.find("address", email=address)
+    return int(known["id"]) if known else writing.create("address", {"email": address})
+
+
+def address_in(text: str, field: str) -> str:
+    """The one mail address of a text, in lower case: `Joe <joe@example.com>` has one. Raises Invalid naming `field`."""
+    found = addresses.the_one(text)
+    if found is None:
+        raise Invalid(
+            about_field(
+                field, lazy_gettext("'{value}' is not a mail address, such as ana@example.com", value=text[:80])
+            ),
+            field=field,
+        )
+    return found
+
+
+def worker_named(writing: Writing, name: str, field: str) -> int:
+    """The one worker with this full name or mail address, in any case; 0 for blank. Raises Invalid when not one."""
+    if not name.strip():
+        return 0
+    found = workers_named(writing, name)
+    if len(found) != 1:
+        reason = "names no worker" if not found else f"names several workers; send {field}_id"
+        raise Invalid(f"{field}: '{name[:80]}' {reason}", field=field)
+    return found[0]
+
+
+def workers_named(writing: Writing, name: str) -> list[int]:
+    """The workers with this full name or mail address, in any case; two at most."""
+    wanted = " ".join(name.split())
+    worker, address = table_named("worker").alias("named"), table_named("address").alias("its_address")
+
+    def build() -> Any:
+        full_name = peewee.NodeList((worker.c.first_name, peewee.SQL("|| ' ' ||"), worker.c.last_name), parens=True)
+        matches = (peewee.fn.fold(peewee.fn.TRIM(full_name)) == slot(0)) | (address.c.email == slot(1))
+        return (
+            worker.select(worker.c.id)
+            .join(address, peewee.JOIN.LEFT_OUTER, on=(address.c.id == worker.c.email_id))
+            .where(matches)
+            .limit(2)
+        )
+
+    return [int(id) for (id,) in writing.tx.rows(build, (fold(wanted), wanted.lower()))]
+
+
+def reindex(writing: Writing, uri: str, column: str, id: int) -> None:
+    """Index the texts of records again whose `column` holds `id`, the newest first, when that record's name changed."""
+    table = table_named(uri).alias("renamed")
+    rows = writing.tx.rows(
+        lambda: (
+            table.select(table.c.id)
+            .where(getattr(table.c, column) == slot(0))
+            .order_by(table.c.id.desc())
+            .limit(MAX_REINDEXED)
+        ),
+        (id,),
+    )
+    for (record_id,) in rows:
+        writing.texts_changed(uri, record_id)

@@ -1,0 +1,27 @@
+"""Time tracking activities: the kinds of work that time is tracked on, such as support or travel."""
+
+from server import contexts
+from server.fields import Name, UpdatedAt
+from server.record_types.base import Access, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.references import redirect
+
+
+class TimetrackingActivity(RecordType):
+    """A kind of work, named by time entries."""
+
+    uri, context = "timetracking_activity", contexts.TIMETRACKING_ACTIVITY
+    plugin = "svc.timetracking"
+    aliases = ("time tracking activity", "time tracking activities")
+    label_names = ("Time Tracking Activity", "Time Tracking Activities")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(read="any worker", write=("privilege",))
+    fields = {
+        "name": Name(),
+        "updated_at": UpdatedAt(),
+    }
+    subtotals = Subtotals(search=("fieldset", "links"))
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        """The time that was tracked stays, on nothing in particular."""
+        redirect(writing, "time_entry", "activity_id", record["id"])

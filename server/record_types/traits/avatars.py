@@ -1,0 +1,43 @@
+"""A picture of a record's own."""
+
+from typing import TYPE_CHECKING
+
+from server.fields import Field, Image
+from server.record_types.parts import Change, DictionaryContext, Key, Record, Writing
+from server.record_types.traits.base import Trait
+from server.store import blobs
+from server.store.tables import Column
+
+if TYPE_CHECKING:
+    from server.record_types.base import RecordType
+
+BLOB = "image_blob_id"
+
+
+class Avatars(Trait):
+    """A picture of its own."""
+
+    name = "avatars"
+    columns = (Column(BLOB),)
+
+    def fields(self) -> dict[str, Field]:
+        return {"image": Image("PNG as a data URI, 50 to 500 pixels a side; `data:null` removes it.")}
+
+    def keys(self, record_type: "RecordType") -> list[Key]:
+        def url(record: Record, shown: DictionaryContext) -> str:
+            return shown.address(f"/avatars/{record_type.uri}/{record['id']}?v={record[BLOB]}")
+
+        return [Key("_image_url", "url", "Address of the picture.", url)]
+
+    def write(self, change: Change, writing: Writing) -> None:
+        if "image" not in change.extras:
+            return
+        content, old = change.extras["image"], change.was(BLOB)
+        if old:
+            blobs.forget(writing.tx, old)
+        kept = blobs.keep(writing.tx, content) if content else 0
+        writing.tx.update(change.type.table, change.id, {BLOB: kept})
+
+    def remove(self, record_type: "RecordType", record: Record, writing: Writing) -> None:
+        if record[BLOB]:
+            blobs.forget(writing.tx, record[BLOB])

@@ -1,0 +1,107 @@
+"""What is on workspace pages and tabs: tabs on pages, widgets and worklists on tabs, in the order they stand there."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from server.errors import Conflict
+from server.record_types.parts import Change, DictionaryContext, Record, Writing
+from server.record_types.shared.collections import ids_text
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+MAX_TABS = 100  # on a page
+MAX_ON_TAB = 200  # widgets, and as many worklists
+
+Loaded = dict[int, dict[str, Any]]
+Listed = dict[int, list[dict[str, Any]]]
+ORDER = {"workspace_tab": ("pos",), "workspace_widget": ("zone", "pos"), "workspace_list": ("pos",)}
+
+
+def tabs(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    """`tabs` of pages: [tab]."""
+    return {page: {"tabs": each} for page, each in _on(shown, "workspace_tab", "page_id", records).items()}
+
+
+def full_tabs(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    """`tabs` of pages, each with its `widgets` and `worklists`."""
+    pages = _on(shown, "workspace_tab", "page_id", records)
+    listed = [tab for each in pages.values() for tab in each]
+    widgets, lists = _on(shown, "workspace_widget", "tab_id", listed), worklists(shown, listed, "")
+    for tab in listed:
+        tab |= {"widgets": widgets[tab["id"]]} | lists[tab["id"]]
+    return {page: {"tabs": each} for page, each in pages.items()}
+
+
+def widgets(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    """`widgets` of tabs: [widget]."""
+    return {tab: {"widgets": each} for tab, each in _on(shown, "workspace_widget", "tab_id", records).items()}
+
+
+def widgets_with_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    """As widgets, each with its `data`."""
+    found = _on(shown, "workspace_widget", "tab_id", records, "data")
+    return {tab: {"widgets": each} for tab, each in found.items()}
+
+
+def worklists(shown: DictionaryContext, records: Sequence[Record], form: str) -> Loaded:
+    """`worklists` of tabs: [{id, title, context}]."""
+    found = _on(shown, "workspace_list", "tab_id", records)
+    return {
+        tab: {"worklists": [{"id": one["id"], "title": one["name"], "context": one["context"]} for one in each]}
+        for tab, each in found.items()
+    }
+
+
+def _on(shown: DictionaryContext, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
+    """{id of what they are on: dictionaries} of those that the caller may read, in their order."""
+    order = ORDER[uri]
+    table: Any = table_named(uri)
+    rows = shown.tx.rows(
+        lambda: (
+            table.select(getattr(table.c, column), table.c.id)
+            .where(in_list(getattr(table.c, column), slot(0)))
+            .order_by(*(getattr(table.c, name) for name in order), table.c.id)
+        ),
+        (ids_text(records),),
+    )
+    found = shown.records(uri, [id for _, id in rows])
+    dictionaries = shown.dictionaries(uri, found, expand)
+    by_id = {record["id"]: dictionary for record, dictionary in zip(found, dictionaries, strict=True)}
+    listed: Listed = {record["id"]: [] for record in records}
+    for own, id in rows:
+        if id in by_id:
+            listed[own].append(by_id[id])
+    return listed
+
+
+def require_room(change: Change, writing: Writing, column: str, most: int) -> None:
+    """In `prepare`: there is room on the page or tab that a record comes to. Raises Conflict."""
+    if not change.is_create and not change.changes(column):
+        return
+    if len(ids_on(writing.tx, change.type.uri, column, change.value(column), most)) >= most:
+        name = change.type.label_names[1].lower()
+        raise Conflict(f"{column}: at most {most} {name} have room there; use another one", field=column)
+
+
+def ids_on(tx: Transaction, uri: str, column: str, id: int, most: int) -> list[int]:
+    """The ids of the records on a page or tab."""
+    table: Any = table_named(uri)
+    rows = tx.rows(
+        lambda: table.select(table.c.id).where(getattr(table.c, column) == slot(0)).limit(slot(1)),
+        (id, most),
+    )
+    return [row[0] for row in rows]
+
+
+def widget_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    """`data` of widgets: false, which says that there is none: widgets are drawn by whoever shows them."""
+    return {record["id"]: {"data": False} for record in records}
+
+
+Label = Callable[[Record, DictionaryContext], str]
+
+
+def kind_label(labels: dict[str, str]) -> Label:
+    """The key `extension__label`: the kind of a page or tab in words."""
+    return lambda record, shown: labels.get(record["extension_id"], "")

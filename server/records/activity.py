@@ -1,0 +1,227 @@
+"""Activity entries: what happened to which record by whom, and who is told of it."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from server.access import actor as actors
+from server.access.actor import WORKER
+from server.access.rules import Rules
+from server.record_types.base import RecordType
+from server.record_types.notification import CHANNEL
+from server.record_types.shared.absence import stand_in
+from server.record_types.shared.points import POINTS
+from server.records import notification_mail
+from server.records.reading import RecordReader
+from server.store.statements import slot
+from server.store.tables import table_named
+
+if TYPE_CHECKING:
+    from server.records.writing import RecordWriter
+
+_text_of = json.JSONEncoder(ensure_ascii=False).encode
+NOTHING = ("", 0)  # as context and id: no record
+URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
+MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
+_COLUMNS = (
+    "about__context",
+    "about_id",
+    "activity_point",
+    "actor__context",
+    "actor_id",
+    "created",
+    "is_administrative",
+    "params",
+    "target__context",
+    "target_id",
+)
+
+
+def log(
+    writing: "RecordWriter",
+    point: str,
+    context: str,
+    id: int,
+    variables: dict[str, str],
+    urls: dict[str, str] | None = None,
+    also_notify: tuple[int, ...] = (),
+    about: tuple[str, int] = NOTHING,
+) -> None:
+    """Write an entry on a record and notify its owner, its watchers and the workers in custom fields that tell them,
+    never the actor.
+
+    variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
+    record whose label is among the variables. Only who may read both records sees the entry or is told. Of
+    administrative acts nobody is notified."""
+    told = _write(writing, point, context, id, variables, urls, about)
+    if POINTS[point].is_administrative:
+        return
+    for worker_id in _listeners(writing, context, id, also_notify, about, stands_in=point in URGENT):
+        is_mention = point == MENTIONING and worker_id in also_notify
+        notify(writing, worker_id, point, context, id, told, notification_mail.MENTIONED if is_mention else "")
+
+
+def newest_id(writing: "RecordWriter") -> int:
+    """The id of the entry that was written last."""
+    return writing.tx.next_ids(_type(writing, "activity_log").table, 1).start - 1
+
+
+def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequence[tuple[str, dict[str, str]]]) -> None:
+    """As log, several entries on one record, each a point and its variables: who is told of them is found out once."""
+    written = [(point, _write(writing, point, context, id, variables)) for point, variables in entries]
+    listeners = _listeners(writing, context, id, (), NOTHING)
+    for point, told in written:
+        for worker_id in listeners:
+            notify(writing, worker_id, point, context, id, told)
+
+
+def _write(
+    writing: "RecordWriter",
+    point: str,
+    context: str,
+    id: int,
+    variables: dict[str, str],
+    urls: dict[str, str] | None = None,
+    about: tuple[str, int] = NOTHING,
+) -> dict[str, object]:
+    """Write an entry; answers what it tells."""
+    actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
+    writing.tx.append(
+        _entry,
+        (
+            *about,
+            point,
+            actor.context,
+            actor.id,
+            writing.now,
+            int(POINTS[point].is_administrative),
+            _text_of(told),
+            context,
+            id,
+        ),
+    )
+    return told
+
+
+def _entry() -> Any:
+    entries = table_named("activity_log")
+    return entries.insert({getattr(entries.c, name): slot(place) for place, name in enumerate(_COLUMNS)})
+
+
+def params(
+    writing: "RecordWriter",
+    message: str,
+    context: str,
+    id: int,
+    variables: dict[str, str],
+    urls: dict[str, str] | None = None,
+) -> dict[str, object]:
+    """What an entry or a notification about a record tells: {message, variables, urls}, with the actor."""
+    actor = writing.actor.author
+    values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
+    links = dict(urls or {})
+    if actor.id:
+        links.setdefault("actor", f"ctx://{actor.context}:{actor.id}")
+    if id and "target" in values:
+        links.setdefault("target", f"ctx://{context}:{id}")
+    return {"message": message, "variables": values, "urls": links}
+
+
+def notify(
+    writing: "RecordWriter",
+    worker_id: int,
+    point: str,
+    context: str,
+    id: int,
+    params: dict[str, object],
+    kind: str = "",
+) -> None:
+    """Tell one worker, by mail as well where they want that. kind: of notification_mail.KINDS; "" that of the point."""
+    notifications = _type(writing, "notification")
+    notification_id = writing.tx.insert(
+        notifications.table,
+        notifications.row_values(
+            {
+                "worker_id": worker_id,
+                "activity_point": point,
+                "target__context": context,
+                "target_id": id,
+                "created": writing.now,
+                "params": params,
+            }
+        ),
+    )
+    notification_mail.hold(writing, notification_id, worker_id, kind or notification_mail.kind_of(point))
+    writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+
+def tell(
+    writing: "RecordWriter", worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
+) -> None:
+    """Notify one worker. Nobody is told of what they did themselves, nor of what they may not read."""
+    is_own = (writing.actor.context, writing.actor.id) == (WORKER, worker_id)
+    if not is_own and may_read_all(writing, worker_id, (context, id)):
+        notify(writing, worker_id, point, context, id, params(writing, message, context, id, variables))
+
+
+def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label: str) -> None:
+    """The entry that outlives its record: it has no target, the label is kept."""
+    log(
+        writing,
+        "record.deleted",
+        "",
+        0,
+        {
+            "record_type": record_type.label_names[0].lower(),
+            "record_label": label,
+            "record_id": str(id),
+        },
+    )
+
+
+def _listeners(
+    writing: "RecordWriter",
+    context: str,
+    id: int,
+    also: tuple[int, ...],
+    about: tuple[str, int],
+    *,
+    stands_in: bool = False,
+) -> list[int]:
+    """Who is to hear of the record and may read it, without the actor; nobody in a quiet operation. stands_in: whether
+    who stands in for an owner that is away is to hear of it, too."""
+    if not id or writing.ctx.is_quiet:
+        return []
+    record_type = writing.registry.find(context)
+    found = set(also)
+    for trait in record_type.telling if record_type is not None else ():
+        found.update(trait.listeners(context, id, writing.tx))
+    if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
+        record = writing.record(context, id)
+        if record is not None and record["owner_id"]:
+            found.add(record["owner_id"])
+            if stands_in and (
+                other := stand_in(lambda each: writing.record("worker", each), record["owner_id"], writing.now)
+            ):
+                found.add(other)
+    author = writing.actor.author
+    if author.context == WORKER:
+        found.discard(author.id)
+    return [worker_id for worker_id in sorted(found) if may_read_all(writing, worker_id, (context, id), about)]
+
+
+def may_read_all(writing: RecordReader, worker_id: int, *pairs: tuple[str, int]) -> bool:
+    """Whether a worker may read all these records: context and id of each. A disabled worker may read none."""
+    listener = actors.worker(writing.tx, worker_id)
+    if listener is None:
+        return False
+    rules = Rules(writing.registry, listener)
+    for context, id in pairs:
+        record_type = writing.registry.find(context)
+        if record_type is not None and not rules.may_read(writing.tx, record_type, id):
+            return False
+    return True
+
+
+def _type(writing: "RecordWriter", uri: str) -> RecordType:
+    return writing.registry.type(uri)

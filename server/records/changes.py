@@ -1,0 +1,285 @@
+"""The change log: which records were created, changed and deleted, in this order. It is written in the transaction of
+the change, told to those who follow it, and kept for the setting `change_log_days`. It holds no values: who wants them
+reads the record. What the service writes about itself, such as logs and notifications, is not in it.
+
+Its ids rise by one with each row, so that one of them says up to where somebody has read: a cursor."""
+
+import json
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import peewee
+
+from server.access.deleted_records import NOBODY, Owner, may_know, owner_of
+from server.context import Context, Service
+from server.dataclass import dataclass
+from server.errors import Gone
+from server.jobs.scheduler import periodic
+from server.record_types.base import Record, RecordType
+from server.record_types.shared.tables import CHANGE
+from server.records.dictionary import Dictionaries
+from server.search.conditions import NEVER
+from server.store.statements import in_list, slot
+from server.store.tables import Table
+from server.store.transaction import Row, Transaction, equal_to, with_equal
+
+if TYPE_CHECKING:
+    from server.records.writing import RecordWriter
+
+Event = Literal["created", "updated", "deleted"]
+CHANNEL = "changes"
+DAY_SECONDS = 86400
+MAX_KEPT = 2_000_000  # changes; the oldest go first, about
+LOOKED_AT = 10_000  # changes that one page looks through for those of its types; the reader goes on behind them
+SKEW_SECONDS = 60  # a change may be this much older than one with a smaller id
+SKIPPED = 1_000_000_000  # ids, more than the changes between a backup and its restore
+BATCH = 1000  # removed in one transaction
+_LOG: Any = CHANGE.sql
+
+
+def is_kept(record_type: RecordType) -> bool:
+    """Whether changes of a type are in the log."""
+    return not record_type.is_silent
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def note(
+    writing: "RecordWriter",
+    event: Event,
+    record_type: RecordType,
+    id: int,
+    owner: Owner = NOBODY,
+    *,
+    is_stamped: bool = False,
+) -> None:
+    """A record was created or changed: once for a record and transaction, so what is new is never `updated` in it.
+    is_stamped: whether the record has the time of the change already."""
+    tx, key = writing.tx, ("change noted", record_type.context, id)
+    if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
+        return
+    tx.memo[key] = True
+    if event == "updated" and record_type.changed_column and not is_stamped:
+        tx.set(record_type.table, id, {record_type.changed_column: writing.now})
+    tx.append(_row, (writing.now, record_type.context, event, *owner, id))
+    writing.ctx.service.tell_after(tx, CHANNEL)
+
+
+def _row() -> Any:
+    columns = (_LOG.at, _LOG.context, _LOG.event, _LOG.owner__context, _LOG.owner_id, _LOG.record_id)
+    return _LOG.insert({column: slot(place) for place, column in enumerate(columns)})
+
+
+def note_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
+    """A record is gone."""
+    note(writing, "deleted", record_type, record["id"], owner_of(record_type, record))
+
+
+def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str, Any]) -> None:
+    """All records with these column values are about to be changed by one statement."""
+    if not is_kept(record_type):
+        return
+    names, table = tuple(equals), record_type.table
+
+    def build() -> Any:
+        at = len(names)
+        found = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
+        return _LOG.insert(found, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
+
+    if record_type.changed_column:
+        changed = (record_type.changed_column, *names)
+        writing.tx.run(lambda: _stamping(table, changed), (writing.now, *equals.values()))
+    writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
+    writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+
+def _stamping(table: Table, changed: tuple[str, ...]) -> Any:
+    """changed: the column with the time, and those that say which records."""
+    column, *names = changed
+    return with_equal(table, table.sql.update({getattr(table.sql, column): slot(0)}), names, first=1)
+
+
+def date_anew(tx: Transaction, cursor: int, at: int) -> None:
+    """What this transaction noted behind a cursor was noted at `at` (Unix seconds), whatever time the records were
+    written for: changes are forgotten in the order of their time."""
+    tx.run(lambda: _LOG.update({_LOG.at: slot(0)}).where(_LOG.id > slot(1)), (at, cursor))
+
+
+def begin_anew(tx: Transaction) -> None:
+    """After a backup was restored: no cursor of before is good, neither one from before the backup nor one that was
+    given after it, whose changes are undone."""
+    tx.delete(CHANGE)
+    tx.reserve(CHANGE, SKIPPED)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToldChange:
+    """One change. cursor: the id of its row. at: Unix seconds."""
+
+    cursor: int
+    type: str
+    id: int
+    event: Event
+    at: int
+
+    def shown(self) -> dict[str, Any]:
+        return {"type": self.type, "id": self.id, "event": self.event, "at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """Changes in their order. cursor: behind those that were looked at; what was written since is asked for with it.
+    has_more: whether there is something behind it already; a page may hold few of them, or none, anyway."""
+
+    changes: list[ToldChange]
+    cursor: int
+    has_more: bool
+
+
+def now(tx: Transaction) -> int:
+    """The cursor behind all changes so far."""
+    if tx.store.is_shared:  # there ids are counted outside of transactions: the last may be of one that is not done yet
+        last = tx.value(lambda: _LOG.select(peewee.fn.MAX(_LOG.id)))
+        if last is not None:
+            return int(last)
+    return tx.next_ids(CHANGE, 1).start - 1
+
+
+def require_kept(tx: Transaction, cursor: int) -> int:
+    """The cursor of now. Raises Gone for one behind which something is kept no longer, or that this database has not
+    given yet."""
+    last = now(tx)
+    if not _first_kept(tx, last) - 1 <= cursor <= last:
+        raise _gone(f"the changes since {cursor} are kept no longer", last)
+    return last
+
+
+def _first_kept(tx: Transaction, last: int) -> int:
+    """The id of the oldest change in the log; of the next one if the log is empty."""
+    return int(tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id))) or last + 1)
+
+
+def _gone(what: str, last: int) -> Gone:
+    how = "search for the records anew, and follow from the cursor of a request without since"
+    return Gone(f"{what}; {how}", cursor=last)
+
+
+def cursor_at(tx: Transaction, at: int) -> int:
+    """The cursor before the first change made at this Unix second or later. Raises Gone if changes that were made then
+    may have been removed."""
+    last = now(tx)
+    low = first = _first_kept(tx, last)
+    high = last + 1
+    while low < high:  # times rise with ids, give or take SKEW_SECONDS
+        middle = (low + high) // 2
+        row = tx.rows(
+            lambda: _LOG.select(_LOG.id, _LOG.at).where(_LOG.id >= slot(0)).order_by(_LOG.id).limit(1), (middle,)
+        )
+        if row and row[0][1] < at - SKEW_SECONDS:
+            low = row[0][0] + 1
+        else:
+            high = middle
+    found = tx.value(
+        lambda: _LOG.select(peewee.fn.MIN(_LOG.id)).where(_LOG.id >= slot(0), _LOG.at >= slot(1)), (low, at)
+    )
+    if first > 1 and (found == first or first > last):
+        raise _gone("the changes since then are not all kept any more", last)
+    return last if found is None else int(found) - 1
+
+
+def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
+    """Up to `limit` changes after a cursor, of these record types, without those that the caller may not read. Raises
+    Gone."""
+    seeing = Dictionaries(ctx, tx)
+    types = _types(seeing, uris)
+    rows, end, has_more = _after(tx, cursor, types, limit)
+    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, has_more)
+
+
+def page_for_service(service: Service, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
+    """As page, whoever may read the records. Raises Gone."""
+    types = {each.context: each for each in service.registry if each.uri in uris}
+    rows, end, has_more = _after(tx, cursor, types, limit)
+    return ChangePage([_told(types[row[2]], row) for row in rows], end, has_more)
+
+
+def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]:
+    """By context: those of these types that are kept and of which the caller may read anything."""
+    return {
+        each.context: each
+        for each in seeing.registry
+        if each.uri in uris and is_kept(each) and seeing.rules.readable(each) is not NEVER
+    }
+
+
+def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) -> tuple[list[Row], int, bool]:
+    """Up to `limit` rows after a cursor, the cursor behind what was looked at, and whether there is more. Raises
+    Gone."""
+    last = require_kept(tx, cursor)
+    end = min(cursor + LOOKED_AT, last)
+    rows = [] if cursor == end else _between(tx, cursor, end, contexts, limit)
+    if len(rows) == limit:
+        end = rows[-1][0]
+    return rows, end, end < last
+
+
+def _between(tx: Transaction, cursor: int, end: int, contexts: Iterable[str], limit: int) -> list[Row]:
+    return tx.rows(
+        lambda: (
+            _LOG.select(*CHANGE.all_columns)
+            .where(_LOG.id > slot(0), _LOG.id <= slot(1), in_list(_LOG.context, slot(2)))
+            .order_by(_LOG.id)
+            .limit(slot(3))
+        ),
+        (cursor, end, json.dumps(sorted(contexts)), limit),
+    )
+
+
+def _readable(seeing: Dictionaries, types: dict[str, RecordType], rows: list[Row]) -> list[Row]:
+    """Those of records that the caller may read now: one statement for each type at most."""
+    there: dict[str, set[int]] = {}
+    for _, _, context, id, event, _, _ in rows:
+        if event != "deleted":
+            there.setdefault(context, set()).add(id)
+    readable = {context: seeing.readable_ids(types[context].uri, ids) for context, ids in there.items()}
+    return [row for row in rows if _may_know(seeing, types[row[2]], row, readable)]
+
+
+def _may_know(seeing: Dictionaries, record_type: RecordType, row: Row, readable: dict[str, set[int]]) -> bool:
+    _, _, context, id, event, owner, owner_id = row
+    if event == "deleted":
+        return may_know(seeing.rules, record_type, (owner, owner_id))
+    return id in readable[context]
+
+
+def _told(record_type: RecordType, row: Row) -> ToldChange:
+    cursor, at, _, id, event, _, _ = row
+    return ToldChange(cursor, record_type.uri, id, event, at)
+
+
+# -- clearing out -----------------------------------------------------------------------------------------------------
+
+
+@periodic("old changes", deletes=True)
+def forget_old(service: Service, now: int) -> None:
+    """Remove changes that are older than the setting `change_log_days`, and the oldest beyond MAX_KEPT."""
+    before = now - service.settings.change_log_days * DAY_SECONDS
+    while up_to := service.store.read(lambda tx: _old_up_to(tx, before)):
+        service.store.write(
+            lambda tx, up_to=up_to: tx.run(  # type: ignore[misc]
+                lambda: _LOG.delete().where(_LOG.id <= slot(0)), (up_to,)
+            )
+        )
+
+
+def _old_up_to(tx: Transaction, before: int) -> int:
+    """The id up to which old changes are removed, fewer than BATCH at once; 0 for none. The newest old change stays: it
+    marks the time since which no change is missing."""
+    oldest = tx.rows(lambda: _LOG.select(_LOG.id, _LOG.at).order_by(_LOG.id).limit(slot(0)), (BATCH,))
+    beyond = now(tx) - MAX_KEPT
+    removable = [id for id, at in oldest if at < before or id <= beyond]
+    return max(removable[:-1], default=0)

@@ -1,0 +1,98 @@
+"""The record types as callers see them: what each can do and which custom fields and fieldsets it has.
+
+The types are those of the registry at the moment of the call; administrators add and remove some while the service
+runs."""
+
+from typing import Any
+
+from server.context import Context
+from server.record_types.base import Record, RecordType
+from server.record_types.shared.custom.definitions import KINDS
+from server.records import records
+from server.records.dictionary import Dictionaries
+from server.store.transaction import Transaction
+
+PRIVILEGED = ("create", "delete", "update")
+
+Dictionary = dict[str, Any]
+
+
+def list_contexts(ctx: Context) -> list[Dictionary]:
+    """Every record type, in order of its uri, with the custom fields and fieldsets that the caller may read."""
+
+    def read(tx: Transaction) -> list[Dictionary]:
+        shown = Dictionaries(ctx, tx)
+        inner: dict[int, list[Dictionary]] = {}
+        for each in _fields(shown):
+            inner.setdefault(each["custom_fieldset_id"], []).append(each)
+        fieldsets = [
+            fieldset | {"custom_fields": inner.get(fieldset["id"], [])} for fieldset in _all(shown, "custom_fieldset")
+        ]
+        own, sets = _by_context(inner.get(0, [])), _by_context(fieldsets)
+        return [
+            _described(record_type, own.get(record_type.context, []), sets.get(record_type.context, []))
+            for record_type in ctx.service.registry
+        ]
+
+    return records.reading(ctx, read)
+
+
+def fields_of(ctx: Context, name: str) -> Dictionary:
+    """{custom_<id>: {id, name, type, pos, context, custom_fieldset_id, options}} of one type.
+
+    Raises NotFound for an unknown type. Ours: fields of fieldsets that the caller may not read are left out."""
+    record_type = ctx.service.registry.type(name)
+
+    def read(tx: Transaction) -> Dictionary:
+        shown = Dictionaries(ctx, tx)
+        readable = {each["id"] for each in _all(shown, "custom_fieldset")} | {0}
+        return {
+            f"custom_{each['id']}": _brief(each)
+            for each in _fields(shown)
+            if each["context"] == record_type.context and each["custom_fieldset_id"] in readable
+        }
+
+    return records.reading(ctx, read)
+
+
+def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: list[Dictionary]) -> Dictionary:
+    singular, plural = record_type.label_names
+    found: Dictionary = {
+        "id": record_type.context,
+        "name": singular,
+        "plugin_id": record_type.plugin,
+        "alias": record_type.uri,
+        "params": {
+            "names": {singular.lower(): "singular", plural.lower(): "plural"},
+            "acl": [each for each in PRIVILEGED if "privilege" in getattr(record_type.access, each)],
+            "options": sorted(record_type.options),
+        },
+        "custom_fieldsets": fieldsets,
+    }
+    return found | {"custom_fields": fields} if fields else found
+
+
+def _by_context(listed: list[Dictionary]) -> dict[str, list[Dictionary]]:
+    found: dict[str, list[Dictionary]] = {}
+    for each in listed:
+        found.setdefault(each["context"], []).append(each)
+    return found
+
+
+def _fields(shown: Dictionaries) -> list[Dictionary]:
+    """All custom fields in their order."""
+    found = [each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(shown, "custom_field")]
+    return sorted(found, key=lambda each: (each["pos"], each["id"]))
+
+
+def _all(shown: Dictionaries, uri: str) -> list[Dictionary]:
+    """Every record of a type that the caller may read, shown; there are tens of them."""
+    table: Any = shown.registry.type(uri).table.sql
+    ids = [row[0] for row in shown.tx.rows(lambda: table.select(table.id).order_by(table.id))]
+    found: list[Record] = shown.records(uri, ids)
+    return shown.dictionaries(uri, found)
+
+
+def _brief(field: Dictionary) -> Dictionary:
+    names = ("id", "name", "type", "pos", "context", "custom_fieldset_id")
+    return {name: field[name] for name in names} | {"options": field["params"].get("options", [])}

@@ -1,0 +1,170 @@
+"""Searches whose conditions come as lists side by side, criteria[], oper[] and value[], and whose order as sortBy and
+sortAsc: turned into the tree that `q` becomes.
+
+Values never pass through the grammar of `q`, so nothing in them acts as grammar."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import field, replace
+from typing import Any
+
+from server.context import Context
+from server.dataclass import dataclass
+from server.errors import BadQuery, nearest
+from server.record_types.base import RecordType
+from server.records import records
+from server.records.records import SearchRequest
+from server.search.ast import BooleanGroup, Items, Node, SearchValue, Sort, Term
+from server.search.filters import Filter
+from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
+from server.translation import about_field, lazy_gettext
+
+SORT_POSITION = MAX_QUERY_CHARS + 1  # no position of `q` is as high, so that errors can be told apart
+FIRST_POSITION = SORT_POSITION + 1
+NEGATED = {
+    "!=": "=",
+    "<>": "=",
+    "not like": "like",
+    "not in": "in",
+    "not between": "between",
+    "is not null": "is null",
+}
+OPERATORS = ("=", ">", ">=", "<", "<=", "like", "in", "between", "is null", "fulltext", *NEGATED)
+WORDS = ("text", "fulltext")  # kinds of filters whose plain values are looked for anywhere
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One condition: a filter or column by name, an operator of OPERATORS, and a value: text, or a list for some."""
+
+    name: str
+    operator: str = "="
+    value: Any = ""
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What is asked for beside `q`. sort_by: a filter or column by name, "" for none.
+
+    also: conditions that always hold; order: taken when the caller names none."""
+
+    listed: Sequence[Criterion] = ()
+    sort_by: str = ""
+    ascending: bool = True
+    also: Sequence[Node] = ()
+    order: tuple[Sort, ...] = field(default=())
+
+
+def search(ctx: Context, uri: str, asked: SearchRequest, criteria: Criteria) -> dict[str, Any]:
+    """As records.search, with these conditions and this order; those of `q` hold too, and its `sort:` wins.
+
+    Raises BadQuery, which names criteria, oper, value or sortBy, or a position of `q`."""
+    record_type = ctx.service.registry.type(uri)
+    query = parse(asked.q)
+    terms = _terms(record_type, criteria.listed)
+    root = BooleanGroup("and", (query.root, *criteria.also, *terms), False, 0)
+    order = query.sort or _order(record_type, criteria)
+    try:
+        return records.search_parsed(ctx, uri, replace(query, root=root, sort=order), asked)
+    except BadQuery as error:
+        raise _told(error) from None
+
+
+def _terms(record_type: RecordType, listed: Sequence[Criterion]) -> list[Term]:
+    if len(listed) > MAX_TERMS:
+        raise BadQuery(f"criteria: at most {MAX_TERMS}", field="criteria")
+    return [_term(record_type, each, FIRST_POSITION + place) for place, each in enumerate(listed)]
+
+
+def _term(record_type: RecordType, criterion: Criterion, position: int) -> Term:
+    operator = " ".join(criterion.operator.lower().split()) or "="
+    if operator not in OPERATORS:
+        raise BadQuery(
+            about_field(
+                "oper",
+                lazy_gettext(
+                    "'{value}' is not one of {known}{nearest}",
+                    value=operator[:50],
+                    known=", ".join(OPERATORS),
+                    nearest=nearest(operator, OPERATORS),
+                ),
+            ),
+            field="oper",
+        )
+    plain = NEGATED.get(operator, operator)
+    name = filter_name(record_type, criterion.name)
+    value = _value(record_type.filter_by_name.get(name), plain, criterion, position)
+    return Term(name, value, operator != plain, position)
+
+
+def filter_name(record_type: RecordType, name: str) -> str:
+    """The filter that a name stands for: itself, or the one that compares the column of this name; the name itself
+    when there is none, for the search to refuse or to find among the custom fields."""
+    if name in record_type.filter_by_name:
+        return name
+    for each in record_type.filter_by_name.values():
+        if each.column_name == name and not each.default:
+            return each.name
+    return name
+
+
+def _value(found: Filter | None, operator: str, criterion: Criterion, position: int) -> SearchValue | Items:
+    if operator == "is null":
+        if found is not None and found.type == "fulltext":
+            raise BadQuery(f"oper: '{criterion.name}' holds words and takes no null", field="oper")
+        return SearchValue("null", False, position)
+    if operator == "in":
+        return Items(tuple(SearchValue(each, True, position) for each in _several(criterion.value)), position)
+    if operator == "between":
+        ends = _several(criterion.value)
+        if len(ends) != 2:
+            raise BadQuery(f"value: between takes two values for '{criterion.name}'", field="value")
+        return SearchValue(f"{ends[0]} to {ends[1]}", False, position)
+    text = _one(criterion)
+    if operator in ("=", "like", "fulltext"):
+        is_whole = operator == "=" and (found is None or found.type in WORDS)
+        return SearchValue(text, is_whole, position)
+    return SearchValue(operator + text, False, position)
+
+
+def _one(criterion: Criterion) -> str:
+    if isinstance(criterion.value, list | dict):
+        raise BadQuery(f"value: '{criterion.operator}' takes one value for '{criterion.name}'", field="value")
+    text = str(criterion.value).strip()
+    if not text:
+        raise BadQuery(f"value: '{criterion.name}' has no value", field="value")
+    return text
+
+
+def _several(value: Any) -> list[str]:
+    """A list, sent as one, as JSON, or as text with commas between. Raises BadQuery for none."""
+    found = value
+    if isinstance(value, str):
+        try:
+            found = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+        except (ValueError, RecursionError):
+            raise BadQuery("value: begins like a JSON list and is none", field="value") from None
+    if isinstance(found, dict):
+        found = list(found.values())
+    listed = found if isinstance(found, list) else [found]
+    if any(isinstance(each, list | dict) for each in listed):
+        raise BadQuery("value: takes a list of plain values", field="value")
+    texts = [str(each).strip() for each in listed]
+    if not all(texts):
+        raise BadQuery("value: takes a list of values, none of them empty", field="value")
+    return texts
+
+
+def _order(record_type: RecordType, criteria: Criteria) -> tuple[Sort, ...]:
+    if not criteria.sort_by:
+        return criteria.order
+    return (Sort(filter_name(record_type, criteria.sort_by), not criteria.ascending, SORT_POSITION),)
+
+
+def _told(error: BadQuery) -> BadQuery:
+    """The error with the parameter that it is about, in place of a position that no text has."""
+    position = error.details.get("position")
+    if not isinstance(position, int) or position < SORT_POSITION:
+        return error
+    name = "sortBy" if position == SORT_POSITION else "criteria"
+    return BadQuery(f"{name}: {error.message}", field=name)

@@ -1,0 +1,134 @@
+"""What custom fields have beyond being records: their order, how many records hold values of them, options that get
+another name, names that are still free."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.errors import Conflict, Invalid, NotFound
+from server.record_types.parts import Record
+from server.record_types.shared.custom import definitions
+from server.record_types.shared.custom.definitions import FieldDefinition
+from server.record_types.shared.tables import CUSTOM_VALUE, FIELDSET_USE, is_line
+from server.records.writing import RecordWriter
+from server.store.expressions import is_exactly, listed_values
+from server.store.statements import in_list, slot
+from server.store.tables import Table
+from server.store.transaction import Transaction
+
+MAX_ORDERED = 101  # fields of a type or fieldset that can be put in order: positions go from 0 to 100
+MAX_COUNTED = 10_000  # records with a value of a field that are counted; of more it is told that there are more
+MAX_SUFFIX = 1000  # of a name that others have already
+URI = "custom_field"
+
+
+def all_fields(ctx: Context) -> dict[str, tuple[FieldDefinition, ...]]:
+    """The fields of every type, in order, by context."""
+    return ctx.service.store.read(lambda tx: definitions(tx).by_context)
+
+
+def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
+    """{field id: how many records hold a value of it}, MAX_COUNTED + 1 for more than MAX_COUNTED."""
+
+    def build() -> Any:
+        table: Any = CUSTOM_VALUE.sql
+        asked = listed_values(slot(0), "INTEGER", "asked")
+        some = table.select(table.record_id).where(table.field_id == asked.each, table.place == 0).limit(slot(1))
+        return peewee.Select((asked,), (asked.each, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
+
+    ids = json.dumps(list(field_ids))
+    return dict(ctx.service.store.read(lambda tx: tx.rows(build, (ids, MAX_COUNTED + 1))))
+
+
+def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
+    """{fieldset id: how many records it is attached to}; those without are left out."""
+    table: Any = FIELDSET_USE.sql
+    return dict(
+        ctx.service.store.read(
+            lambda tx: tx.rows(
+                lambda: (
+                    table.select(table.fieldset_id, peewee.fn.COUNT(table.record_id))
+                    .where(in_list(table.fieldset_id, slot(0)))
+                    .group_by(table.fieldset_id)
+                ),
+                (json.dumps(list(fieldset_ids)),),
+            )
+        )
+    )
+
+
+def move(ctx: Context, id: int, by: int) -> None:
+    """Move a field up (-1) or down (1) among those of its type and fieldset. Raises NotFound, Forbidden, Conflict."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        field = _field(writing, id)
+        order = [
+            each for each in definitions(tx).of(field["context"]) if each.fieldset_id == field["custom_fieldset_id"]
+        ]
+        if len(order) > MAX_ORDERED:
+            raise Conflict(f"at most {MAX_ORDERED} fields can be put in order; make a fieldset of some of them")
+        place = next(number for number, each in enumerate(order) if each.id == id)
+        other = min(max(place + by, 0), len(order) - 1)
+        order.insert(other, order.pop(place))
+        for number, each in enumerate(order):
+            if each.pos != number:
+                writing.update_sent(writing.registry.type(URI), each.id, {"pos": str(number)})
+
+    ctx.service.store.write(write)
+
+
+def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
+    """Give an option another name, also where it was chosen; answers in how many places. Raises NotFound, Forbidden,
+    Invalid, Conflict for a name that there is already."""
+    new = new.strip()
+
+    def write(tx: Transaction) -> int:
+        writing = RecordWriter(ctx, tx)
+        field = _field(writing, id)
+        options = list(field["params"].get("options") or [])
+        if old not in options:
+            raise Invalid(f"'{old[:80]}' is none of the options", field="option")
+        if not new:
+            raise Invalid("write the new name", field="new_name")
+        if new.lower() in (each.lower() for each in options if each != old):
+            raise Conflict(f"there is an option '{new[:80]}' already", field="new_name")
+        renamed = [new if each == old else each for each in options]
+        writing.update_sent(writing.registry.type(URI), id, {"params": field["params"] | {"options": renamed}})
+        told = {"target": str(field["name"]), "old": old, "new": new}
+        writing.log("custom_field.option.renamed", writing.registry.type(URI).context, id, told)
+        table: Any = CUSTOM_VALUE.sql
+        return tx.run(
+            lambda: table.update({table.text: slot(0)}).where(
+                table.field_id == slot(1), table.text == slot(2), is_line(table), is_exactly(table.text, slot(2))
+            ),
+            (new, id, old),
+        )
+
+    return ctx.service.store.write(write)
+
+
+def free_uri(tx: Transaction, table: Table, text: str) -> str:
+    """A uri that no custom field has yet, like the text. table: of custom fields."""
+    stem = "".join(each if each.isascii() and each.isalnum() else "_" for each in text.lower())[:100]
+    if not stem[:1].isalpha() or stem.startswith("custom_"):
+        stem = f"field_{stem}"
+    names = [stem, *(f"{stem}_{number}" for number in range(2, MAX_SUFFIX))]
+    return next((name for name in names if tx.first(table, uri=name) is None), stem)
+
+
+def _field(writing: RecordWriter, id: int) -> Record:
+    found = writing.record(URI, id)
+    if found is None:
+        raise NotFound(f"there is no custom field {id}")
+    return found
+
+
+def unused_uri(ctx: Context, name: str) -> str:
+    """A uri for a new field of this name that no other field has. Raises AdminOnly."""
+    ctx.require_admin("name custom fields")
+    table = ctx.service.registry.type("custom_field").table
+    return ctx.service.store.read(lambda tx: free_uri(tx, table, name))

@@ -1,0 +1,333 @@
+"""Records as the flat dictionaries that answers hold, opened along `expand`.
+
+Every level of nesting costs one statement for a type, whatever the number of records; nothing is asked per record."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from server import contexts
+from server.access.rules import Rules
+from server.context import Context
+from server.errors import nearest
+from server.record_types.base import Expand, NestedRecord, Record, RecordType
+from server.record_types.registry import Registry
+from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
+from server.store.statements import in_list, slot
+from server.store.transaction import Transaction
+
+MAX_PATHS, MAX_PATH_CHARS, MAX_DEPTH = 100, 255, 8
+_CUSTOM_LINK = re.compile(r"custom_([0-9]+)_(.*)\Z")
+
+
+class Dictionaries:
+    """records.parts.DictionaryContext: shows records of one snapshot to one caller."""
+
+    def __init__(self, ctx: Context, tx: Transaction) -> None:
+        self.ctx = ctx
+        self.tx = tx
+        self.now = ctx.now
+        self.actor = ctx.actor
+        self.registry = ctx.service.registry
+        self.rules = Rules(self.registry, ctx.actor)
+        self._base = ctx.service.base_url
+
+    def url(self, type: RecordType, record: Record) -> str:
+        return self._base + type.url_path(record)
+
+    def address(self, path: str) -> str:
+        return self._base + path
+
+    def webhook_url(self, token: str) -> str:
+        return self.ctx.service.webhook_url(token)
+
+    def type(self, name: str) -> RecordType:
+        return self.registry.type(name)
+
+    def find_type(self, name: str) -> RecordType | None:
+        return self.registry.find(name)
+
+    def readable(self, uri: str) -> Condition:
+        return self.rules.readable(self.registry.type(uri))
+
+    def readable_ids(self, uri: str, ids: Iterable[int]) -> set[int]:
+        wanted, condition = set(ids), self.readable(uri)
+        if not wanted or condition is ALWAYS:
+            return wanted
+        if condition is NEVER:
+            return set()
+        table = self.registry.type(uri).table
+        rows = self.tx.rows(
+            lambda: table.sql.select(table.sql.id).where(
+                condition.build(slots_from(0)), in_list(table.sql.id, slot(len(condition.values)))
+            ),
+            (*condition.values, json.dumps(sorted(wanted))),
+        )
+        return {row[0] for row in rows}
+
+    def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
+        wanted = sorted({id for id in ids if id})
+        record_type = self.registry.type(uri)
+        condition = self.rules.readable(record_type)
+        if not wanted or condition is NEVER:
+            return []
+        if condition is ALWAYS:
+            rows = self.tx.get_many(record_type.table, wanted)
+        else:
+            table = record_type.table
+            rows = self.tx.rows(
+                lambda: (
+                    table.sql.select(*table.all_columns)
+                    .where(condition.build(slots_from(0)), in_list(table.sql.id, slot(len(condition.values))))
+                    .order_by(table.sql.id)
+                ),
+                (*condition.values, "[" + ",".join(map(str, wanted)) + "]"),
+            )
+        return [record_type.record(row) for row in rows]
+
+    def dictionaries(self, uri: str, records: Sequence[Record], expand: str = "") -> list[dict[str, Any]]:
+        return self.show(self.registry.type(uri), records, paths(expand))
+
+    def show(
+        self, record_type: RecordType, records: Sequence[Record], wanted: Sequence[str] = (), depth: int = 0
+    ) -> list[dict[str, Any]]:
+        """The dictionaries of records of one type, in their order."""
+        shape = _shape(record_type, self.registry)
+        shown = [shape.base(record, self) for record in records]
+        if not records:
+            return shown
+        wants_label = not record_type.label_on_expand or "_label" in wanted
+        if wants_label:
+            labels = record_type.labels(self, records)
+            for record, dictionary in zip(records, shown, strict=True):
+                dictionary["_label"] = labels[record["id"]]
+                if record_type.label_key:
+                    dictionary[record_type.label_key] = labels[record["id"]]
+        if wanted and depth < MAX_DEPTH:
+            self._open(record_type, records, shown, wanted, depth)
+        if record_type.for_admins and not self.actor.is_admin:
+            for dictionary in shown:
+                for key in record_type.for_admins:
+                    dictionary.pop(key, None)
+        return shown
+
+    def _open(
+        self,
+        record_type: RecordType,
+        records: Sequence[Record],
+        shown: list[dict[str, Any]],
+        wanted: Sequence[str],
+        depth: int,
+    ) -> None:
+        below: dict[str, list[str]] = {}
+        links: dict[int, list[str]] = {}
+        loads: dict[str, tuple[Expand, str]] = {}
+        on_expand = {key.name: key for key in record_type.keys if key.on_expand and key.value is not None}
+        for path in wanted:
+            prefix = _longest_prefix(record_type, path)
+            match = _CUSTOM_LINK.match(path)
+            if prefix is not None:
+                below.setdefault(prefix, []).append(path[len(prefix) + 1 :])
+            elif match and "custom_" in record_type.expand_by_name:
+                links.setdefault(int(match[1]), []).append(match[2])
+            elif path in on_expand:
+                key = on_expand[path]
+                for record, dictionary in zip(records, shown, strict=True):
+                    value = key.value(record, self) if key.value else None
+                    if value is not None:
+                        dictionary[path] = value
+            else:
+                found = _expand_named(record_type, path)
+                if found is not None:
+                    loads[found[0].name + found[1]] = found
+                else:
+                    brought = (trait.expand_named(record_type, path, self.tx) for trait in record_type.traits)
+                    for name in filter(None, brought):
+                        loads[name] = (record_type.expand_by_name[name], "")
+        if links and "custom_" not in loads:
+            loads["custom_"] = (record_type.expand_by_name["custom_"], "")
+        for each, form in loads.values():
+            if not self.covers(each.reads or each.target):
+                continue
+            answers = each.load(self, list(records), form)
+            for record, dictionary in zip(records, shown, strict=True):
+                dictionary.update(answers.get(record["id"], {}))
+        for prefix, rest in below.items():
+            self._open_nested(record_type.nested_by_prefix[prefix], records, shown, rest, depth)
+        for number, rest in links.items():
+            self._open_custom(f"custom_{number}", shown, rest, depth)
+
+    def covers(self, uri: str) -> bool:
+        """Whether the scopes of the caller's token cover records of a type; "" for no other record."""
+        return not uri or self.ctx.limit is None or self.ctx.limit.covers(uri)
+
+    def _open_nested(
+        self, nested: NestedRecord, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
+    ) -> None:
+        """Load the records behind one prefix, whatever their types, and put their keys under it."""
+        column = nested.id_column
+        if nested.target == "*":
+            context_of = itemgetter(f"{nested.prefix}__context")
+            targets = [(str(context_of(record)), int(record[column])) for record in records]
+        else:
+            targets = [(nested.target, int(record[column])) for record in records]
+        self.open_under(nested.prefix, targets, shown, rest, depth)
+
+    def _open_custom(self, prefix: str, shown: list[dict[str, Any]], rest: list[str], depth: int) -> None:
+        targets = [(str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in shown]
+        self.open_under(prefix, targets, shown, rest, depth)
+
+    def open_under(
+        self,
+        prefix: str,
+        targets: list[tuple[str, int]],
+        shown: list[dict[str, Any]],
+        rest: list[str],
+        depth: int = 0,
+    ) -> None:
+        """Put the keys of the records at `targets`, pairs of a type's name and an id, under `<prefix>_` into the
+        dictionaries beside them; `rest` is what to open in those records."""
+        found: dict[tuple[str, int], dict[str, Any]] = {}
+        wanted = sorted({path for path in rest if path} | {"_label"})
+        for name in {name for name, _ in targets}:
+            target = self.registry.find(name)
+            if target is None or not self.covers(target.uri):
+                continue
+            records = self.records(target.uri, {id for each, id in targets if each == name})
+            for record, dictionary in zip(records, self.show(target, records, wanted, depth + 1), strict=True):
+                found[name, record["id"]] = {f"{prefix}_{key}": value for key, value in dictionary.items()}
+        for pair, dictionary in zip(targets, shown, strict=True):
+            for key, value in found.get(pair, {}).items():
+                dictionary.setdefault(key, value)  # a message has a ticket_url of its own
+
+
+def paths(expand: str) -> list[str]:
+    """The paths of an `expand` parameter: parts between commas, blanks dropped, at most 100 of 255 characters."""
+    if not expand:
+        return []
+    listed = [part.strip() for part in expand.split(",")]
+    return [path for path in dict.fromkeys(listed) if path and len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
+
+
+def is_key(registry: Registry, record_type: RecordType, path: str, tx: Transaction, depth: int = 0) -> bool:
+    """Whether the dictionary of a record of this type can have the key `path`, opened along it. Keys of linked records
+    of any type, and those behind custom fields that are links, are believed."""
+    if len(path) > MAX_PATH_CHARS or depth > MAX_DEPTH:
+        return False
+    prefix = _longest_prefix(record_type, path)
+    if prefix is not None:
+        target = record_type.nested_by_prefix[prefix].target
+        below = registry.find(target)
+        rest = path[len(prefix) + 1 :]
+        if target == "*" or (below is not None and is_key(registry, below, rest, tx, depth + 1)):
+            return True
+    is_own = path in _shape(record_type, registry).all_keys or any(key.name == path for key in record_type.keys)
+    return (
+        is_own
+        or bool(_CUSTOM_LINK.match(path) and "custom_" in record_type.expand_by_name)
+        or _expand_named(record_type, path) is not None
+        or any(trait.expand_named(record_type, path, tx) for trait in record_type.traits)
+    )
+
+
+def opens_nothing(registry: Registry, record_type: RecordType, expand: str, tx: Transaction) -> list[str]:
+    """The paths of an `expand` parameter at which records of this type have nothing to open, each with the nearest name
+    as `nearest` tells it."""
+    unknown = [
+        path
+        for path in paths(expand)
+        if not is_key(registry, record_type, path, tx)
+        and not (path.endswith("_") and is_key(registry, record_type, f"{path}id", tx))
+        and not any(path.startswith(f"{name}_") for name in record_type.expand_by_name)  # which bring further keys
+    ]
+    if not unknown:
+        return []
+    names = [*record_type.expand_by_name, *(f"{prefix}_" for prefix in record_type.nested_by_prefix)]
+    return [f"'{path[:80]}' is not a key of {record_type.uri}{nearest(path, names)}" for path in unknown]
+
+
+def _longest_prefix(record_type: RecordType, path: str) -> str | None:
+    if path in record_type.expand_by_name:
+        return None
+    fits = [prefix for prefix in record_type.nested_by_prefix if path.startswith(f"{prefix}_")]
+    return max(fits, key=len) if fits else None
+
+
+def _expand_named(record_type: RecordType, path: str) -> tuple[Expand, str] | None:
+    """The expand of a path and its form: `comments~5` is `comments` with `~5`."""
+    plain = record_type.expand_by_name.get(path)
+    if plain is not None:
+        return plain, ""
+    for place, char in enumerate(path):
+        if char in ".~:":
+            found = record_type.expand_by_name.get(path[:place])
+            return (found, path[place:]) if found else None
+    return None
+
+
+class _Shape:
+    """How the default dictionary of a type is made from a record; worked out once for each type."""
+
+    def __init__(self, record_type: RecordType, registry: Registry) -> None:
+        self.record_type = record_type
+        self.constants: dict[str, Any] = {"_context": record_type.context, "_type": record_type.uri}
+        self.plain: list[tuple[str, str]] = [("id", "id")]
+        self.computed: list[tuple[str, Any]] = []
+        self.again: list[tuple[str, str]] = []
+        for field in record_type.fields.values():
+            if field.shown:
+                self.plain.append((field.key, field.name))
+        for nested in record_type.nested:
+            if not nested.stub:
+                continue
+            if nested.is_nullable:
+                self.computed.append((f"{nested.prefix}_id", _or_null(nested.id_column)))
+            else:
+                self.plain.append((f"{nested.prefix}_id", nested.id_column))
+            if nested.target == "*":
+                self.plain.append((f"{nested.prefix}__context", f"{nested.prefix}__context"))
+            else:
+                target = registry.find(nested.target)
+                absent = _ABSENT.get(nested.target, contexts.context_of(nested.target))
+                self.constants[f"{nested.prefix}__context"] = target.context if target else absent
+        for key in record_type.keys:
+            if key.column and not key.on_expand:
+                self.plain.append((key.name, key.column))
+            elif key.again:
+                self.again.append((key.name, key.again))
+            elif key.value is not None and not key.on_expand:
+                self.computed.append((key.name, key.value))
+        self.keys = [key for key, _ in self.plain]
+        others = {key for key, _ in [*self.computed, *self.again]}
+        self.all_keys = {*self.constants, *self.keys, *others, "_label", "record_url"}
+        self.all_keys |= {record_type.label_key} if record_type.label_key else set()
+        columns = [column for _, column in self.plain]
+        self.values = itemgetter(*columns) if len(columns) > 1 else lambda record: (record["id"],)
+
+    def base(self, record: Record, shown: Dictionaries) -> dict[str, Any]:
+        dictionary = dict(self.constants)
+        dictionary.update(zip(self.keys, self.values(record), strict=True))
+        if self.record_type.has_url:
+            dictionary["record_url"] = shown.url(self.record_type, record)
+        for key, value in self.computed:
+            dictionary[key] = value(record, shown)
+        for key, shown_as in self.again:
+            dictionary[key] = dictionary[shown_as]
+        return dictionary
+
+
+def _or_null(column: str) -> Callable[[Record, Dictionaries], Any]:
+    return lambda record, shown: record[column] or None
+
+
+# Contexts of types that other types point to already and that come later.
+_ABSENT = {"gpg_private_key": contexts.GPG_PRIVATE_KEY}
+
+
+def _shape(record_type: RecordType, registry: Registry) -> _Shape:
+    shape: _Shape | None = registry.kept.get(record_type)
+    if shape is None:
+        shape = registry.kept[record_type] = _Shape(record_type, registry)
+    return shape

@@ -1,0 +1,161 @@
+"""What happens, told to automations. Who answers is bound in the automation events' KATA; nothing is run here.
+
+What has happened is told after the commit, at least once: a job row, written by the transaction that it is about. What
+is about to happen is asked before it does, on the caller's thread and outside of any transaction."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from server.context import Context
+from server.jobs.queue import JobQueue
+from server.record_types.base import Change, Record, RecordType, Writing
+from server.records.dictionary import Dictionaries
+from server.store.database import Store
+from server.store.store_local import VersionedLocal
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.records.writing import RecordWriter
+
+JOB = "event"
+VERSION = "automations"
+CHANGED = "record.changed"
+Values = dict[str, Any]
+Ask = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
+_asked: list[Ask] = []
+
+
+def answers(ask: Ask) -> Ask:
+    """Register who is asked before something happens: ask(ctx, event, values) gives what automations returned, one
+    after the other as long as the caller goes on."""
+    _asked[:] = [ask]
+    return ask
+
+
+def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
+    """What the automations bound to an event return. values: their dictionary, made only when there are some. Raises
+    NotOnWriter inside a write: scripts wait for others."""
+    if _asked and is_bound(ctx, name):
+        ctx.service.store.require_off_writer()
+        yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
+
+
+def is_bound(ctx: Context, *names: str) -> bool:
+    """Whether an automation answers to one of these events."""
+    return not ctx.service.store.read(bound).isdisjoint(names)
+
+
+def is_likely_bound(ctx: Context, *names: str) -> bool:
+    """As is_bound, from what was read last: a hint, for who asks again in the write."""
+    known = BOUND.newest(ctx.service.store)
+    return is_bound(ctx, *names) if known is None else not known.isdisjoint(names)
+
+
+def is_yes(value: Any) -> bool:
+    """What a flag in an answer says, however it was written."""
+    return value not in (None, False, "", 0, "0")
+
+
+BOUND: VersionedLocal[frozenset[str]] = VersionedLocal()
+
+
+def bound(tx: Transaction) -> frozenset[str]:
+    """The names of the events to which automations are bound. Asked for at every write, so kept as long as it holds."""
+    found: frozenset[str] | None = tx.memo.get("events bound")
+    if found is None:
+        found = tx.memo["events bound"] = _bound(tx)
+    return found
+
+
+def _bound(tx: Transaction) -> frozenset[str]:
+    version = tx.version(VERSION)
+    kept = BOUND.get(tx.store, version)
+    if kept is not None:
+        return kept
+    event: Any = table_named("automation_event")
+    rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
+    found = frozenset(row[0] for row in rows)
+    if tx.can_write:  # which may yet be undone: the next reader keeps it
+        tx.after_commit(lambda: _prime(tx.store))
+    else:
+        BOUND.set(tx.store, version, found)
+    return found
+
+
+def _prime(store: Store) -> None:
+    store.read(bound)
+
+
+def tell(writing: Writing, name: str, values: Values) -> int:
+    """Something happened in this transaction. Answers the id of the job that tells of it, 0 when nobody listens."""
+    tx, ctx = writing.tx, writing.ctx
+    if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
+        return 0
+    ctx.service.wake_after(tx)
+    payload = {
+        "event": name,
+        "values": values,
+        "depth": ctx.depth + 1,
+        "zone": writing.actor.timezone,
+        "is_by_machine": ctx.is_by_machine,
+    }
+    return JobQueue.add(tx, JOB, writing.now, payload, is_slow=True)
+
+
+def record_values(prefix: str, context: str, id: int) -> Values:
+    """A record under a prefix; its keys are loaded when a script asks for them."""
+    return {f"{prefix}__context": context, f"{prefix}_id": id}
+
+
+def actor_values(writing: Writing) -> Values:
+    """Who did it."""
+    actor = writing.actor
+    record_type = writing.registry.find(actor.context)
+    alias = record_type.uri if record_type is not None else "app"
+    return record_values("actor", actor.context, actor.id) | {"actor__type": alias}
+
+
+# -- changes of records -----------------------------------------------------------------------------------------------
+
+
+def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
+    """What `was_record_` will hold, taken before a write; None when nobody listens."""
+    ctx = writing.ctx
+    if ctx.is_quiet or ctx.is_untold or record_type.is_silent or CHANGED not in bound(writing.tx):
+        return None
+    if old is None:
+        return {}
+    shown = Dictionaries(writing.as_service().ctx, writing.tx)
+    return shown.show(record_type, [old], [name for trait in record_type.traits for name in trait.state])[0]
+
+
+def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:
+    """A record was created, updated or deleted. Told once for a record and transaction, with the state before it.
+
+    was: of before()."""
+    if was is None:
+        return
+    tx, key = writing.tx, ("record changed", record_type.context, id)
+    told = tx.memo.get(key)
+    if told is not None:
+        first, job_id, was = told
+        if kind != "deleted":
+            return
+        JobQueue.drop(tx, job_id)
+        if first == "created":
+            return
+    values: Values = {"change_type": kind, "is_new": kind == "created"}
+    if kind == "deleted":
+        values |= {f"record_{name}": value for name, value in was.items()}
+    values |= record_values("record", record_type.context, id) | {"record__type": record_type.uri}
+    values |= {f"was_record_{name}": value for name, value in was.items()} | actor_values(writing)
+    tx.memo[key] = (kind, tell(writing, CHANGED, values), was)
+
+
+def is_change(change: Change, differing: Mapping[str, Any]) -> bool:
+    """Whether a write changed more than the times that every write sets."""
+    if change.is_create or change.extras:
+        return True
+    return not differing.keys() <= {name for name, field in change.type.fields.items() if field.auto_update}

@@ -1,0 +1,49 @@
+"""What a process keeps of the database for as long as it runs, beside what it reads under a version at each use: the
+live settings and the record types of administrators. Another process may change both."""
+
+import threading
+
+from server.context import Service
+from server.record_types.shared import custom_types
+from server.record_types.shared.custom_types import VERSION as TYPES_VERSION
+from server.records import live_settings
+from server.records.service_settings import VERSION as SETTINGS_VERSION
+from server.store.database import NotOnWriter
+from server.store.transaction import Transaction
+
+
+class KeptHere:
+    """Of a service that runs beside others."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._settings = self._types = -1  # the versions that are kept
+
+    def renew(self) -> None:
+        """Read what has changed, as it is on disk: what a write that runs has done may yet be undone, so inside one
+        another thread reads."""
+        try:
+            self._service.store.require_off_writer()
+        except NotOnWriter:
+            reading = threading.Thread(target=self._renew, name="kept here")
+            reading.start()
+            reading.join()
+        else:
+            self._renew()
+
+    def _renew(self) -> None:
+        service = self._service
+        with self._lock:  # of two, the one that read later must not be overtaken
+            settings, types = service.store.read(_versions)
+            if settings != self._settings:
+                live_settings.apply(service)
+                self._settings = settings
+            if types != self._types:
+                service.registry.replace_custom(service.store.read(lambda tx: custom_types.read(tx, service.registry)))
+                service.store.statements.forget()
+                self._types = types
+
+
+def _versions(tx: Transaction) -> tuple[int, int]:
+    return tx.version(SETTINGS_VERSION), tx.version(TYPES_VERSION)

@@ -1,0 +1,98 @@
+"""Settings of the process that administrators change in the console, while it runs. What a flag, a variable or the file
+tells is not for the console."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from server import log
+from server.context import Context, Service
+from server.errors import HelpdeskError, Invalid, nearest
+from server.mail.mask import new_mask
+from server.records import service_settings
+from server.records.writing import RecordWriter
+from server.settings import BY_NAME, LIVE, Settings, Value, display_value, value_of
+from server.store.transaction import Transaction
+
+KEY = "settings"  # where they are kept: {name: text}
+LIVE_SETTINGS = "settings"  # what other processes are told that one has changed
+_log = log.get("settings")
+_applying = threading.Lock()
+
+
+def apply(service: Service) -> None:
+    """Let what is kept hold from now on. What this version does not take any more is left out, and logged."""
+    with _applying:  # of two changes the later one is read by whoever comes last
+        kept = service.store.read(_kept)
+        values: dict[str, Value] = {}
+        for name, text in kept.items():
+            try:
+                values[name] = _value(service.settings, name, text)
+            except HelpdeskError as error:
+                _log.warning("setting.left_out", name=name, reason=error.message)
+        service.settings.lay_over(values)
+        if service.settings.base_url != service.base_url:
+            service.move(service.settings.base_url)
+
+
+def check_settings(service: Service, changes: Mapping[str, str]) -> Settings:
+    """The settings as they would be. Raises Invalid at the name of what is wrong, and for what is given elsewhere."""
+    for name in changes:
+        if name not in LIVE:
+            raise Invalid(f"'{name[:60]}' cannot be set in the console{nearest(name, LIVE)}", field=name)
+        if service.settings.is_given(name):
+            raise Invalid(f"{name} is set by {service.settings.sources[name]}; change it there", field=name)
+    return service.settings.replace(**{name: _value(service.settings, name, text) for name, text in changes.items()})
+
+
+def change(ctx: Context, changes: Mapping[str, str]) -> None:
+    """Set these settings, as text; one that is set to its default is kept no more. They hold at once.
+
+    Raises AdminOnly; Invalid as `checked` does."""
+    ctx.require_admin("change settings")
+    check_settings(ctx.service, changes)
+
+    def write(tx: Transaction) -> None:
+        known = _kept(tx)
+        kept = known | dict(changes)
+        for name, text in changes.items():
+            before = known.get(name, display_value(BY_NAME[name].default))
+            if text.strip() != before:
+                service_settings.log_change(RecordWriter(ctx, tx), name, before, text.strip())
+        others = {name: text for name, text in kept.items() if text.strip() != display_value(BY_NAME[name].default)}
+        service_settings.put(tx, KEY, others)
+        ctx.service.store.announce_after(tx, LIVE_SETTINGS)
+
+    ctx.service.store.write(write)
+    apply(ctx.service)
+
+
+def _kept(tx: Transaction) -> dict[str, str]:
+    found = service_settings.get(tx, KEY, {})
+    return {name: str(text) for name, text in found.items() if name in LIVE}
+
+
+def _value(settings: Settings, name: str, text: str) -> Value:
+    found = value_of(name, text.strip())
+    if name == "backup_folder" and found:
+        return _inside(Path(settings.data), str(found))
+    if name == "mail_mask_pattern":
+        try:
+            new_mask(str(found))
+        except Invalid as error:
+            raise Invalid(error.message, field=name) from error
+    return found
+
+
+def _inside(folder: Path, text: str) -> str:
+    """A folder below the data folder: who administrates the service need not be who says where on the machine it
+    writes. Raises Invalid."""
+    base = folder.absolute().resolve()
+    found = (base / text).resolve()
+    if found == base or not found.is_relative_to(base):
+        raise Invalid(
+            "backup_folder: in the console this is a folder inside the data folder, such as backups; set another one "
+            "in helpdesk.toml or by HELPDESK_BACKUP_FOLDER",
+            field="backup_folder",
+        )
+    return str(found)

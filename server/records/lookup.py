@@ -1,0 +1,67 @@
+"""What fields ask while values come in: is there such a record, such a type? Answers are kept for one operation.
+
+A record that the caller may not read is not there: an error that differs would tell of it."""
+
+from server import contexts
+from server.access.rules import Rules
+from server.digits import id_in
+from server.errors import NotFound
+from server.record_types.base import RecordType
+from server.record_types.registry import Registry
+from server.search.conditions import ALWAYS
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+
+class RecordLookup:
+    """fields.base.Lookup over one transaction."""
+
+    def __init__(self, registry: Registry, tx: Transaction, rules: Rules) -> None:
+        self._registry = registry
+        self._tx = tx
+        self._rules = rules
+        self._known: dict[tuple[str, int], bool] = {}
+
+    def context(self, name: str) -> str | None:
+        found = self._registry.find(name)
+        return found.context if found else None
+
+    def exists(self, target: str, id: int) -> bool:
+        known = self._known.get((target, id))
+        if known is None:
+            known = self._known[target, id] = self._exists(target, id)
+        return known
+
+    def promise(self, record_type: RecordType, id: int) -> None:
+        """Let a record be there that is still to be made in this transaction."""
+        self._known[record_type.uri, id] = self._known[record_type.context, id] = True
+
+    def _exists(self, target: str, id: int) -> bool:
+        if target in ("app", contexts.APP):
+            return id == 0
+        record_type = self._registry.find(target)
+        if record_type is None:
+            return False
+        if self._rules.readable(record_type) is not ALWAYS:
+            return self._rules.may_read(self._tx, record_type, id)
+        table = record_type.table.sql
+        found = self._tx.value(lambda: table.select(table.id).where(table.id == slot(0)), (id,))
+        return found is not None
+
+    def reference(self, target: str, text: str) -> int | None:
+        """`svc:<type>:<id or lookup value>`; the type must be the target."""
+        _, _, rest = text.partition(":")
+        name, _, value = rest.partition(":")
+        try:
+            record_type = self._registry.type(name.lower())
+        except NotFound:
+            return None
+        if record_type is not self._registry.find(target) or not value:
+            return None
+        id = id_in(value)
+        if id is not None:
+            return id if self.exists(record_type.uri, id) else None
+        if not record_type.lookup:
+            return None
+        row = self._tx.first(record_type.table, **{record_type.lookup: value})
+        return row[0] if row and self.exists(record_type.uri, row[0]) else None

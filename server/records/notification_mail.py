@@ -1,0 +1,77 @@
+"""Which notifications reach a worker by mail as well: as they chose, or as the service is set for those who have not.
+
+What is to be mailed is noted with the notification, in its transaction. Making the mail is not done here
+(notifying/mailing.py)."""
+
+from typing import TYPE_CHECKING
+
+from server.context import Context
+from server.jobs.queue import JobQueue
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.records.writing import RecordWriter
+
+JOB = "notification.mail"
+MENTIONED, NOTE, DUE, OTHER = "mentioned", "note", "due", "other"
+KINDS = ("assigned", MENTIONED, "message", NOTE, "reopened", "failed", DUE, OTHER)
+_OF_POINT = {
+    "ticket.owner.assigned": "assigned",
+    "ticket.message.inbound": "message",
+    "comment.create": NOTE,
+    "ticket.status.open": "reopened",
+    "transport.delivery.error": "failed",
+    "group.acknowledgement.error": "failed",
+    "mailbox.check.error": "failed",
+    "outgoing_webhook.switched_off": "failed",
+    "ticket.message.held": "failed",
+    "ticket.answer.refused": "failed",
+    "ticket.target.due": DUE,
+    "ticket.target.missed": DUE,
+}
+
+CHOICE = Table(
+    "notification_mail_choice",
+    [Column("worker_id", references="worker(id)"), Column("kinds", "TEXT")],
+    key=("worker_id",),
+)  # kinds: with blanks between
+TO_MAIL = Table(
+    "notification_to_mail",
+    [Column("notification_id", references="notification(id)"), Column("worker_id"), Column("kind", "TEXT")],
+    [Index(("worker_id", "notification_id"), "what a worker has to be mailed, the oldest first")],
+    key=("notification_id",),
+)
+
+
+def kind_of(point: str) -> str:
+    """The kind, of KINDS, of a notification of this activity event."""
+    return _OF_POINT.get(point, OTHER)
+
+
+def chosen(ctx: Context, tx: Transaction, worker_id: int) -> frozenset[str]:
+    """The kinds that a worker wants by mail."""
+    row = tx.first(CHOICE, worker_id=worker_id)
+    kinds = str(row[1]).split() if row is not None else ctx.service.settings.notification_mail
+    return frozenset(kinds)
+
+
+def of_caller(ctx: Context) -> frozenset[str]:
+    """The kinds that the worker who asks wants by mail."""
+    return ctx.service.store.read(lambda tx: chosen(ctx, tx, ctx.actor.worker_id))
+
+
+def choose(ctx: Context, kinds: frozenset[str]) -> None:
+    """Keep which kinds the worker who acts wants by mail."""
+    kept = " ".join(each for each in KINDS if each in kinds)
+    ctx.service.store.write(lambda tx: tx.put(CHOICE, {"worker_id": ctx.actor.worker_id, "kinds": kept}))
+
+
+def hold(writing: "RecordWriter", notification_id: int, worker_id: int, kind: str) -> None:
+    """Note that a notification is to be mailed, if its worker wants such: later, unless they have read it by then."""
+    if kind not in chosen(writing.ctx, writing.tx, worker_id):
+        return
+    writing.tx.insert(TO_MAIL, {"notification_id": notification_id, "worker_id": worker_id, "kind": kind})
+    due = writing.now + writing.ctx.service.settings.notification_mail_seconds
+    JobQueue.add(writing.tx, JOB, due, {"worker_id": worker_id}, f"{JOB}:{worker_id}")
+    writing.wake()

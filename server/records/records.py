@@ -1,0 +1,409 @@
+"""Records of any type: retrieve, search, create, update, upsert, delete.
+
+Values come as they were sent; answers are dictionaries as they are shown."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from server import times
+from server.access.rules import Rules
+from server.context import Context, covers_search
+from server.counting.subtotals import subtotals
+from server.dataclass import dataclass
+from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
+from server.fields import Bit, ContextName, Id, Number, Text
+from server.record_types.base import Record, RecordType
+from server.record_types.shared.custom import definitions, shown_value, values_of
+from server.record_types.shared.tables import FIELDSET_USE
+from server.records import dictionary, index_backfill, metrics, search_cursors
+from server.records.dictionary import Dictionaries, paths
+from server.records.metrics.builtin import RECORD_SEARCH
+from server.records.reading import RecordReader
+from server.records.writing import RecordWriter
+from server.search.ast import Query
+from server.search.compile import SearchScope
+from server.search.parser import parse
+from server.search.remarks import remarks
+from server.search.select import search as compile_search
+from server.store.transaction import Transaction
+from server.translation import lazy_gettext
+
+Result = TypeVar("Result")
+Condition = Callable[[Transaction, int], None]  # of a record's id before it is changed, 0 for a new one; raises if not
+MAX_PAGE = 10**9
+NOT_INDEXED = (
+    "the database takes no writes, so the words of the newest texts are not in the index yet, and this search does not "
+    "find them; make room on the disk"
+)
+UPSERT_STEPS = 1_000_000  # of SQLite for the search of an upsert, for which other writes wait: a tenth of a second
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A search as asked for. `limit` and `page` are those of the parameters; those inside `q` win over them.
+
+    cursor: of an earlier page, which the results come behind; wins over pages. tells_next: whether the answer has
+    `next`, the cursor of the page after it, "" for the last one."""
+
+    q: str = ""
+    limit: int = 10
+    page: int = 1
+    expand: str = ""
+    subtotals: tuple[str, ...] = ()
+    show_results: bool = True
+    cursor: str = ""
+    tells_next: bool = False
+
+
+def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
+    """Run `work` in one snapshot, within the step budget of the event loop when the context has one."""
+    return ctx.service.store.read(work, ctx.steps)
+
+
+def require_thread(ctx: Context) -> None:
+    """Before work that takes long. Raises OutOfSteps on the event loop, so that it is begun again on a thread."""
+    reading(ctx, lambda tx: tx.store.require_thread())
+
+
+def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
+    """The dictionary of one record. Raises NotFound, Forbidden, NotOffered."""
+    record_type = _offering(ctx, uri, "retrieve")
+    return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand, opens=True))
+
+
+def shown(
+    ctx: Context, tx: Transaction, record_type: RecordType, id: int, expand: str = "", *, opens: bool = False
+) -> dict[str, Any]:
+    """As retrieve, inside a snapshot or a write. opens: whether the caller came for this record."""
+    row = tx.get(record_type.table, id)
+    if row is None:
+        raise NotFound(
+            lazy_gettext("there is no {type} {id}", type=record_type.uri, id=id), type=record_type.uri, id=id
+        )
+    dictionaries = Dictionaries(ctx, tx)
+    if not dictionaries.rules.may_read(tx, record_type, id):
+        raise Forbidden(lazy_gettext("you may not read {type} {id}", type=record_type.uri, id=id))
+    record = record_type.record(row)
+    if opens:
+        record_type.opened(record, dictionaries)
+    return dictionaries.show(record_type, [record], paths(expand))[0]
+
+
+def opens_nothing(ctx: Context, uri: str, expand: str) -> list[str]:
+    """What is wrong with an `expand` parameter, a sentence for each path."""
+    record_type = ctx.service.registry.type(uri)
+    return reading(ctx, lambda tx: dictionary.opens_nothing(ctx.service.registry, record_type, expand, tx))
+
+
+def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
+    """The dictionary of the new record. Raises Forbidden, Invalid, Conflict."""
+    record_type = _offering(ctx, uri, "create")
+    if not fields:
+        raise Required("fields is required: send fields[<name>]=<value>", field="fields")
+    fields = record_type.before(fields)
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = RecordWriter(ctx, tx)
+        id = writing.create_sent(record_type, fields)
+        return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+
+    return ctx.service.store.write(write)
+
+
+def update(
+    ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
+) -> dict[str, Any]:
+    """The dictionary afterwards. Raises NotFound, Forbidden, Invalid, Conflict."""
+    record_type = _offering(ctx, uri, "update")
+    fields = record_type.before(fields)
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        if condition is not None:
+            condition(tx, id)
+        writing = RecordWriter(ctx, tx)
+        writing.update_sent(record_type, id, fields)
+        return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+
+    return ctx.service.store.write(write)
+
+
+def require_fields(ctx: Context, uri: str, id: int, fields: dict[str, Any], how: str) -> None:
+    """Raises Required for an update of nothing, in the words `how`; before that NotFound, Forbidden, NotOffered.
+
+    Ours: what was sent under a wrong name should not look done."""
+    if fields:
+        return
+    record_type = _offering(ctx, uri, "update")
+
+    def require_access(tx: Transaction) -> None:
+        reader = RecordReader(ctx, tx)
+        reader.require("read", record_type.uri, id)
+        reader.require("update", record_type.uri, id)
+
+    reading(ctx, require_access)
+    raise Required(how, field="fields")
+
+
+def upsert(
+    ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
+) -> dict[str, Any]:
+    """Update the one record that `query` finds among those the caller may read, or create it.
+
+    Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
+    that cannot be understood, Required for none, TimedOut for one that takes more than UPSERT_STEPS, Forbidden for a
+    type that nobody can create."""
+    record_type = _offering(ctx, uri, "create")
+    if "nobody" in record_type.access.create:  # whatever it would find: there is no upsert without create
+        Rules(ctx.service.registry, ctx.actor).require_create(record_type)
+    if not query.strip():
+        raise Required("query is required: a search that finds the record to update", field="query")
+    if not fields:
+        raise Required("fields is required: send fields[<name>]=<value>", field="fields")
+    fields = record_type.before(fields)
+    parsed = parse(query)
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = RecordWriter(ctx, tx)
+        wanted = compile_search(record_type, parsed, _zoned(writing.scope(), parsed))
+        found = tx.store.bounded(UPSERT_STEPS, lambda: wanted.ids(2))
+        if len(found) > 1:
+            count = tx.store.bounded(UPSERT_STEPS, wanted.total)
+            raise AmbiguousUpsert(f"query finds {count} records; it must find one or none", query=query, count=count)
+        if condition is not None:
+            condition(tx, found[0] if found else 0)
+        if found:
+            if not record_type.operations["update"]:
+                raise _not_offered(record_type, "update")
+            id = found[0]
+            writing.update_sent(record_type, id, fields)
+        else:
+            id = writing.create_sent(record_type, fields)
+        return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+
+    return ctx.service.store.write(write)
+
+
+def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condition: Condition | None = None) -> None:
+    """Delete; a ticket only gets the status deleted. is_confirmed: although other records use it.
+
+    Raises NotFound, Forbidden, Conflict."""
+    record_type = _offering(ctx, uri, "delete")
+
+    def write(tx: Transaction) -> None:
+        if condition is not None:
+            condition(tx, id)
+        RecordWriter(ctx, tx).delete_sent(record_type, id, is_confirmed=is_confirmed)
+
+    ctx.service.store.write(write)
+
+
+def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
+    """results, count, total, page, limit and, asked for, subtotals. Counts cover what the caller may read.
+
+    Raises BadQuery with a position, NotOffered for a type without search."""
+    return search_parsed(ctx, uri, parse(asked.q), asked)
+
+
+def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -> dict[str, Any]:
+    """As search, by a tree in place of the `q` of the request."""
+    record_type = ctx.service.registry.type(uri)
+    if not record_type.offers("search"):
+        raise _not_offered(record_type, "search")
+    limit = parsed.limit or asked.limit
+    page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
+    key = search_cursors.signing_key(ctx) if asked.cursor or asked.tells_next else b""
+
+    def read(tx: Transaction) -> tuple[dict[str, Any], bool]:
+        scope = search_scope(ctx, tx, parsed)
+        found = compile_search(record_type, parsed, scope)
+        answer: dict[str, Any] = {}
+        # First: on the event loop a count that takes long ends the read, which begins again on a thread.
+        counted = {name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals}
+        if asked.show_results:
+            if asked.cursor:
+                behind = found.after(search_cursors.position(key, found, asked.cursor))
+                rows, total = behind.rows(limit + 1), found.total()
+                has_more, rows = len(rows) > limit, rows[:limit]
+            else:
+                rows, total = found.page(limit, (page - 1) * limit)
+                has_more = (page - 1) * limit + len(rows) < total
+            records = [record_type.record(row) for row in rows]
+            results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
+            answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+            if asked.cursor:
+                del answer["page"]
+            if asked.tells_next:
+                is_last = not has_more or not records
+                answer["next"] = "" if is_last else search_cursors.cursor(key, found, rows[-1])
+        else:
+            answer = {"total": found.total()}
+        if asked.subtotals:
+            answer["subtotals"] = counted
+        return answer, tx.lacks_texts
+
+    found, lacks_texts = reading(ctx, read)
+    notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)
+    if lacks_texts:
+        notes = [*notes, NOT_INDEXED]
+    if not found["total"]:
+        notes = [*notes, *remarks(parsed)]
+    if notes:
+        found["notes"] = notes
+    asked_by = {"record_type": record_type.uri, "worker_id": ctx.actor.worker_id}
+    metrics.record(ctx.service, RECORD_SEARCH, 1, asked_by, ctx.now)
+    return found
+
+
+def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
+    """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
+    rules = Rules(ctx.service.registry, ctx.actor)
+    scope = SearchScope(
+        ctx.service.registry,
+        tx,
+        ctx.actor.worker_id,
+        ctx.now,
+        ctx.tz,
+        rules.readable,
+        covers=covers_search(ctx.limit),
+        language=ctx.actor.language,
+    )
+    return _zoned(scope, query)
+
+
+def _zoned(scope: SearchScope, query: Query) -> SearchScope:
+    if query.timezone is None:
+        return scope
+    try:
+        return scope.in_zone(times.zone(query.timezone.value))
+    except Invalid as error:
+        raise BadQuery(error.message, position=query.timezone.position) from error
+
+
+def _offering(ctx: Context, uri: str, operation: str) -> RecordType:
+    """The type, when it offers the operation. What nobody may do is left to the rules, which tell so."""
+    record_type = ctx.service.registry.type(uri)
+    if not record_type.operations[operation] and "nobody" not in getattr(record_type.access, operation, ()):
+        raise _not_offered(record_type, operation)
+    return record_type
+
+
+def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
+    verbs = {
+        "retrieve": "retrieved one by one",
+        "create": "created",
+        "update": "changed",
+        "delete": "deleted",
+        "search": "searched",
+    }
+    names = record_type.label_names[1].lower()
+    return NotOffered(f"{names} cannot be {verbs[operation]} through this interface")
+
+
+def meta(ctx: Context, uri: str) -> dict[str, Any]:
+    """{labels: {key: label}, types: {key: code}} of a type with its custom fields and two levels of links."""
+    labels: dict[str, str] = {}
+    types: dict[str, str] = {}
+    registry = ctx.service.registry
+
+    def add(tx: Transaction, record_type: RecordType, prefix: str, name: str, depth: int) -> None:
+        for key in record_type.describe()["keys"]:
+            if key["type"] != "record":
+                labels[prefix + key["key"]] = f"{name} {key['key'].strip('_').replace('_', ' ')}".strip()
+                types[prefix + key["key"]] = META_CODES.get(key["type"], "S")
+        for field in definitions(tx).of(record_type.context):
+            labels[f"{prefix}custom_{field.id}"] = f"{name} {field.name}".strip()
+            types[f"{prefix}custom_{field.id}"] = field.kind
+        for nested in record_type.nested:
+            target = registry.find(nested.target)
+            if depth < 2 and target is not None:
+                below = f"{name} {nested.prefix.replace('_', ' ')}".strip()
+                add(tx, target, f"{prefix}{nested.prefix}_", below, depth + 1)
+
+    reading(ctx, lambda tx: add(tx, registry.type(uri), "", "", 0))
+    return {"labels": labels, "types": types}
+
+
+META_CODES = {
+    "text": "S", "number": "N", "float": "N", "timestamp": "E", "bit": "C", "boolean": "C", "url": "U", "id": "id",
+    "context": "context", "bytes": "size_bytes", "seconds": "time_secs", "object": "T",
+}  # fmt: skip
+
+
+def stored(ctx: Context, uri: str, ids: Iterable[int]) -> list[Record]:
+    """The stored values of records, in the order of their ids, without those that are gone. Raises AdminOnly: nothing
+    of them is hidden."""
+    ctx.require_admin("see records as they are stored")
+    record_type = ctx.service.registry.type(uri)
+    rows = ctx.service.store.read(lambda tx: tx.get_many(record_type.table, list(ids)))
+    return [record_type.record(row) for row in rows]
+
+
+def editable(ctx: Context, uri: str, id: int) -> Record:
+    """The stored values of a record for a form, to who may change it: without secrets and what else is never returned,
+    with `custom_<id>`: a value, or a list of a kind with several, and `fieldsets`: the ids of those that it has.
+
+    Raises NotFound, Forbidden, NotOffered."""
+    record_type = _offering(ctx, uri, "update")
+
+    def read(tx: Transaction) -> Record:
+        reader = RecordReader(ctx, tx)
+        record = reader.retrieve(uri, id)
+        reader.require("update", uri, id)
+        fields, uses = definitions(tx).of(record_type.context), {"context": record_type.context, "record_id": id}
+        values = values_of(tx, fields, [record])[id]
+        customs = {f"custom_{each.id}": shown_value(each, values.get(each.id, [])) for each in fields}
+        return (
+            _returned(ctx, tx, record_type, record)
+            | customs
+            | {"fieldsets": [row[2] for row in tx.find(FIELDSET_USE, **uses)]}
+        )
+
+    return reading(ctx, read)
+
+
+def _returned(ctx: Context, tx: Transaction, record_type: RecordType, record: Record) -> Record:
+    """The values that the dictionary tells, in one way or another."""
+    hidden = [name for name, field in record_type.fields.items() if isinstance(field, Text) and not field.shown]
+    told = Dictionaries(ctx, tx).show(record_type, [record], paths(",".join(hidden)))[0]
+    plain = (Bit, ContextName, Id, Number)  # which hold no secret
+    return {
+        name: record[name]
+        for name, field in record_type.fields.items()
+        if field.stored and (field.shown or isinstance(field, plain) or (name in hidden and name in told))
+    }
+
+
+def require(ctx: Context, uri: str, operation: str, id: int = 0) -> None:
+    """Raises Forbidden, NotFound, NotOffered unless the caller may create records of a type at all, or update or delete
+    this one; what values ask is not asked."""
+    _offering(ctx, uri, operation)
+
+    def read(tx: Transaction) -> None:
+        reader = RecordReader(ctx, tx)
+        if id:
+            reader.require(operation, uri, id)
+        else:
+            reader.rules.require_create(reader.registry.type(uri))
+
+    reading(ctx, read)
+
+
+def may(ctx: Context, uri: str, operation: str, id: int = 0) -> bool:
+    """Whether `require` lets the caller."""
+    try:
+        require(ctx, uri, operation, id)
+    except (Forbidden, NotFound, NotOffered):
+        return False
+    return True
+
+
+def may_read(ctx: Context, uri: str, id: int) -> bool:
+    """Whether the caller may read a record."""
+    return reading(ctx, lambda tx: RecordReader(ctx, tx).may_read(uri, id))
+
+
+def id_of(ctx: Context, uri: str, **equals: Any) -> int:
+    """The id of the record with these stored values, 0 for none. Raises AdminOnly."""
+    ctx.require_admin("see records as they are stored")
+    row = ctx.service.store.read(lambda tx: tx.first(ctx.service.registry.type(uri).table, **equals))
+    return int(row[0]) if row is not None else 0

@@ -1,0 +1,64 @@
+"""References to records as callers write them, `<type>:<id>`: read, and checked to be there, many at once.
+
+For parameters of endpoints; those in the fields of a record are read by fields/structure.py."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from server.dataclass import dataclass
+from server.digits import id_in
+from server.errors import Invalid, Required
+from server.record_types.base import Record, RecordType
+from server.record_types.registry import Registry
+from server.records.dictionary import Dictionaries
+from server.translation import about_field, lazy_gettext
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A record by its type and id, as far as its text goes; whether it is there is another question."""
+
+    type: RecordType
+    id: int
+
+
+def read(registry: Registry, text: str, field: str) -> Reference:
+    """`<uri, alias or context>:<id>` as a reference. Raises Required, Invalid, which name the parameter `field`."""
+    if not text.strip():
+        raise Required(f"{field} is required: write <type>:<id>", field=field)
+    name, _, number = text.strip().rpartition(":")
+    found, id = registry.find(name.lower()), id_in(number)
+    if found is None or id is None:
+        raise Invalid(f"{field}: '{text[:80]}' is not <type>:<id> of a known record type", field=field)
+    return Reference(found, id)
+
+
+def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> list[Record]:
+    """The records behind references, in their order, with one statement for each type.
+
+    Raises Invalid for the first one that is not there; what the caller may not read is not there either."""
+    ids: dict[str, set[int]] = {}
+    for each in references:
+        ids.setdefault(each.type.uri, set()).add(each.id)
+    found = {(uri, record["id"]): record for uri in ids for record in shown.records(uri, ids[uri])}
+    for each in references:
+        if (each.type.uri, each.id) not in found:
+            raise Invalid(
+                about_field(field, lazy_gettext("there is no {type} {id}", type=each.type.uri, id=each.id)), field=field
+            )
+    return [found[each.type.uri, each.id] for each in references]
+
+
+def described(shown: Dictionaries, reference: Reference, record: Record) -> dict[str, Any]:
+    """{context, context_id, meta} of a record: its name, page and last change; its owner where one is assigned."""
+    own = reference.type
+    changed = next((record[name] for name in ("updated", "updated_at") if name in record), 0)
+    meta = {
+        "id": reference.id,
+        "name": own.named_in_links(record, own.labels(shown, [record])[reference.id]),
+        "permalink": shown.url(own, record) if own.has_url else "",
+        "updated": changed,
+    }
+    if "owner_id" in record and "owner__context" not in record:
+        meta["owner_id"] = record["owner_id"]
+    return {"context": own.context, "context_id": reference.id, "meta": meta}

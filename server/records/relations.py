@@ -1,0 +1,54 @@
+"""Link and unlink as operations of their own: one record with any number of others. How a link is kept is in
+record_types/traits/links.py."""
+
+from typing import Any
+
+from server.context import Context
+from server.errors import Invalid
+from server.fields.structure import MAX_REFERENCES
+from server.record_types.traits.links import link
+from server.records import references
+from server.records.dictionary import Dictionaries
+from server.records.references import Reference
+from server.records.writing import RecordWriter
+from server.store.transaction import Transaction
+
+
+def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]:
+    """Link a record with others, or take links away; {on, targets}, each {context, context_id, meta}.
+
+    on: `<type>:<id>`, which the caller may change; targets: a list of such. All are looked up before anything is
+    written. Linking twice, and removing what is not there, succeeds. Raises Required, Invalid, Forbidden."""
+    registry = ctx.service.registry
+    own = references.read(registry, on, "on")
+    others = [references.read(registry, text, "targets") for text in _texts(targets)]
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing, shown = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
+        [record] = references.load(shown, [own], "on")
+        found = references.load(shown, others, "targets")
+        for reference, field in ((own, "on"), *((each, "targets") for each in others)):
+            _require_links(reference, field)
+        writing.rules.require(tx, "update", own.type, record)
+        for each in others:
+            link(writing, own.type.context, own.id, each.type.context, each.id, adds)
+        return {
+            "on": references.described(shown, own, record),
+            "targets": [references.described(shown, each, other) for each, other in zip(others, found, strict=True)],
+        }
+
+    return ctx.service.store.write(write)
+
+
+def _texts(targets: Any) -> list[str]:
+    if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets):
+        raise Invalid('targets: takes a JSON list of references, such as ["org:5"]', field="targets")
+    if len(targets) > MAX_REFERENCES:
+        raise Invalid(f"targets: at most {MAX_REFERENCES} references in one request", field="targets")
+    return targets
+
+
+def _require_links(reference: Reference, field: str) -> None:
+    if not reference.type.can_be_linked:
+        names = reference.type.label_names[1].lower()
+        raise Invalid(f"{field}: {names} cannot be linked", field=field)

@@ -1,0 +1,138 @@
+"""Values as they were sent, on their way to a record: names known, required ones there, each read by its kind."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
+from server.fields import Field, Intake
+from server.fields.base import as_text
+from server.record_types.base import Change, Record, RecordType
+from server.records.dictionary import Dictionaries
+from server.translation import about_field, lazy_gettext
+
+if TYPE_CHECKING:
+    from server.records.writing import RecordWriter
+
+
+def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, fields: dict[str, Any]) -> Change:
+    """Sent values as a change: names known, required ones there, each value read by its kind."""
+    sent = dict(fields)
+    taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
+    mistakes = Mistakes()
+    _check_names(writing, record_type, old, sent, mistakes)
+    _check_required(record_type, old, sent, mistakes)
+    change = Change(record_type, old["id"] if old else 0, old, {}, {}, frozenset(sent))
+    values: dict[str, Any] = dict(old) if old else {}
+    intake = writing.intake(values)
+    _coerce(change, sent, values, intake, mistakes)
+    stamp(change, writing.now)
+    for trait, values_taken in taken:
+        trait.coerce(values_taken, change, intake, mistakes)
+    mistakes.require_none()
+    for trait in record_type.checking:
+        trait.check(change, writing)
+    _check_unique(writing, change)
+    return change
+
+
+def _coerce(change: Change, sent: dict[str, Any], values: dict[str, Any], intake: Intake, mistakes: Mistakes) -> None:
+    """values: of the record as far as they are read, which later ones may look at through the intake."""
+    fields = {name: _field(change.type, name) for name in sent}
+    # A field whose target another one names comes after that one.
+    for name, field in sorted(fields.items(), key=lambda each: _is_dependent(each[1])):
+        if mistakes and _is_dependent(field):
+            continue  # what it depends on may be what is wrong
+        try:
+            value = field.coerce(sent[name], intake)
+        except Invalid as error:
+            mistakes.add(error)
+            continue
+        if field.stored:
+            change.new[field.name] = values[field.name] = value
+        else:
+            change.extras[field.name] = value
+
+
+def _is_dependent(field: Field) -> bool:
+    return bool(getattr(field, "target_from", ""))
+
+
+def stamp(change: Change, now: int) -> None:
+    """Set the times that a write sets by itself."""
+    new, is_create = change.new, change.is_create
+    for name, is_always in change.type.stamped:
+        if name not in new and (is_always or is_create):
+            new[name] = now
+
+
+def _field(record_type: RecordType, name: str) -> Field:
+    return record_type.fields[record_type.alternatives.get(name, name)]
+
+
+def _check_names(
+    writing: "RecordWriter", record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes
+) -> None:
+    """Remove names that cannot be written from `sent`. Sending one is a mistake, unless its value is the one shown."""
+    wrong = {name: mistake for name in sent if (mistake := _wrong_name(record_type, name)) is not None}
+    if not wrong:
+        return
+    shown = {} if old is None else Dictionaries(writing.ctx, writing.tx).show(record_type, [old])[0]
+    for name, mistake in wrong.items():
+        value = sent.pop(name)
+        if name not in shown or not _is_as_shown(shown[name], value):
+            mistakes.add(mistake)
+
+
+def _is_as_shown(shown: Any, sent: Any) -> bool:
+    """Whether a sent value, from JSON or a form, equals the shown one."""
+    if isinstance(shown, dict | list) or isinstance(sent, dict | list):
+        return bool(shown == sent)
+    return as_text(shown) == as_text(sent)
+
+
+def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
+    known = record_type.alternatives.get(name, name)
+    field = record_type.fields.get(known)
+    if name == "id" or (field is not None and field.immutable):
+        return Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
+    return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in known else None
+
+
+def _check_required(record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes) -> None:
+    """What must not be blank and is, is taken out of what was sent."""
+    for name, field in record_type.required:
+        given = [each for each in (name, *field.alternatives) if each in sent]
+        if old is None and not given:
+            mistakes.add(Required(lazy_gettext("{field} is required", field=name), field=name))
+        is_blank = all(_field(record_type, each).is_blank(sent[each]) for each in given)
+        if given and is_blank and not getattr(field, "blank_ok", False):
+            mistakes.add(Required(lazy_gettext("{field} must not be empty", field=given[0]), field=given[0]))
+            for each in given:
+                del sent[each]
+
+
+def _check_unique(writing: "RecordWriter", change: Change) -> None:
+    for name, field in change.type.unique:
+        if name not in change.new:
+            continue
+        if change.old is not None and not change.changes(name):
+            continue
+        value = change.new[name]
+        if value in ("", 0):
+            if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
+                continue
+            raise Required(lazy_gettext("{field} must not be empty", field=name), field=name)
+        taken = writing.tx.first(change.type.table, **{name: value})
+        if taken is not None and taken[0] != change.id:
+            problem = lazy_gettext(
+                "'{value}' belongs to {type} {id} already", value=value, type=change.type.uri, id=taken[0]
+            )
+            raise Conflict(about_field(name, problem), field=name)
+
+
+def require_finished(change: Change) -> None:
+    """After `prepare`, every required column must hold something, whoever creates the record."""
+    for name in change.type.never_empty:
+        value, field = change.value(name), change.type.fields[name]
+        is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto
+        if value in ("", None) or is_no_id:
+            raise Required(lazy_gettext("{field} is required", field=name), field=name)

@@ -1,0 +1,65 @@
+"""Writes what was noted in memory: samples of metrics, when workers were active and tokens used, which workspace page
+workers are on, how automations ended."""
+
+from typing import Any
+
+from server import log
+from server.access import tokens
+from server.context import Service
+from server.jobs.scheduler import periodic
+from server.record_types.shared.usage_buffer import UsageBuffer, usage_buffer
+from server.record_types.workspaces.visits import VISIT, VISIT_SECONDS
+from server.records.metrics import storing
+from server.store.statements import slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+_log = log.get("metrics")
+
+
+@periodic("notes", everywhere=True)
+def write_notes(service: Service, now: int) -> None:
+    """One write for everything since the last time; none when there is nothing to do."""
+    taken = usage_buffer(service.store).take()
+    if taken.dropped:
+        _log.warning("samples.dropped", count=taken.dropped)
+    if taken.samples or taken.active or taken.visits or taken.runs or service.store.read(lambda tx: _has_old(tx, now)):
+        service.store.write(lambda tx: _write(tx, taken, now))
+
+
+def _write(tx: Transaction, taken: UsageBuffer, now: int) -> None:
+    storing.store(tx, taken.samples)
+    storing.forget_old(tx, now)
+    _write_activity(tx, taken.active)
+    _write_runs(tx, taken.runs)
+    tokens.note_use(tx, taken.tokens)
+    tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in taken.visits.items()])
+    tx.run(lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
+
+
+def _write_activity(tx: Transaction, active: dict[int, int]) -> None:
+    worker: Any = table_named("worker")
+    tx.run_many(
+        lambda: worker.update({worker.c.last_activity_at: slot(0)}).where(worker.c.id == slot(1)),
+        [(at, id) for id, at in active.items()],
+    )
+
+
+def _write_runs(tx: Transaction, runs: dict[int, tuple[int, str]]) -> None:
+    automation: Any = table_named("automation")
+    tx.run_many(
+        lambda: automation.update({automation.c.last_run_at: slot(0), automation.c.last_run_state: slot(1)}).where(
+            automation.c.id == slot(2)
+        ),
+        [(at, state, id) for id, (at, state) in runs.items()],
+    )
+
+
+def _has_old(tx: Transaction, now: int) -> bool:
+    """Whether somebody was on a page and no longer is."""
+    visit = VISIT.sql
+    found = tx.value(
+        lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),
+        (now - VISIT_SECONDS,),
+    )
+    return found is not None
