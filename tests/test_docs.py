@@ -183,7 +183,8 @@ INTERNAL = {
         mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT markup.losses.MAX_SHOWN markup.losses.MAX_SOURCE
         markup.plain.MAX_QUOTE_DEPTH markup.stylesheets.MAX_DRESSED_CHARACTERS outbox.frame.MAX_DIRECTION_CHARACTERS
         export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
-        record_types.comment.MAX_LABEL_CHARS record_types.shared.entries.MAX_MESSAGE_CHARS record_types.shared.scopes.MAX_LABEL_CHARS
+        record_types.comment.MAX_LABEL_CHARS record_types.shared.entries.MAX_MESSAGE_CHARS
+        record_types.shared.scopes.MAX_LABEL_CHARS
         times.limits.MAX_SHOWN
     """,
 }
@@ -456,8 +457,11 @@ def test_every_make_target_in_readme_is_there() -> None:
         assert f"\n{''.join(name)}:" in makefile, name
 
 
-def test_every_file_that_the_architecture_names_is_there() -> None:
-    named = set(re.findall(r"`([\w/]+\.py|[\w/]+/)`", (ROOT / "ARCHITECTURE.md").read_text("utf-8")))
+@pytest.mark.parametrize(
+    ("document", "fewest"), [("ARCHITECTURE.md", 30), ("CONTRIBUTING.md", 15), ("tests/README.md", 10)]
+)
+def test_every_file_that_a_page_for_contributors_names_exists(document: str, fewest: int) -> None:
+    named = set(re.findall(r"`([\w/]+\.py|[\w/]+/)`", (ROOT / document).read_text("utf-8")))
     paths = [str(path.relative_to(ROOT)) + "/" * path.is_dir() for path in ROOT.rglob("*") if ".venv" not in path.parts]
-    assert len(named) > 30
+    assert len(named) >= fewest
     assert {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)} == set()
