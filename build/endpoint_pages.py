@@ -165,7 +165,7 @@ SHARED = (
 OUTSIDE = (
     "These take no token of the API. How apps use them is told in [OAuth](../oauth.md). Beside them there are "
     "`/webhooks/{token}` ([automations](../automations.md)), and `/health` and `/metrics` "
-    "([operating](../operating.md#health-and-metrics))."
+    "([operating](../operating.md#health), [metrics](../metrics.md))."
 )
 ARGUMENT = re.compile(r"\{\w+\}")
 # What stands in the examples for an argument of a path, and for a parameter, as curl takes it; those of one endpoint

@@ -88,7 +88,7 @@ def test_the_container_is_made_of_all_that_setup_needs() -> None:
 def test_alert_rules_are_about_metrics_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts"]) == 0
     rules = [rule for group in yaml.safe_load(capsys.readouterr().out)["groups"] for rule in group["rules"]]
-    documented = (BUILD.parent / "resources" / "help" / "operating.md").read_text("utf-8")
+    documented = (BUILD.parent / "resources" / "help" / "metrics.md").read_text("utf-8")
     known = set(re.findall(r"^\| `(helpdesk_\w+)` \|", documented, re.MULTILINE))
     assert len({rule["alert"] for rule in rules}) == len(rules) > 8
     for rule in rules:

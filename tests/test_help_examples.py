@@ -59,7 +59,7 @@ OF_A_DATABASE_SERVER = re.compile(r"helpdesk_database_(connections|connections_m
 def test_every_number_of_the_service_is_told(here: dict[str, str]) -> None:
     told = requests.get(f"{here['HELPDESK_URL']}/metrics", timeout=60).text
     named = dict(re.findall(r"^# HELP (helpdesk\w*) (.*)$", told, re.MULTILINE))
-    page = (HELP / "operating.md").read_text("utf-8")
+    page = (HELP / "metrics.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| `(helpdesk\w*)` \| (.*) \|$", page, re.MULTILINE))
     assert listed.pop("helpdesk_backup_timestamp_seconds")  # there with a folder for backups only
     of_server = {name for name in listed if OF_A_DATABASE_SERVER.fullmatch(name)}

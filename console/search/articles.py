@@ -20,7 +20,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
     ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
-    ("Run it", ("operating", "growing", "settings", "commands", "security", "limits")),
+    ("Run it", ("operating", "growing", "metrics", "settings", "commands", "security", "limits")),
 )
 BASE = "/help"
 MAX_FOUND = 40  # hits that a search shows
