@@ -69,7 +69,7 @@ class RecordForm:
 @dataclass
 class OpenForm:
     """The form in one request. id: of the record, 0 for a new one. stored: its stored values. values: the values in the
-    form."""
+    form. draft_key: of its unsaved draft, the path if empty."""
 
     visit: Visit
     type: RecordType
@@ -77,6 +77,7 @@ class OpenForm:
     stored: dict[str, Any]
     controls: tuple[Control, ...]
     folded: tuple[str, ...] = ()
+    draft_key: str = ""
 
     def __post_init__(self) -> None:
         self.before = self._stored()
@@ -91,9 +92,9 @@ class OpenForm:
         self.before.values |= values
         return self
 
-    def take_up(self, key: str = "") -> "OpenForm":
-        """Put in what was typed and not saved, when the worker asks for it. key: of the draft, the path for none."""
-        self.values = drafts.take_up(self.visit, key or self.visit.path, self.before)
+    def take_up(self) -> "OpenForm":
+        """Restores the unsaved draft of the form, when the worker asks for it."""
+        self.values = drafts.take_up(self.visit, self.draft_key or self.visit.path, self.before)
         return self
 
     def _stored(self) -> Form:

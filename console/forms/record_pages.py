@@ -24,8 +24,9 @@ Done = Callable[[Visit, OpenForm, dict[str, Any]], PageResponse]
 class RecordPages:
     """The declaration of the pages of a record type: list, new, create, show, save and delete.
 
-    base: the path of the list; a record is at `<base>/<id>`. form: of a record; new_form: of a new one, if that is
-    different. show: renders a form; show_new: the form of a new record, if that is different.
+    base: the path of the list. one: of a record, `<base>/{id}` by default. form: of a record, or a function that opens
+    it; new_form: of a new record, if that is different. show: renders a form; show_new: that of a new record, if that
+    is different. instead: a page in place of a form, or of storing it; None to go on.
 
     records: the list, None if another page has it. access: needed for the forms; list_access: for the list. form_bytes:
     as for `page`. takes_up: whether a form offers an unsaved draft. first: initial values of a new record.
@@ -36,7 +37,7 @@ class RecordPages:
     "" for pages without deletion. back: the path of the list if another page has it."""
 
     base: str
-    form: RecordForm
+    form: RecordForm | Callable[[Visit, int], OpenForm]
     show: Callable[[Visit, OpenForm], PageResponse]
     records: Worklist | None = None
     access: Access = "admin"
@@ -46,6 +47,7 @@ class RecordPages:
     first: Mapping[str, str] = field(default_factory=dict)
     new_form: RecordForm | None = None
     show_new: Callable[[Visit, OpenForm], PageResponse] | None = None
+    instead: Callable[[Visit], PageResponse | None] = lambda visit: None
     fill: Callable[[Visit, OpenForm], OpenForm] = lambda visit, fields: fields
     more: Callable[[Visit, OpenForm, Form], dict[str, Any]] = lambda visit, fields, form: {}
     hold: Callable[[Visit, OpenForm], PageResponse | None] = lambda visit, fields: None
@@ -55,6 +57,7 @@ class RecordPages:
     saved: Words = N_("{name} is saved.")
     deleted: Words = N_("{name} is deleted.")
     stays_open: bool = False
+    one: str = ""
     back: str = ""
 
     # -- what each page does -------------------------------------------------------------------------------------------
@@ -62,7 +65,7 @@ class RecordPages:
     def open(self, visit: Visit, id: int = 0) -> OpenForm:
         """The form of a new record, or of one. Raises NotFound, Forbidden."""
         form = self.form if id or self.new_form is None else self.new_form
-        fields = form.open(visit, id)
+        fields = form.open(visit, id) if isinstance(form, RecordForm) else form(visit, id)
         return self.fill(visit, fields if id else fields.fill(**self.first))
 
     def shown(self, visit: Visit, fields: OpenForm) -> PageResponse:
@@ -74,17 +77,18 @@ class RecordPages:
         return worklist.page(visit, self.records)
 
     def show_one(self, visit: Visit, id: int = 0) -> PageResponse:
+        instead = self.instead(visit)
+        if instead is not None:
+            return instead
         fields = self.open(visit, id)
         return self.shown(visit, fields.take_up() if self.takes_up else fields)
 
-    def create(self, visit: Visit) -> PageResponse:
-        return self._store(visit, self.open(visit))
-
-    def save(self, visit: Visit) -> PageResponse:
-        return self._store(visit, self.open(visit, visit.id))
-
-    def _store(self, visit: Visit, fields: OpenForm) -> PageResponse:
-        """Create or change the record of a form that was sent, or show what is wrong with it."""
+    def store(self, visit: Visit, id: int = 0) -> PageResponse:
+        """Creates or changes the record of the submitted form, or shows the form with its mistakes."""
+        instead = self.instead(visit)
+        if instead is not None:
+            return instead
+        fields = self.open(visit, id)
         held = self.hold(visit, fields)
         if held is not None:
             return held
@@ -103,25 +107,26 @@ class RecordPages:
 
     def delete(self, visit: Visit) -> PageResponse:
         """Deletes a record; an error is shown on its form."""
-        uri = self.form.uri
+        fields = self.open(visit, visit.id)
+        uri = fields.type.uri
         name = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
         try:
             records.delete(visit.ctx, uri, visit.id)
         except HelpdeskError as error:
-            return self.shown(visit, self.open(visit, visit.id).refuse(error))
+            return self.shown(visit, fields.refuse(error))
         visit.tell(_(self.deleted, name=name))
         return see(self.back or self.base)
 
 
 def declare_pages(pages: RecordPages) -> RecordPages:
     """Declare the pages."""
-    new, one = f"{pages.base}/new", f"{pages.base}/{{id}}"
+    new, one = f"{pages.base}/new", pages.one or f"{pages.base}/{{id}}"
     if pages.records is not None:
         page("GET", pages.base, pages.list_access)(pages.show_list)
     page("GET", new, pages.access)(pages.show_one)
-    page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(pages.create)
+    page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(pages.store)
     page("GET", one, pages.access)(lambda visit: pages.show_one(visit, visit.id))
-    page("POST", one, pages.access, form_bytes=pages.form_bytes)(pages.save)
+    page("POST", one, pages.access, form_bytes=pages.form_bytes)(lambda visit: pages.store(visit, visit.id))
     if pages.deleted:
         page("POST", f"{one}/delete", pages.access)(pages.delete)
     return pages

@@ -1,5 +1,6 @@
 """Custom fields and fieldsets: what administrators add to records of every type."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -113,59 +114,68 @@ def show_list(visit: Visit) -> PageResponse:
 # -- fields ------------------------------------------------------------------------------------------------------------
 
 
-@page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The kinds to choose from, then the form for a new field."""
-    record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
-    fieldset = visit.query.text("set", "0")
-    if kind not in KINDS:
-        return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
-    fields = _open_new(visit, record_type, kind).fill(custom_fieldset_id=fieldset)
-    return _form(visit, fields.take_up(f"{visit.path}?type={record_type.uri}&kind={kind}"), record_type, kind)
+def _kinds(visit: Visit) -> PageResponse | None:
+    """The kinds to choose from, before the form of a new field."""
+    if visit.is_post or "id" in visit.arguments or visit.query.text("kind", "") in KINDS:
+        return None
+    record_type, fieldset = _type(visit, visit.query.text("type", "")), visit.query.text("set", "0")
+    return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
 
 
-@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES, creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make a field."""
-    record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
+def _open(visit: Visit, id: int) -> OpenForm:
+    """The form of a field, or of a new one of the type and kind in the address. Raises Invalid, NotFound."""
+    field = lookup.record(visit, URI, id) if id else {}
+    record_type, kind = _type_of(visit, field), _kind_of(visit, field)
+    fields = _controls(visit, record_type, kind, exists=bool(id)).open(visit, id)
+    if not id:
+        fields.draft_key = f"{visit.path}?type={record_type.uri}&kind={kind}"
+        set_id = visit.query.text("set", "0")
+        return fields.fill(decimal_at="2", value_min="0", value_max="100", custom_fieldset_id=set_id)
+    params = dict(field["params"])
+    if "options" in params:
+        params["options"] = "\n".join(map(str, params["options"] or []))
+    target = visit.service.registry.find(str(params.get("context") or ""))
+    params |= {"context": target.uri} if target is not None else {}
+    return fields.fill(**{name: str(params.get(name, "")) for name in PARAMS.get(kind, ())})
+
+
+def _type_of(visit: Visit, stored: Mapping[str, Any]) -> RecordType:
+    """The type that a field or fieldset is for; of a new one, the address names it."""
+    return _type(visit, stored.get("context") or visit.query.text("type", ""))
+
+
+def _kind_of(visit: Visit, stored: Mapping[str, Any]) -> str:
+    """The kind of a field, which never changes. Raises Invalid for a new one without a kind."""
+    kind = str(stored.get("type") or visit.query.text("kind", ""))
     if kind not in KINDS:
         raise Invalid(_("Choose the kind of the field first."))
-
-    def more(form: Form) -> dict[str, Any]:
-        uri = form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name"))
-        return {
-            "context": record_type.context,
-            "type": kind,
-            "uri": uri,
-            "params": _params(form, kind, {}),
-            "pos": str(_last_place(visit, record_type)),
-            "custom_fieldset_id": form.text("custom_fieldset_id") or "0",
-        }
-
-    fields = _open_new(visit, record_type, kind)
-    made = fields.create(more)
-    if made is None:
-        return _form(visit, fields, record_type, kind)
-    visit.tell(_("The field {label} is made: custom_{id}.", label=made["_label"], id=made["id"]))
-    return see(_list_path(record_type))
+    return kind
 
 
-@page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> PageResponse:
-    """One field to be changed."""
-    record_type, kind, fields = _open(visit)
-    return _form(visit, fields.take_up(), record_type, kind)
+def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """The values of a field that are not controls of their own."""
+    kind = _kind_of(visit, fields.stored)
+    if fields.id:
+        return {"params": _params(form, kind, fields.stored["params"])}
+    record_type = _type_of(visit, {})
+    return {
+        "context": record_type.context,
+        "type": kind,
+        "uri": form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name")),
+        "params": _params(form, kind, {}),
+        "pos": str(_last_place(visit, record_type)),
+        "custom_fieldset_id": form.text("custom_fieldset_id") or "0",
+    }
 
 
-@page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> PageResponse:
-    """Change a field; its kind stays as it was made."""
-    record_type, kind, fields = _open(visit)
-    saved = fields.update(lambda form: {"params": _params(form, kind, fields.stored["params"])})
-    if saved is None:
-        return _form(visit, fields, record_type, kind)
-    fields.tell_saved(_("The field {name} is saved.", name=saved["_label"]))
-    return see(_list_path(record_type))
+def _created(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
+    visit.tell(_("The field {label} is made: custom_{id}.", label=field["_label"], id=field["id"]))
+    return see(_list_path(_type_of(visit, {})))
+
+
+def _saved(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
+    fields.tell_saved(_("The field {name} is saved.", name=field["_label"]))
+    return see(_list_path(_type_of(visit, fields.stored)))
 
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")
@@ -193,8 +203,7 @@ def rename(visit: Visit) -> PageResponse:
     try:
         count = custom_fields.rename_option(visit.ctx, visit.id, renaming.get("option"), renaming.get("new_name"))
     except HelpdeskError as error:
-        record_type, kind, fields = _open(visit)
-        return _form(visit, fields, record_type, kind, renaming.refuse(error))
+        return _form(visit, _open(visit, visit.id), renaming.refuse(error))
     visit.tell(
         ngettext(
             "The option is renamed, with its value in {count} record.",
@@ -319,27 +328,9 @@ def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:
     return before | given
 
 
-def _open_new(visit: Visit, record_type: RecordType, kind: str) -> OpenForm:
-    fields = _spec(visit, record_type, kind, False).open(visit)
-    return fields.fill(decimal_at="2", value_min="0", value_max="100")
-
-
-def _open(visit: Visit) -> tuple[RecordType, str, OpenForm]:
-    """The type and the kind of a field that is there, and its form."""
-    field = lookup.record(visit, URI, visit.id)
-    record_type, kind = _type(visit, field["context"]), field["type"]
-    params = dict(field["params"])
-    if "options" in params:
-        params["options"] = "\n".join(map(str, params["options"] or []))
-    target = visit.service.registry.find(str(params.get("context") or ""))
-    params |= {"context": target.uri} if target is not None else {}
-    given = {name: str(params.get(name, "")) for name in PARAMS.get(kind, ())}
-    return record_type, kind, _spec(visit, record_type, kind, True).open(visit, visit.id).fill(**given)
-
-
-def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> RecordForm:
-    """The form of a field of a kind. is_there: whether it is one that is changed."""
-    code = {"spellcheck": "false", "autocapitalize": "off", "class_": "code", "required": is_there, "maxlength": 200}
+def _controls(visit: Visit, record_type: RecordType, kind: str, exists: bool) -> RecordForm:
+    """The form of a field of a kind. exists: whether it changes a field, and so needs a name for programs."""
+    code = {"spellcheck": "false", "autocapitalize": "off", "class_": "code", "required": exists, "maxlength": 200}
     hint = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts.")
     blank = N_(
         "Letters, digits, underscores; stands for the number of the field in the API and in scripts. "
@@ -357,7 +348,7 @@ def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> R
         URI,
         (
             Control("name", N_("Name"), hint="", attributes={"maxlength": 128}),
-            Control("uri", N_("Name for programs"), hint if is_there else blank, "line", attributes=code),
+            Control("uri", N_("Name for programs"), hint if exists else blank, "line", attributes=code),
             *params,
             place,
         ),
@@ -399,9 +390,8 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
     return [Control("send_notifications", told, kind="tick")] if kind == "W" else []
 
 
-def _form(
-    visit: Visit, fields: OpenForm, record_type: RecordType, kind: str, renaming: Form | None = None
-) -> PageResponse:
+def _form(visit: Visit, fields: OpenForm, renaming: Form | None = None) -> PageResponse:
+    record_type, kind = _type_of(visit, fields.stored), _kind_of(visit, fields.stored)
     renamed = renaming or Form.of({"option": "", "new_name": ""})
     options = [(each, each) for each in fields.values.get("options").splitlines()] if fields.id else []
     return render(
@@ -425,7 +415,7 @@ def _form(
 
 
 def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
-    record_type = _type_of_set(visit, fields)
+    record_type = _type_of(visit, fields.stored)
     return render(
         visit,
         "fieldset.html",
@@ -438,28 +428,37 @@ def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
     )
 
 
-def _type_of_set(visit: Visit, fields: OpenForm) -> RecordType:
-    """The type that a fieldset is for; of a new one, the address names it."""
-    return _type(visit, fields.stored.get("context") or visit.query.text("type", ""))
-
-
 def _set_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
     visit.tell(_("The fieldset {label} is created. Give it fields.", label=made["_label"]))
-    return see(f"{_list_path(_type_of_set(visit, fields))}#set-{made['id']}")
+    return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{made['id']}")
 
 
 def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
     fields.tell_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
-    return see(f"{_list_path(_type_of_set(visit, fields))}#set-{visit.id}")
+    return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{visit.id}")
 
 
+declare_pages(
+    RecordPages(
+        BASE,
+        _open,
+        _form,
+        instead=_kinds,
+        form_bytes=TEXT_BYTES,
+        takes_up=True,
+        more=_stored_values,
+        after_create=_created,
+        after_save=_saved,
+        deleted="",
+    )
+)
 declare_pages(
     RecordPages(
         SETS,
         SET_FORM,
         _set_form,
         first={"owner": owners.EVERYBODY},
-        more=lambda visit, fields, form: {} if fields.id else {"context": _type_of_set(visit, fields).context},
+        more=lambda visit, fields, form: {} if fields.id else {"context": _type_of(visit, fields.stored).context},
         after_create=_set_created,
         after_save=_set_saved,
         deleted="",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html import drafts, ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -26,67 +27,18 @@ CONFIRM = "confirm"  # confirms a deletion although other records use the record
 SAMPLED = 3  # fields in the sample request of a page
 
 
-@page("GET", "/records/{type}/new")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new record. Raises NotFound, Forbidden, NotOffered."""
-    record_type = _type(visit)
-    own = place_of(visit, record_type.uri)
-    return see(own) if own else _form(visit, _new(visit, record_type).take_up())
-
-
-@page("POST", "/records/{type}/new", form_bytes=FORM_BYTES, creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make a record."""
-    record_type = _type(visit)
-    own = place_of(visit, record_type.uri)
-    if own:  # which may ask for the password again
-        return see(own)
-    fields = _new(visit, record_type)
-    made = fields.create()
-    if made is None:
-        return _form(visit, fields)
-    visit.tell(_with_losses(_("{label} is created.", label=made[LABEL]), made))
-    return see(paths.record(record_type.uri, made["id"]))
-
-
-@page("GET", "/records/{type}/{id}/edit")
-def show(visit: Visit) -> PageResponse:
-    """A record to be changed. Raises NotFound, Forbidden, NotOffered."""
-    record_type = _type(visit)
-    own = place_of(visit, record_type.uri, visit.id)
-    return see(own) if own else _form(visit, RecordForm(record_type.uri).open(visit, visit.id).take_up())
-
-
-@page("POST", "/records/{type}/{id}/edit", form_bytes=FORM_BYTES)
-def save(visit: Visit) -> PageResponse:
-    """Change a record."""
-    record_type = _type(visit)
-    own = place_of(visit, record_type.uri, visit.id)
-    if own:
-        return see(own)
-    fields = RecordForm(record_type.uri).open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _form(visit, fields)
-    fields.tell_saved(_with_losses(_("{name} is saved.", name=saved[LABEL]), saved))
-    return see(paths.record(record_type.uri, visit.id))
-
-
 @page("GET", "/records/{type}/{id}/delete")
 def show_delete(visit: Visit) -> PageResponse:
     """Whether a record shall be deleted. Raises NotFound, Forbidden."""
-    record_type = _type(visit)
-    own = place_of(visit, record_type.uri, visit.id)
-    return see(own) if own else _delete(visit, record_type, Form())
+    return _own_page(visit) or _delete(visit, _type(visit), Form())
 
 
 @page("POST", "/records/{type}/{id}/delete")
 def delete(visit: Visit) -> PageResponse:
     """Delete a record."""
-    record_type = _type(visit)
-    own = place_of(visit, record_type.uri, visit.id)
-    if own:
-        return see(own)
+    record_type, own = _type(visit), _own_page(visit)
+    if own is not None:
+        return own
     label = records.retrieve(visit.ctx, record_type.uri, visit.id, LABEL)[LABEL]
     try:
         records.delete(visit.ctx, record_type.uri, visit.id, is_confirmed=visit.form.flag(CONFIRM))
@@ -120,10 +72,28 @@ def _type(visit: Visit) -> RecordType:
     return visit.service.registry.type(visit.arguments["type"])
 
 
-def _new(visit: Visit, record_type: RecordType) -> OpenForm:
-    """Raises Forbidden if the caller may not create one, NotOffered."""
-    records.require(visit.ctx, record_type.uri, "create")
-    return RecordForm(record_type.uri).open(visit)
+def _own_page(visit: Visit) -> PageResponse | None:
+    """The page of administrators for such a record, which may ask for the password again; None if there is none."""
+    own = place_of(visit, _type(visit).uri, visit.id if "id" in visit.arguments else 0)
+    return see(own) if own else None
+
+
+def _open(visit: Visit, id: int) -> OpenForm:
+    """Raises NotFound, Forbidden, NotOffered."""
+    uri = _type(visit).uri
+    if not id:
+        records.require(visit.ctx, uri, "create")
+    return RecordForm(uri).open(visit, id)
+
+
+def _created(visit: Visit, fields: OpenForm, record: Mapping[str, Any]) -> PageResponse:
+    visit.tell(_with_losses(_("{label} is created.", label=record[LABEL]), record))
+    return see(paths.record(fields.type.uri, record["id"]))
+
+
+def _saved(visit: Visit, fields: OpenForm, record: Mapping[str, Any]) -> PageResponse:
+    fields.tell_saved(_with_losses(_("{name} is saved.", name=record[LABEL]), record))
+    return see(paths.record(fields.type.uri, fields.id))
 
 
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
@@ -170,3 +140,20 @@ def _sample(fields: OpenForm) -> Sample:
     if fields.id:
         return Sample("PUT", f"/rest/records/{fields.type.uri}/{fields.id}.json", sent)
     return Sample("POST", f"/rest/records/{fields.type.uri}/create.json", sent)
+
+
+declare_pages(
+    RecordPages(
+        "/records/{type}",
+        _open,
+        _form,
+        one="/records/{type}/{id}/edit",
+        access="worker",
+        form_bytes=FORM_BYTES,
+        takes_up=True,
+        instead=_own_page,
+        after_create=_created,
+        after_save=_saved,
+        deleted="",
+    )
+)
