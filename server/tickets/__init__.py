@@ -1,7 +1,7 @@
-"""What is done with tickets: composed, replied to, merged, split. Each operation is a file of its name.
+"""Operations on tickets: compose, reply, merge and split. Each is in the file of its name.
 
-parameters.py  form values as requests       drafts.py      drafts as requests, and back
-letter.py      what compose and reply share  recipients.py  who a reply goes to"""
+parameters.py  form values as requests             drafts.py      requests as drafts, and back
+letter.py      shared code of compose and reply    recipients.py  recipients of a reply"""
 
 from server.tickets.compose import SendResult, compose
 from server.tickets.merge import merge

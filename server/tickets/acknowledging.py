@@ -1,7 +1,7 @@
-"""The answer that a group gives to the first mail of a ticket by itself: an automatic answer like any other.
+"""The automatic acknowledgement that a group sends for the first mail of a ticket.
 
-It begins as a queued draft, written with the ticket, so that there is one for each ticket and none is lost. Its words
-are put in when it is due, outside of any transaction. Follows RFC 3834."""
+It begins as a queued draft in the transaction that creates the ticket, so that each ticket has exactly one and a crash
+loses none. Its text is filled in when it is due, outside of any transaction. Follows RFC 3834."""
 
 import re
 from dataclasses import replace
@@ -34,17 +34,17 @@ from server.tickets.types.ticket_parts.spam import SPAM
 from server.tickets.types.ticket_parts.status import DELETED
 
 POINT = "group.acknowledgement.error"
-MARK = "is_acknowledgement"  # of the params of a draft
-LIKELY_SPAM = 0.9  # a score; what is spam has a sender who wrote none
+MARK = "is_acknowledgement"  # a key of the params of a draft
+LIKELY_SPAM = 0.9  # a spam score; above it, the sender address is probably forged
 MAX_ERROR_CHARACTERS = 500
-# What makes a link, an image or a command out of what a stranger wrote, such as the subject. The rest of Markdown is
-# harmless, and names and addresses have some of it.
+# Characters that turn text of a stranger, such as the subject, into a link, an image or a command. The rest of
+# Markdown is harmless and occurs in names and addresses.
 _ACTIVE = re.compile(r"[\[\]<>]|(?<=:)//|^[#\s]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What is to be sent: to whom, and with which words."""
+    """Recipient, subject and text of an acknowledgement."""
 
     email: str
     subject: str
@@ -52,8 +52,10 @@ class Acknowledgement:
 
 
 def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int) -> None:
-    """After a ticket was made from a mail: queue the answer of its group, where that gives one and its sender is a
-    requester, as no address of ours is, nor one that is excluded. In the same transaction; little is done here."""
+    """Queues the acknowledgement of a ticket that a mail created, in the same transaction.
+
+    Does nothing if the group sends none, or if the sender is not a requester (an address of the service or an excluded
+    one)."""
     if not _is_to_begin(writing, ticket_id, sender_id):
         return
     params = {MARK: 1, "is_autoreply": 1, "is_applied": 1, "in_reply_message_id": message_id, "ticket_id": ticket_id}
@@ -74,20 +76,21 @@ def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int
 
 
 def is_one(draft: Record) -> bool:
-    """Whether a draft is an acknowledgement, for those whose params the service alone wrote."""
+    """Whether a draft is an acknowledgement. Trustworthy only for drafts whose params only the service wrote."""
     return isinstance(draft["params"], dict) and bool(draft["params"].get(MARK))
 
 
 def prepared(by: Context, draft: Record) -> Save:
-    """The write that makes the message of an acknowledgement; nothing where there is none to give. A mistake in its
-    words is told to administrators, and the ticket is as it was."""
+    """Returns the write that stores the message of an acknowledgement, or one that does nothing if none is due.
+
+    An error in its text is reported to administrators and leaves the ticket unchanged."""
     try:
         found = by.service.store.read(lambda tx: _read(RecordReader(by, tx), draft))
         if found is None:
             return _nothing
         plan = _plan(by, draft, found)
     except (TimedOut, Unavailable):
-        raise  # it is tried again
+        raise  # the queue tries again
     except HelpdeskError as error:
         text = error.message[:MAX_ERROR_CHARACTERS]
         return lambda writing, id: _note_error(writing, draft["ticket_id"], text)
@@ -95,10 +98,10 @@ def prepared(by: Context, draft: Record) -> Save:
 
 
 def words_of(ctx: Context, tx: Transaction, group: Record, ticket: Record) -> tuple[str, str]:
-    """(subject, text) of what a group answers on a ticket, with placeholders filled in. Values stand there as plain
-    text on one line: whoever writes under the address of another must not send that one links through us.
+    """Returns subject and text of a group's acknowledgement of a ticket, placeholders filled in.
 
-    Raises Invalid where no text is left."""
+    Values are inserted as plain text on one line, so that a sender with a forged address cannot make the service send
+    links to the victim. Raises Invalid if no text is left."""
     records = {"ticket": ticket["id"], "group": group["id"], "bucket": ticket["bucket_id"]}
     assert records.keys() == set(ABOUT)
     values = Placeholders(ctx, tx, records, own=ABOUT[0], shown=harmless)
@@ -109,8 +112,10 @@ def words_of(ctx: Context, tx: Transaction, group: Record, ticket: Record) -> tu
 
 
 def trial(ctx: Context, group_id: int) -> ReplyPlan:
-    """What a group would answer to the first mail of its newest ticket, asked of no automation. Nobody is asked whether
-    the caller may. Raises Invalid for a group without such a ticket, and what makes that it is not sent."""
+    """Returns the acknowledgement that a group would send for the first mail of its newest ticket.
+
+    Runs no automations and checks no permission of the caller. Raises Invalid for a group without such a ticket, and
+    the error that prevents sending."""
 
     def read(tx: Transaction) -> dict[str, Any]:
         reading = RecordReader(ctx, tx)
@@ -155,7 +160,7 @@ def _read(reading: RecordReader, draft: Record) -> Acknowledgement | None:
 
 
 def _newest(reading: RecordReader, group_id: int) -> Record | None:
-    """The newest ticket of a group that began with a mail, among its last ones."""
+    """The newest ticket of a group that began with a mail."""
     table = reading.registry.type("ticket").table
     rows = reading.tx.rows(
         lambda: (
@@ -170,7 +175,7 @@ def _newest(reading: RecordReader, group_id: int) -> Record | None:
 
 
 def _is_time(reading: RecordReader, group: Record, now: int) -> bool:
-    """Whether a group answers a mail that came at this second. Raises Invalid for a calendar that is gone."""
+    """Whether a group acknowledges mail that arrived at this second. Raises Invalid if its calendar was deleted."""
     if group["ack_hours"] == ALWAYS:
         return True
     calendar = reading.record("calendar", group["ack_calendar_id"])
@@ -181,7 +186,8 @@ def _is_time(reading: RecordReader, group: Record, now: int) -> bool:
 
 
 def _plan(by: Context, draft: Record, found: Acknowledgement) -> ReplyPlan:
-    """The mail, as automations want it; to the sender alone, whatever they say."""
+    """Prepares the mail with the changes that automations make; it goes to the sender only, even if they add
+    recipients."""
     params: dict[str, Any] = {
         **draft["params"],
         "subject": found.subject,
@@ -196,7 +202,7 @@ def _plan(by: Context, draft: Record, found: Acknowledgement) -> ReplyPlan:
 
 
 def _is_to_begin(reading: RecordReader, ticket_id: int, sender_id: int) -> bool:
-    """One statement, as every first mail asks for it."""
+    """Whether an acknowledgement is due, in one statement because every first mail needs it."""
     ticket, group = table_named("ticket"), table_named("group").alias("acknowledging")
     found = reading.tx.value(
         lambda: (
@@ -217,15 +223,15 @@ def _nothing(writing: RecordWriter, draft_id: int) -> int:
 
 
 def _save(writing: RecordWriter, plan: ReplyPlan, draft_id: int) -> int:
-    """A message that would not leave is not kept: it would tell nobody anything. So is one that no server can send; it
-    would come days later."""
+    """Stores and queues the message, unless it cannot leave: then it would only be clutter on the ticket, or, for lack
+    of a mail server, leave days later."""
     if plan.read.facts.way is None or answers.left_of(writing, plan.read.recipients).is_empty:
         return 0
     return save(writing, plan, draft_id)[0]
 
 
 def _note_error(writing: RecordWriter, ticket_id: int, text: str) -> int:
-    """In the activity of the group, and told to administrators: once until it is changed, however much mail comes."""
+    """Logs the error in the activity of the group and notifies administrators, once per error and not once per mail."""
     ticket = writing.record("ticket", ticket_id)
     group = writing.record("group", ticket["group_id"]) if ticket else None
     if group is not None and group["ack_error"] != text:

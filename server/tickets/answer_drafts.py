@@ -1,5 +1,5 @@
-"""Drafts of answers as somebody writes them: kept while typing, never over what another tab or person has kept, taken
-back while they wait to leave."""
+"""Drafts of replies while they are being written: saved during typing, never over a version that another tab or worker
+saved, and taken back from the queue."""
 
 from typing import Any
 
@@ -19,7 +19,8 @@ KINDS = {"reply": REPLY, "forward": FORWARD, "compose": COMPOSE}
 
 @dataclass(frozen=True, slots=True)
 class AnswerDraft:
-    """A draft that somebody is writing. revision: tells whether it is still what they know; kind: of KINDS."""
+    """A draft that is being written. revision: changes with every save, to detect concurrent edits. kind: a key of
+    KINDS."""
 
     id: int
     kind: str
@@ -31,13 +32,13 @@ class AnswerDraft:
 
 
 def own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
-    """What the caller is writing on a ticket, the newest of several; None for nothing. See list_own."""
+    """Returns the caller's newest unsent draft on a ticket, or None. See list_own."""
     return next(iter(list_own(ctx, ticket_id, kind)), None)
 
 
 def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[AnswerDraft]:
-    """The drafts that the caller is writing on a ticket, the newest first. ticket_id: 0 for new tickets. kind: of
-    KINDS, "" for any."""
+    """Returns the caller's unsent drafts on a ticket, newest first. ticket_id: 0 for new tickets. kind: a key of KINDS,
+    "" for any."""
 
     def read(tx: Transaction) -> list[AnswerDraft]:
         drafts = ctx.service.registry.type("draft")
@@ -52,7 +53,7 @@ def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[AnswerDraft]:
 
 
 def of(ctx: Context, id: int) -> AnswerDraft | None:
-    """One that the caller may read and that does not wait to leave; None for any other."""
+    """Returns an unsent draft that the caller may read, or None."""
 
     def read(tx: Transaction) -> AnswerDraft | None:
         reading = RecordReader(ctx, tx)
@@ -66,10 +67,10 @@ def of(ctx: Context, id: int) -> AnswerDraft | None:
 def keep(
     ctx: Context, kind: str, ticket_id: int, params: dict[str, Any], id: int = 0, revision: str = ""
 ) -> AnswerDraft:
-    """Keep what was typed, in a new draft or the one with this id; answers it with its new revision.
+    """Saves the typed text as a new draft or over the one with this id, and returns it with its new revision.
 
-    revision: of the draft as the caller knows it. Raises Conflict with the details `revision` when it has another one
-    by now, or is about to leave, Forbidden, Invalid for one that is gone or a kind that there is not."""
+    revision: the last one that the caller saw. Raises Conflict with the detail `revision` if the draft has changed
+    since or is queued, Forbidden, and Invalid for a deleted draft or an unknown kind."""
     if kind not in KINDS:
         raise Invalid(f"kind: '{kind[:40]}' is not reply, forward or compose", field="kind")
     fields = {
@@ -94,8 +95,8 @@ def keep(
 
 
 def drop(ctx: Context, id: int, revision: str) -> None:
-    """Forget a draft that has this revision. Raises Conflict when it has another one by now, or is about to leave,
-    Invalid for one that is gone, Forbidden."""
+    """Deletes a draft that has this revision. Raises Conflict if it has changed since or is queued, Invalid for a
+    deleted draft, Forbidden."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -106,7 +107,7 @@ def drop(ctx: Context, id: int, revision: str) -> None:
 
 
 def take_back(ctx: Context, id: int) -> AnswerDraft:
-    """Let mail that waits to leave be a draft again. Raises Conflict once it is on its way or gone, Forbidden."""
+    """Turns a queued mail into a draft again. Raises Conflict if it is being sent or was sent, Forbidden."""
 
     def write(tx: Transaction) -> AnswerDraft:
         writing = RecordWriter(ctx, tx)

@@ -1,4 +1,4 @@
-"""Which message of a ticket an answer goes to."""
+"""The message of a ticket that a reply refers to."""
 
 from server.context import Context
 from server.records import records
@@ -6,8 +6,9 @@ from server.records.records import SearchRequest
 
 
 def newest(ctx: Context, ticket_id: int) -> int:
-    """The newest message of a requester, else the newest of all; 0 for a ticket that the caller sees none of. What a
-    program wrote counts where nobody else wrote."""
+    """Returns the id of the newest message of a requester, else of the newest message; 0 if the caller can read none.
+
+    A message that a program wrote counts only if no person wrote one."""
     for more in ("isOutgoing:no isNotice:no ", "isOutgoing:no ", ""):
         asked = SearchRequest(f"ticket.id:{ticket_id} {more}sort:-created,-id", 1)
         found = records.search(ctx, "message", asked)["results"]

@@ -1,5 +1,6 @@
-"""How many answers leave by themselves: one to an address in an hour, whatever its tickets, and in all so many as a
-setting says. Who writes under the address of another could fill that one's mailbox through us otherwise."""
+"""Limits on automatic replies: one per address and hour across all tickets, and a total per hour from a setting.
+
+Without them, a sender with a forged address could use the service to flood the mailbox of the victim."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,8 +29,10 @@ AUTOMATIC_ANSWER = Table(
 
 
 def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
-    """Note an automatic answer to these, without those who had one within the hour; to nobody once the service has
-    sent as many as it may. What is left out is noted."""
+    """Records an automatic reply to these recipients and returns those who may get it.
+
+    Leaves out addresses that had one within the hour, and everybody once the hourly total is reached; the notes of the
+    result say so."""
     left = left_of(writing, recipients)
     for each in (*left.to, *left.cc, *left.bcc):
         writing.tx.put(AUTOMATIC_ANSWER, {"email": each.address.lower(), "answered_at": writing.now})
@@ -37,7 +40,7 @@ def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
 
 
 def left_of(writing: RecordWriter, recipients: Recipients) -> Recipients:
-    """Those whom take() would leave, and nothing is noted of them."""
+    """Returns the result of take() without recording anything."""
     if recipients.is_empty:
         return recipients
     named = [*recipients.to, *recipients.cc, *recipients.bcc]
@@ -58,7 +61,7 @@ def _had_one(writing: RecordWriter, address: NamedAddress) -> bool:
 
 
 def _number(writing: RecordWriter) -> int:
-    """Of the last hour."""
+    """The number of automatic replies in the last hour."""
     table: Any = AUTOMATIC_ANSWER.sql
     return int(
         writing.tx.value(
@@ -85,7 +88,7 @@ def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) ->
 
 @periodic("automatic answers", deletes=True)
 def forget_over(service: Service, now: int) -> None:
-    """Forget those that are an hour old."""
+    """Deletes rows that are an hour old."""
     table: Any = AUTOMATIC_ANSWER.sql
     before = now - HOUR_SECONDS
     over = service.store.read(

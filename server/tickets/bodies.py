@@ -1,4 +1,4 @@
-"""The HTML of a message as a page shows it: safe, with the images of the network only when somebody asks for them."""
+"""The HTML of a message as a page shows it: sanitized, with remote images only on request."""
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -13,14 +13,15 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class MessageBody:
-    """html: safe to show in a frame without scripts. has_remote_images: whether images of the network were left out."""
+    """html: safe to show in a frame without scripts. has_remote_images: whether remote images were left out."""
 
     html: str
     has_remote_images: bool
 
 
 def of(ctx: Context, message_id: int, with_remote_images: bool = False) -> MessageBody:
-    """The HTML part of a message. Raises NotFound for none, and for one above MAX_HTML_BYTES; Forbidden, TooLarge."""
+    """Returns the HTML part of a message. Raises NotFound if it has none or one above MAX_HTML_BYTES, Forbidden,
+    TooLarge."""
 
     def read(tx: Transaction) -> bytes:
         reader = RecordReader(ctx, tx)

@@ -1,4 +1,4 @@
-"""Compose: a new ticket with an outgoing message."""
+"""Compose: creates a ticket with an outgoing message."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from server.tickets.types.ticket_parts.status import WORDS
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The record that an operation answers with, a ticket or the draft that waits; and what became of the mail."""
+    """The record that a send operation returns, a ticket or a queued draft, and the state of the mail."""
 
     uri: str
     id: int
@@ -41,7 +41,8 @@ class SendResult:
 
 @dataclass(frozen=True, slots=True)
 class ComposePlan:
-    """A request with everything that was read and made for it. `worker_id` sends it; `mask` is drawn for its ticket."""
+    """A compose request with the data read for it and the mail built from it. worker_id: the sending worker. mask:
+    generated for the new ticket."""
 
     request: ComposeRequest
     facts: MailFacts
@@ -52,11 +53,12 @@ class ComposePlan:
 
 
 def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
-    """Create a ticket and send its first message; answers ("ticket", id).
+    """Creates a ticket and sends its first message. Returns ("ticket", id).
 
-    With `send_at` in the future, and when a mail server was tried and did not take the mail, the answer is
-    ("draft", id): the mail is in the queue. Mail that no mail server has taken or refused within two seconds waits
-    there as well, as it does without any: the answer is the ticket then, since the draft goes when the mail leaves.
+    Returns ("draft", id) if `send_at` is in the future, or if a mail server refused the mail; the mail is queued then.
+    Mail that no mail server accepted or refused within two seconds, or for which there is no mail server, is queued
+    too, but the result is the ticket, because the draft is deleted when the mail leaves.
+
     values: form values by name. Raises Required, Invalid, Forbidden, TooLarge."""
     request = compose_request(ctx, values)
     prepared = prepare(ctx, request, ctx.actor.worker_id)
@@ -76,7 +78,8 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
 
 
 def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> ComposePlan:
-    """Check a request against the database and make the mail. is_checked: who may was asked before."""
+    """Checks a request against the database and builds the mail. is_checked: skip permission checks, which an earlier
+    step made."""
 
     def read(tx: Transaction) -> MailFacts:
         reading = RecordReader(ctx, tx)
@@ -96,14 +99,16 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
-    # Drawn here and not on the writer, which has to wait for the system's random numbers.
+    # Generated here rather than on the writer thread, which would block on the random numbers of the system.
     mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
     return ComposePlan(request, facts, body, mail, worker_id, mask)
 
 
 def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tuple[int, int, str]:
-    """Create ticket and message, and put the mail into the queue; answers the ids of ticket and draft (0 for none) and
-    the claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
+    """Creates the ticket and the message and queues the mail.
+
+    Returns the ids of ticket and draft (0 for none) and the claim to send it with. draft_id: the scheduled draft,
+    claimed by the caller."""
     request, facts = prepared.request, prepared.facts
     addresses = [requesters.address_of(writing, each.address) for each in request.to]
     ticket_id = writing.create("ticket", _ticket_values(writing, prepared, addresses))
@@ -156,7 +161,7 @@ def _ticket_values(writing: RecordWriter, prepared: ComposePlan, addresses: list
 
 
 def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
-    """The organization of the first recipient's address, else of the contact behind it."""
+    """The organization of the first recipient's address, else of its contact."""
     if not addresses:
         return 0
     contact_id = addresses[0]["contact_id"]
@@ -165,7 +170,7 @@ def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
 
 
 def _log(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> None:
-    """Where it lies, the status when one was asked for, and the message."""
+    """Logs the place of the ticket, the requested status and the message."""
     facts, status = prepared.facts, prepared.request.status
     target = writing.registry.type("ticket").label(ticket)
     bucket = facts.bucket["name"] if facts.bucket else ""
@@ -189,7 +194,7 @@ def _draft_values(prepared: ComposePlan, recipients: Recipients, ticket: Record 
 
 
 def _schedule(ctx: Context, prepared: ComposePlan) -> SendResult:
-    """Only the draft; ticket and message are made when it is due."""
+    """Creates the draft only; ticket and message are created when it is due."""
     request = prepared.request
     values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
 

@@ -1,6 +1,6 @@
-"""Requests as the params of a draft, and the params of a draft as requests.
+"""Converts requests to the params of a draft and back.
 
-Every time in them is a Unix second: nothing is left to be worked out when the mail is due."""
+Every time is a Unix second, so that nothing depends on a time zone when the mail is due."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,8 +27,10 @@ _FLAGS = ("dont_keep_copy", "is_broadcast", "is_autoreply", "is_applied")
 def params_of(
     request: MailRequest, custom: dict[str, Any], worker_id: int, ticket: Record | None = None
 ) -> dict[str, Any]:
-    """What a draft keeps of a request. custom: {name: value}, times as Unix seconds. worker_id, ticket: who writes, and
-    on what; they are told, and those of the draft itself count."""
+    """Returns the params that a draft stores for a request.
+
+    custom: {name: value}, times as Unix seconds. worker_id, ticket: informational in the params; the columns of the
+    draft take precedence."""
     params: dict[str, Any] = {
         "to": joined(request.to),
         "cc": joined(request.cc),
@@ -61,7 +63,7 @@ def params_of(
 
 
 def compose_of(ctx: Context, draft: Record) -> ComposeRequest:
-    """The request of a draft of the type mail.compose. Raises as the parameters of compose do."""
+    """Returns the request of a draft of the type mail.compose. Raises the errors of compose_request."""
     params = _params(draft)
     values = _values(params) | {
         "subject": params.get("subject") or draft["name"],
@@ -72,7 +74,7 @@ def compose_of(ctx: Context, draft: Record) -> ComposeRequest:
 
 
 def transactional_of(ctx: Context, draft: Record) -> ComposeRequest:
-    """The request of a draft of the type mail.transactional; it has no group."""
+    """Returns the request of a draft of the type mail.transactional, which has no group."""
     params = {**_params(draft), "group_id": "1"}
     if params.get("format") == LETTER:
         params["format"] = ""
@@ -81,14 +83,14 @@ def transactional_of(ctx: Context, draft: Record) -> ComposeRequest:
 
 
 def reply_of(ctx: Context, draft: Record) -> ReplyRequest:
-    """The request of a draft of the types ticket.reply and ticket.forward."""
+    """Returns the request of a draft of the types ticket.reply and ticket.forward."""
     params = _params(draft)
     values = _values(params) | {
         "subject": params.get("subject"),
         "to": params.get("to") or draft["to"],
         "message_id": params.get("in_reply_message_id"),
         "is_forward": draft["type"] == FORWARD,
-        "with_original": "0",  # a draft has all of its mail
+        "with_original": "0",  # the content of a draft is complete
         **{name: params.get(name) for name in ("dont_keep_copy", "is_broadcast", "is_autoreply")},
     }
     request = reply_request(ctx, values)
@@ -98,12 +100,12 @@ def reply_of(ctx: Context, draft: Record) -> ReplyRequest:
 
 
 def joined(several: Addresses) -> str:
-    """Addresses as they are typed into a field."""
+    """Formats addresses as one header or form value."""
     return ", ".join(format_address(each.name, each.address) for each in several)
 
 
 def _params(draft: Record) -> dict[str, Any]:
-    """The params of a draft, which a client may have written."""
+    """The params of a draft; a client may have written anything there."""
     return draft["params"] if isinstance(draft["params"], dict) else {}
 
 
@@ -117,7 +119,7 @@ def _values(params: dict[str, Any]) -> dict[str, Any]:
         "group_id": params.get("group_id"),
         "bucket_id": params.get("bucket_id"),
         "owner_id": params.get("owner_id"),
-        "status": params.get("status_id") or None,  # 0 is also what a request without one comes to
+        "status": params.get("status_id") or None,  # a request without a status stores 0
         "reopen_at": params.get("ticket_reopen"),
         "html_template_id": params.get("html_template_id"),
         "file_id": params.get("file_ids") or [],
@@ -126,7 +128,7 @@ def _values(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _custom(params: dict[str, Any]) -> dict[str, Any]:
-    """Custom values by `custom_<id>` or uri; bare ids are taken as well."""
+    """Custom values by `custom_<id>` or uri; bare ids are accepted too."""
     given = params.get("custom_fields")
     if not isinstance(given, dict):
         return {}

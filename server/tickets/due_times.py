@@ -1,9 +1,10 @@
-"""When a ticket is to be answered and resolved, by its service target: kept on the ticket, so that lists can be sorted
-and searched by it. Only the time of the target's calendar counts, and for the resolution only while the ticket is
-open. Where the hours that are known do not reach, all hours count.
+"""The times by which a ticket must get a first response and be resolved, from its service target.
 
-Times are Unix seconds, 0 for none. due_at: when the next target that is not met yet is missed, of open tickets.
-tell_at: when somebody is told next."""
+They are stored on the ticket so that lists can sort and search by them. Only hours of the target's calendar count, and
+for the resolution only while the ticket is open. Outside of the loaded range of the calendar, all hours count.
+
+Times are Unix seconds, 0 for none. due_at: the earliest goal of an open ticket that is not yet met. tell_at: when the
+next notification is due."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,19 +22,19 @@ from server.tickets.types.ticket_parts.status import OPEN
 from server.times import zone
 
 VERSION = "service_targets"
-BEHIND_DAYS, AHEAD_DAYS = 40, 140  # of hours that are known around today
-RENEW_DAYS = 7  # after which they are looked up again
+BEHIND_DAYS, AHEAD_DAYS = 40, 140  # the loaded range of calendars around today
+RENEW_DAYS = 7  # the loaded range is renewed after this time
 NAMES = ("target_id", "response_due_at", "resolution_due_at", "resolution_used", "due_at", "tell_at")
 COLUMNS = (
     *map(Column, NAMES),
     Column("response_missed"),
     Column("resolution_missed"),
-)  # resolution_used: seconds of the calendar that the ticket was open, without the present spell
+)  # resolution_used: calendar seconds of earlier periods in which the ticket was open
 
 
 @dataclass(frozen=True, slots=True)
 class TargetTerms:
-    """A service target. Seconds; 0 for no target."""
+    """A service target. Times in seconds, 0 for no goal."""
 
     id: int
     group_id: int
@@ -46,7 +47,7 @@ class TargetTerms:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """All that hold, what goes before others in front, with the hours of their calendars between two instants."""
+    """All enabled targets in order of precedence, with the hours of their calendars from since to until."""
 
     listed: tuple[TargetTerms, ...] = ()
     hours: Mapping[int, Ranges] | None = None
@@ -54,23 +55,23 @@ class Targets:
     until: int = 0
 
     def of(self, group_id: int, importance: int) -> TargetTerms | None:
-        """The one that a ticket has."""
+        """Returns the target of a ticket."""
         return next(
             (each for each in self.listed if each.group_id in (0, group_id) and importance >= each.importance_min), None
         )
 
     def with_id(self, id: int) -> TargetTerms | None:
-        """The one with this id, as long as it holds."""
+        """Returns the target with this id if it is enabled."""
         return next((each for each in self.listed if each.id == id), None)
 
     def end_of(self, target: TargetTerms, start: int, seconds: int) -> int:
-        """When so many seconds of the target's hours have passed since an instant."""
+        """Returns the instant at which this many seconds of the target's hours have passed."""
         hours = (self.hours or {}).get(target.calendar_id)
         found = availability.end_of(hours, start, seconds) if hours and start >= self.since and seconds > 0 else None
         return start + seconds if found is None else found
 
     def seconds(self, target: TargetTerms, start: int, end: int) -> int:
-        """How many seconds of the target's hours lie between two instants."""
+        """Returns the number of seconds of the target's hours between two instants."""
         hours = (self.hours or {}).get(target.calendar_id)
         if not hours or start < self.since:
             return max(end - start, 0)
@@ -81,7 +82,7 @@ KNOWN: VersionedLocal[Targets] = VersionedLocal()
 
 
 def known(reading: Reading) -> Targets:
-    """Those that hold now: read anew when targets or calendars have changed, and every few days."""
+    """Returns the enabled targets, cached; read again when targets or calendars change, and every few days."""
     tx = reading.tx
     memo: Targets | None = tx.memo.get(VERSION)
     if memo is not None:
@@ -90,19 +91,20 @@ def known(reading: Reading) -> Targets:
     found = KNOWN.get(tx.store, version)
     if found is None or (found.listed and reading.now + (AHEAD_DAYS - RENEW_DAYS) * DAY_SECONDS > found.until):
         found = _read(reading)
-        if not tx.can_write:  # else the transaction may be undone, and its version be given to another
+        if not tx.can_write:  # a rollback would free this version number for other data
             KNOWN.set(tx.store, version, found)
     tx.memo[VERSION] = found
     return found
 
 
 def forget(tx: Transaction) -> None:
-    """What a transaction has changed itself, it reads anew."""
+    """Drops the targets from the memo of a transaction that has changed them."""
     tx.memo.pop(VERSION, None)
 
 
 def apply(change: Change, writing: Writing) -> None:
-    """Put what a change of group, importance or status brings with it into the change; after status.apply."""
+    """Adds the due times that follow from a change of group, importance or status to the change. Call it after
+    status.apply."""
     is_moved = change.is_create or change.changes("group_id") or change.changes("importance")
     if not is_moved and not change.changes("status_id"):
         return
@@ -113,13 +115,13 @@ def apply(change: Change, writing: Writing) -> None:
 
 
 def renewed(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
-    """The columns of an open ticket after targets or calendars have changed."""
+    """Returns the columns of an open ticket after targets or calendars have changed."""
     target = targets.of(ticket["group_id"], ticket["importance"])
     return _columns(targets, target, {**ticket, "target_id": target.id if target else 0}, now, is_new=True)
 
 
 def answered(writing: Writing, ticket: Record, values: Mapping[str, Any], created: int) -> dict[str, Any]:
-    """The columns that follow when a ticket got its first reply. values: the columns that change with it."""
+    """Returns the columns that change with the first response to a ticket. values: the columns of the same change."""
     if not ticket["target_id"]:
         return {}
     late = {"response_missed": 1} if 0 < ticket["response_due_at"] < created else {}
@@ -128,7 +130,7 @@ def answered(writing: Writing, ticket: Record, values: Mapping[str, Any], create
 
 @dataclass(frozen=True, slots=True)
 class _Spell:
-    """A change of a ticket, as the targets see it."""
+    """A change of a ticket, and the period of being open that it may end."""
 
     change: Change
     now: int
@@ -140,12 +142,12 @@ class _Spell:
 
     @property
     def ends(self) -> bool:
-        """Whether a spell of being open ends."""
+        """Whether the change ends a period of being open."""
         return not self.change.is_create and self.change.was("status_id") == OPEN != self.change.value("status_id")
 
 
 def _after(targets: Targets, spell: _Spell, *, is_moved: bool) -> dict[str, Any]:
-    """The columns after a change."""
+    """Returns the columns after a change."""
     ticket, was = spell.record, spell.change.was
     values: dict[str, Any] = {}
     before = targets.with_id(was("target_id"))
@@ -159,7 +161,7 @@ def _after(targets: Targets, spell: _Spell, *, is_moved: bool) -> dict[str, Any]
 
 
 def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: int, *, is_new: bool) -> dict[str, Any]:
-    """What is due when. is_new: whether the ticket may not have had this target until now."""
+    """Returns the due times. is_new: whether the ticket may have had another target until now."""
     values: dict[str, Any] = {"target_id": target.id if target else 0}
     if target is None:
         return {**values, "response_due_at": 0, "resolution_due_at": 0, "due_at": 0, "tell_at": 0}
@@ -174,7 +176,7 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
 
 
 def _next(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
-    """The target that is missed next, and when to tell of it; neither while a ticket is not open."""
+    """Returns the earliest due time and when to notify about it, both 0 unless the ticket is open."""
     due = [] if ticket["initial_response_message_id"] else [ticket["response_due_at"]]
     due_at = min(filter(None, [*due, ticket["resolution_due_at"]]), default=0) if ticket["status_id"] == OPEN else 0
     if due_at == ticket["due_at"]:
@@ -207,7 +209,7 @@ def _read(reading: Reading) -> Targets:
 
 
 def _hours(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, Ranges]:
-    """{calendar id: the ranges in which it is available}."""
+    """Returns {calendar id: ranges of availability}."""
     calendars = [each for id in sorted(ids - {0}) if (each := reading.record("calendar", id)) is not None]
     found = occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
     return {id: availability.free(each) for id, each in found.items()}

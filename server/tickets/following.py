@@ -1,4 +1,4 @@
-"""What a page of a ticket has to know as it happens: that the ticket, or what is on it, was changed."""
+"""Changes of a ticket and its messages, notes and drafts, for pages that update live."""
 
 from server.context import Context
 from server.records import changes
@@ -7,17 +7,18 @@ from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
 URIS = ("ticket", "message", "comment", "draft")
-LIMIT = 200  # changes looked at in one round
+LIMIT = 200  # changes read in one round
 
 
 def cursor(ctx: Context) -> int:
-    """Behind all changes so far."""
+    """Returns the cursor after the latest change."""
     return ctx.service.store.read(changes.now)
 
 
 def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
-    """What of a ticket was changed behind a cursor, each as `type event`, and the next cursor. A change of ours that is
-    too old to be kept counts as one of the ticket. Raises NotFound, Forbidden."""
+    """Returns the changes of a ticket after a cursor, each as `type event`, and the next cursor.
+
+    A cursor that is no longer valid counts as a change of the ticket. Raises NotFound, Forbidden."""
 
     def read(tx: Transaction) -> tuple[list[str], int]:
         if cursor > changes.now(tx) or cursor < 0:
@@ -32,7 +33,7 @@ def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
 
 
 def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int]:
-    """How many records of a type that the caller may read were changed behind a cursor, and the next cursor."""
+    """Returns how many records of a type that the caller may read changed after a cursor, and the next cursor."""
 
     def read(tx: Transaction) -> tuple[int, int]:
         if not 0 <= cursor <= changes.now(tx):

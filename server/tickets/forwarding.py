@@ -1,4 +1,4 @@
-"""What a forward passes on: a message with its header block, its HTML with pictures, and its files."""
+"""The content of a forward: a message with its header block, its HTML with pictures, and its files."""
 
 from dataclasses import replace
 
@@ -27,13 +27,13 @@ from server.tickets.types.message_parts import headers
 from server.tickets.writers import writer
 from server.translation import _, speaking
 
-# Tables of others lay out a page: with a style of their own they get no lines of ours (outbox/frame.py).
+# Foreign mail uses tables for layout; an inline style exempts them from the borders that outbox/frame.py adds.
 OWN_LOOK = "table { border-collapse: separate }"
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedMessage:
-    """A message as it was read. `html`: as it is stored, "" for none. `head`: sender, subject, To and Cc."""
+    """A message read for forwarding. html: as stored, "" for none. head: sender, subject, To and Cc."""
 
     text: str
     html: str
@@ -42,7 +42,8 @@ class ForwardedMessage:
 
 
 def complete_request(reading: RecordReader, request: ReplyRequest, message: Record) -> ReplyRequest:
-    """A forward with the line of the message that it passes on, and with its files where the request names none."""
+    """Returns a forward with the line that stands for the original message, and with its files if the request names
+    none."""
     if not request.with_original:
         return request
     content = request.content
@@ -53,7 +54,7 @@ def complete_request(reading: RecordReader, request: ReplyRequest, message: Reco
 
 
 def files_to_forward(ctx: Context, message_id: int) -> tuple[int, ...]:
-    """The ids of the files that a forward of a message as Markdown attaches. Raises NotFound, Forbidden."""
+    """Returns the ids of the files that a forward of a message as Markdown attaches. Raises NotFound, Forbidden."""
 
     def read(tx: Transaction) -> tuple[int, ...]:
         reading = RecordReader(ctx, tx)
@@ -63,7 +64,8 @@ def files_to_forward(ctx: Context, message_id: int) -> tuple[int, ...]:
 
 
 def forwarded_file_ids(reading: RecordReader, message: Record, has_html: bool) -> tuple[int, ...]:
-    """The files of a message that a forward attaches. `has_html`: its HTML goes along, with the pictures in it."""
+    """Returns the files of a message that a forward attaches. has_html: the HTML with its inline pictures is forwarded
+    too."""
     inline: set[int] = set()
     if has_html:
         inline = {int(match[0].rpartition("/")[2]) for match in paths.OWN_FILE.finditer(_stored_html(reading, message))}
@@ -74,7 +76,7 @@ def forwarded_file_ids(reading: RecordReader, message: Record, has_html: bool) -
 
 
 def read_message(reading: RecordReader, message: Record, subject: str, has_html: bool) -> ForwardedMessage:
-    """A message to forward. `subject`: of its ticket, for a message without one."""
+    """Reads a message to forward. subject: of its ticket, used if the message has none."""
     fields, author = headers.head(message["headers"]), writer(reading, message)
     to, cc = (_readable(fields.all(name)) for name in ("to", "cc"))
     own = " ".join(header_value(fields.first("subject")).split())
@@ -85,7 +87,7 @@ def read_message(reading: RecordReader, message: Record, subject: str, has_html:
 
 
 def quotation_of(message: ForwardedMessage, base_url: str, voice: Voice) -> Quotation:
-    """The message as it stands in the mail."""
+    """Renders the forwarded message as it appears in the mail."""
     with speaking(voice.language):
         date, time = date_and_time(message.second, times.zone(voice.zone))
         sender, subject, to, cc = message.head
@@ -100,7 +102,8 @@ def quotation_of(message: ForwardedMessage, base_url: str, voice: Voice) -> Quot
 
 
 def _safe_html(html: str, base_url: str) -> str:
-    """The HTML with its own pictures under their full addresses, by which delivery finds them; "" for too much."""
+    """The sanitized HTML; its own pictures get full addresses, by which delivery finds them. Returns "" if it is too
+    large."""
     if not html:
         return ""
     own = own_file(base_url)
@@ -127,5 +130,5 @@ def _readable(values: list[str]) -> str:
 
 
 def _shown(name: str, address: str) -> str:
-    """A mailbox as people read it."""
+    """A mailbox in readable form."""
     return f"{name} <{address}>" if name else address

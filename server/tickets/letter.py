@@ -1,7 +1,7 @@
-"""What compose and reply share: ids checked, the mail written, the message kept, the draft queued.
+"""The steps that compose and reply share: check ids, build the mail, store the message, queue the draft.
 
-Facts are read first, in a snapshot; text and HTML are made outside of any transaction; then everything is written in
-one (compose.py, reply.py)."""
+Facts are read first, in a snapshot; text and HTML are built outside of any transaction; then everything is written in
+one transaction (compose.py, reply.py)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -40,15 +40,17 @@ from server.translation import ENGLISH, Catalog, about_field, lazy_gettext
 SENT = "ticket.message.outbound"
 HTML_NAME = "original_message.html"
 MAX_NAME = 255
-MAX_INLINE = 50  # images of ours in one mail
+MAX_INLINE = 50  # inline images in one mail
 
 Customs = list[tuple[custom.FieldDefinition, custom.ValueSetChange]]
 
 
 @dataclass(frozen=True, slots=True)
 class MailFacts:
-    """What the database says before anything is written. `from_name` is filled in; `way` None: no mail server. `zone`:
-    of the Date header. `voice`: of what the service writes into the mail."""
+    """The data read from the database before anything is written.
+
+    from_name: placeholders are filled in. way: None for no mail server. zone: of the Date header. voice: of the texts
+    that the service adds to the mail."""
 
     group: Record
     bucket: Record | None
@@ -63,7 +65,7 @@ class MailFacts:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """The language and the time zone of a group's mail: its own, else those of the worker who writes."""
+    """Language and time zone of a group's mail: as set on the group, else on the writing worker."""
 
     language: Catalog
     zone: str
@@ -71,8 +73,8 @@ class Voice:
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Who gets a mail. `notes` tells who of the requesters does not, and why. `is_unsent`: nobody gets it, and it is
-    kept with these."""
+    """The recipients of a mail. notes: which requesters are left out, and why. is_unsent: the message is stored with
+    these recipients but not sent."""
 
     to: Addresses
     cc: Addresses = ()
@@ -85,7 +87,7 @@ class Recipients:
         return self.is_unsent or not (self.to or self.cc or self.bcc)
 
     def unsent(self) -> "Recipients":
-        """The same, of a mail that does not leave because an automation wrote it."""
+        """Returns a copy for mail that is not sent because an automation wrote it."""
         return replace(self, notes=(*self.notes, NOTE), is_unsent=True)
 
 
@@ -93,9 +95,10 @@ class Recipients:
 
 
 def place_of(reading: RecordReader, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
-    """Group and bucket of these ids; the bucket decides, and a group alone means its default bucket.
+    """Returns the group and bucket of these ids. The bucket determines the group; a group alone means its default
+    bucket.
 
-    Raises Invalid for ids of nothing."""
+    Raises Invalid for ids that do not exist."""
     group = reading.record("group", group_id) if group_id else None
     if group is None and (group_id or not bucket_id):
         raise Invalid(f"group_id: there is no group {group_id}", field="group_id")
@@ -120,8 +123,8 @@ def require_group(ctx: Context, group: Record) -> None:
 
 
 def check_ids(reading: RecordReader, request: MailRequest) -> None:
-    """Raises Invalid for a template, owner or file that does not exist or may not be read, TooLarge for files too large
-    to mail."""
+    """Raises Invalid for a template, owner or file that does not exist or may not be read, TooLarge if the files are
+    too large for a mail."""
     if request.html_template_id:
         _exists(reading, "html_template", request.html_template_id, "html_template_id")
     if request.owner_id:
@@ -130,8 +133,8 @@ def check_ids(reading: RecordReader, request: MailRequest) -> None:
 
 
 def mailable_files(reading: RecordReader, ids: Sequence[int]) -> list[Record]:
-    """The files of a mail. Raises Invalid for one that does not exist or may not be read, TooLarge for files too large
-    to mail."""
+    """Returns the files of a mail. Raises Invalid for one that does not exist or may not be read, TooLarge if they are
+    too large for a mail."""
     files = reading.registry.type("attachment")
     found = []
     for id in ids:
@@ -151,7 +154,7 @@ def mailable_files(reading: RecordReader, ids: Sequence[int]) -> list[Record]:
 def facts_of(
     reading: RecordReader, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
 ) -> MailFacts:
-    """Sender, signature and transport of a mail from a bucket. Raises Invalid."""
+    """Reads sender, signature and transport of a mail from a bucket. Raises Invalid."""
     tx, ctx, registry = reading.tx, reading.ctx, reading.registry
     sender = sender_of(tx, registry, group, bucket, request.html_template_id)
     records = {"worker": worker_id, "group": group["id"], "bucket": bucket["id"] if bucket else 0, "ticket": ticket_id}
@@ -175,14 +178,14 @@ def facts_of(
 
 
 def voice_of(ctx: Context, group: Record, worker: Record | None, zone: str = "UTC") -> Voice:
-    """The voice of a group's mail. `zone`: where neither the group nor the worker has one."""
+    """Returns the voice of a group's mail. zone: the fallback if neither the group nor the worker has one."""
     language = group["language"] or (worker["language"] if worker else "")
     catalog = speech.languages(ctx.service).of(language) if language else ENGLISH
     return Voice(catalog, group["timezone"] or (worker["timezone"] if worker else "") or zone)
 
 
 def customs_of(reading: RecordReader, sent: Mapping[str, Any]) -> Customs:
-    """Custom values of a ticket, checked; those of several are added. Raises UnknownField, Invalid."""
+    """Checks custom values of a ticket; a field that takes several gets them added. Raises UnknownField, Invalid."""
     if not sent:
         return []
     left = dict(sent)
@@ -195,7 +198,7 @@ def customs_of(reading: RecordReader, sent: Mapping[str, Any]) -> Customs:
 
 
 def customs_as_sent(customs: Customs, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Custom values for the params of a draft, dates as Unix seconds."""
+    """Returns custom values for the params of a draft, dates as Unix seconds."""
     dates: dict[str, Any] = {}
     for field, coerced in customs:
         if field.kind == "E":
@@ -204,7 +207,7 @@ def customs_as_sent(customs: Customs, sent: Mapping[str, Any]) -> dict[str, Any]
 
 
 def inline_files(reading: RecordReader, html: str | None) -> tuple[int, ...]:
-    """The ids of our own files that a mail's HTML shows and its writer may read."""
+    """Returns the ids of files of the service that the HTML of a mail shows and its writer may read."""
     if html is None:
         return ()
     files = reading.registry.type("attachment")
@@ -214,7 +217,7 @@ def inline_files(reading: RecordReader, html: str | None) -> tuple[int, ...]:
 
 
 def has_own_files(ctx: Context, html: str | None) -> bool:
-    """Whether there is anything for `inline_files` to look up."""
+    """Whether the HTML refers to files of the service, so that inline_files needs a transaction."""
     return html is not None and own_file(ctx.service.base_url).search(html) is not None
 
 
@@ -224,7 +227,7 @@ def has_own_files(ctx: Context, html: str | None) -> bool:
 def mail_of(
     ctx: Context, request: MailRequest, facts: MailFacts, subject: str, worker_id: int, ticket_id: int
 ) -> MailSpec:
-    """The mail of a request on a ticket, with an id of its own."""
+    """Builds the mail of a request on a ticket, with a new Message-ID."""
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
     group = facts.group
@@ -246,7 +249,8 @@ def mail_from(
     subject: str | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> MailSpec:
-    """The mail of a request from a sender. subject: in place of the request's. more: further parts of the mail."""
+    """Builds the mail of a request from a sender. subject: overrides the request's. more: further fields of
+    MailSpec."""
     return MailSpec(
         message_id=new_message_id(sender.email.rpartition("@")[2]),
         date=ctx.now,
@@ -265,7 +269,7 @@ def mail_from(
 
 
 def headers_of(mail: MailSpec, recipients: Recipients) -> str:
-    """The headers to keep with a message, readable, one a line, with Bcc."""
+    """Returns the headers to store with a message: readable, one a line, with Bcc."""
     ids = [f"<{each}>" for each in mail.references]
     lines = [
         ("Message-ID", f"<{mail.message_id}>"),
@@ -288,7 +292,7 @@ def headers_of(mail: MailSpec, recipients: Recipients) -> str:
 def keep_message(
     writing: RecordWriter, mail: MailSpec, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
 ) -> int:
-    """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
+    """Stores a mail as an outgoing message with its HTML and files, and returns the message id."""
     html_id = 0
     if body.html is not None:
         html_id = writing.create(
@@ -330,9 +334,10 @@ def queue(
     message_id: int,
     draft_id: int = 0,
 ) -> tuple[int, str]:
-    """Put a mail into the queue as a draft; answers the draft's id and the claim of the caller, "" when it has to wait
-    for a mail server or for an earlier mail on its ticket. draft_id: a draft that is there already and that the
-    caller has claimed."""
+    """Queues a mail as a draft. Returns the draft id and the caller's claim, "" if the mail must wait for a mail server
+    or for an earlier mail on its ticket.
+
+    draft_id: an existing draft that the caller has claimed."""
     tx = writing.tx
     row: dict[str, Any] = {
         "mail": rows.text_of(mail.as_data()),
@@ -358,18 +363,18 @@ def queue(
 
 
 def requester_ids(writing: RecordWriter, addresses: list[Record]) -> list[int]:
-    """Those of the addresses that may become requesters: none that we send from, none that is excluded."""
+    """Returns the addresses that may become requesters: neither sender addresses of the service nor excluded ones."""
     patterns = writing.setting("mail_exclude_patterns")
     return [each["id"] for each in addresses if requesters.may_request(each, patterns)]
 
 
 def write_customs(writing: RecordWriter, ticket_id: int, customs: Customs) -> None:
-    """Keep checked custom values of a ticket."""
+    """Stores checked custom values of a ticket."""
     write_values(writing, writing.registry.type("ticket"), ticket_id, customs)
 
 
 def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:
-    """The entry of a message that went out. target: the ticket's label."""
+    """Logs a sent message in the activity of its ticket. target: the ticket's label."""
     writing.log(SENT, TICKET, ticket_id, {"target": target})
 
 
@@ -379,7 +384,7 @@ def _exists(reading: RecordReader, uri: str, id: int, field: str) -> None:
 
 
 def _shown(name: str, address: str) -> str:
-    """A mailbox as people read it."""
+    """A mailbox in readable form."""
     if not name:
         return address
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')

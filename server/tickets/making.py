@@ -1,4 +1,4 @@
-"""How drafts of tickets become messages and mail when they are due."""
+"""Converts due drafts of tickets into messages and mail."""
 
 from dataclasses import replace
 

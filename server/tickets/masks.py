@@ -1,4 +1,4 @@
-"""Tickets by what people call them by."""
+"""Finds tickets by mask, the number that people see."""
 
 from server.context import Context
 from server.record_types.base import Record
@@ -8,8 +8,9 @@ from server.tickets.types.ticket_parts import merges
 
 
 def ticket_id(ctx: Context, mask: str) -> int | None:
-    """The ticket with a mask; of one that was merged, the one that took over. None when there is none. Whether the
-    caller may read it is for whoever shows it."""
+    """Returns the id of the ticket with a mask, or None. For a merged ticket, returns the ticket it was merged into.
+
+    Does not check whether the caller may read it; the page that shows it does."""
     tickets = ctx.service.registry.type("ticket")
 
     def read(tx: Transaction) -> int | None:

@@ -1,4 +1,4 @@
-"""Merge: several tickets about one thing become one."""
+"""Merge: combines several tickets into one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,11 +22,13 @@ MAX_MERGED = 100
 
 
 def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
-    """Put messages, requesters, comments, files, links and drafts of tickets onto the oldest of them; answers its id.
+    """Moves messages, requesters, comments, files, links and drafts of tickets onto the oldest of them and returns its
+    id.
 
-    The others are deleted and keep pointing to it, so that their masks lead on. It is open when one of them was. For a
-    day, unmerge.py undoes it.
-    Raises Invalid for fewer than two, NotFound, Forbidden; then nothing is changed."""
+    The others are deleted and point to it, so that their masks still resolve. It is opened if one of them was open.
+    unmerge.py can undo a merge for a day.
+
+    Raises Invalid for fewer than two tickets, NotFound, Forbidden; nothing is changed then."""
     ids = sorted(dict.fromkeys(ticket_ids))
     if not 2 <= len(ids) <= MAX_MERGED:
         raise Invalid(f"ticket_ids: name 2 to {MAX_MERGED} tickets to merge", field="ticket_ids")
@@ -55,7 +57,7 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
 
 
 def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
-    """What automations are told of a merge, before and after it. ids: sorted, the one that is kept first."""
+    """The values that automations get before and after a merge. ids: sorted, the surviving ticket first."""
     return {
         "record_type": "ticket",
         "source_ids": ids[1:],
@@ -66,7 +68,7 @@ def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
 
 
 def _require_assent(ctx: Context, ids: list[int]) -> None:
-    """Raises Forbidden when an automation of record.merge denies it."""
+    """Raises Forbidden if an automation of record.merge denies it."""
     for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, ids)):
         if answer.get("deny"):
             raise Forbidden(f"an automation does not let these tickets be merged: {str(answer['deny'])[:200]}")
@@ -92,7 +94,7 @@ def _writable(writing: RecordWriter, id: int) -> Record:
 
 
 def _move(writing: RecordWriter, old: int, new: int) -> None:
-    """Everything that hangs on one ticket, onto another."""
+    """Moves everything attached to one ticket to another."""
     tx = writing.tx
     for table in ("message", "draft"):
         redirect(writing, table, "ticket_id", old, new)

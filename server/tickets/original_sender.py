@@ -1,4 +1,4 @@
-"""The author of a mail that a worker forwarded to the desk, who can take the worker's place as requester."""
+"""Makes the author of a mail that a worker forwarded to the helpdesk the requester in place of the worker."""
 
 from server.context import Context
 from server.errors import Invalid
@@ -10,9 +10,9 @@ from server.tickets import requesters
 
 
 def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> tuple[str, str]:
-    """Make the author of a forwarded mail a requester in place of whoever forwarded it; returns both addresses.
+    """Makes the author of a forwarded mail a requester in place of the forwarder, and returns both addresses.
 
-    Raises NotFound, Forbidden, and Invalid where the message names no author or the author may not be a requester."""
+    Raises NotFound, Forbidden, and Invalid if the message names no author or the author may not be a requester."""
 
     def write(tx: Transaction) -> tuple[str, str]:
         writing = RecordWriter(ctx, tx)
@@ -34,7 +34,7 @@ def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> tuple[str, 
 
 
 def _store_name(writing: RecordWriter, ticket_id: int, address: Record, name: str) -> None:
-    """What is empty is filled in; mail to a private group leaves no names outside of it."""
+    """Fills in the display name if it is empty; mail to a private group reveals no names outside of the group."""
     ticket = writing.record("ticket", ticket_id)
     group = writing.record("group", ticket["group_id"]) if ticket is not None else None
     if name and not address["display_name"] and group is not None and not group["is_private"]:

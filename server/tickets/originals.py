@@ -1,4 +1,4 @@
-"""The source of a message: the email as it arrived, or as it was written before anybody changed it."""
+"""The source of a message: the email as it arrived, or the first version of a written message."""
 
 from server.context import Context
 from server.errors import AdminOnly
@@ -10,10 +10,11 @@ from server.tickets.types.message_parts import revisions
 
 
 def raw(ctx: Context, message_id: int) -> bytes:
-    """The bytes of an email as it arrived; of any other message its first headers and text. Signed names of mail to
-    workers are left out.
+    """Returns the bytes of an email as it arrived; of any other message, its original headers and text. Signed names of
+    mail to workers are removed.
 
-    Raises NotFound, Forbidden; AdminOnly for a changed message, since its former text is for administrators."""
+    Raises NotFound, Forbidden, and AdminOnly for a changed message, because only administrators may read earlier
+    versions."""
 
     def read(tx: Transaction) -> bytes:
         message = RecordReader(ctx, tx).retrieve("message", message_id)

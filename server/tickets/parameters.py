@@ -1,7 +1,7 @@
-"""What compose and reply are asked for: form values read into plain requests, every parameter checked by itself.
+"""Parses the form values of compose, reply and incoming tickets into requests and validates each parameter.
 
-Whether an id exists, and who may, is asked where the database is (compose.py, reply.py). The same requests are made
-from the params of a draft, for mail that waits."""
+Existence of ids and permissions are checked later, in a transaction (compose.py, reply.py). drafts.py builds the same
+requests from the params of a draft."""
 
 import re
 from collections.abc import Mapping
@@ -32,16 +32,18 @@ FORMATS = {
     "html": HTML,
 }
 _BREAKS = re.compile(r"[\r\n\0]")
-FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
+FALSE = frozenset(("", "0", "false", "no"))  # same words as in web/params.py, which reads dont_send first
 
 Addresses = tuple[NamedAddress, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailRequest:
-    """What compose and reply have in common. Ids are 0 and times (Unix seconds) 0 when not given; `status` and
-    `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`. `until_answered`: mail that leaves
-    later does not when a requester writes first. `format`: PLAIN, MARKDOWN or HTML, of `content`."""
+    """The parameters that compose and reply share.
+
+    Ids and times (Unix seconds) are 0 if absent. owner_id, status: None leaves the choice to the operation. custom:
+    unconverted values by `custom_<id>`. until_answered: drop mail scheduled for later if a requester writes first.
+    format: of content; PLAIN, MARKDOWN or HTML."""
 
     content: str
     subject: str = ""
@@ -63,21 +65,23 @@ class MailRequest:
 
     @property
     def has_html(self) -> bool:
-        """Whether its mail has an HTML part."""
+        """Whether the mail has an HTML part."""
         return self.format != PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposeRequest(MailRequest):
-    """`org_id` None: that of the first recipient."""
+    """The parameters of compose. org_id: None for the organization of the first recipient."""
 
     org_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyRequest(MailRequest):
-    """`worker_id`: who it is sent as. `with_original`: a forward adds the message that it passes on, and its files,
-    where the request names none. `is_applied`: status and the like were applied when it was scheduled."""
+    """The parameters of a reply or forward.
+
+    worker_id: the sending worker. with_original: a forward includes the original message, and its files unless the
+    request names some. is_applied: the changes of the ticket were made when the reply was scheduled."""
 
     message_id: int
     worker_id: int = 0
@@ -91,8 +95,10 @@ class ReplyRequest(MailRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingRequest:
-    """A ticket that a program creates for somebody outside, such as who filled in a contact form. `custom`: as sent, by
-    `custom_<id>`. `external_id`: what the program knows it by, "" for nothing. Ids are 0 when not given."""
+    """A ticket that a program creates for an external sender, such as the visitor who filled in a contact form.
+
+    custom: unconverted values by `custom_<id>`. external_id: the id in the calling program, "" for none. Ids are 0 if
+    absent."""
 
     sender: NamedAddress
     subject: str
@@ -106,7 +112,7 @@ class IncomingRequest:
 
 
 def incoming_request(values: Mapping[str, Any]) -> IncomingRequest:
-    """The request of a form that somebody outside filled in. Raises Required or Invalid naming the parameter."""
+    """Parses the form of a ticket from an external sender. Raises Required or Invalid, naming the parameter."""
     form = FormReader(values)
     form.require("from", "subject", "content")
     sender, name = _sender(form), form.text("name").strip()
@@ -143,7 +149,7 @@ def incoming_request(values: Mapping[str, Any]) -> IncomingRequest:
 
 
 def _sender(form: "FormReader") -> NamedAddress:
-    """The one address of `from`. Raises Required, Invalid."""
+    """Returns the single address of `from`. Raises Required, Invalid."""
     text = form.text("from", required=True).strip()
     found = form.addresses("from", 1)
     if len(found) != 1 or not valid(found[0].address):
@@ -152,7 +158,7 @@ def _sender(form: "FormReader") -> NamedAddress:
 
 
 def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
-    """The request of a compose form. Raises Required or Invalid naming the parameter."""
+    """Parses a compose form. Raises Required or Invalid, naming the parameter."""
     form = FormReader(values)
     form.require("subject", "content", "group_id")
     subject = _subject(form.text("subject", required=True))
@@ -165,7 +171,7 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
 
 
 def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
-    """The request of a reply form. Raises Required, Invalid, AdminOnly."""
+    """Parses a reply form. Raises Required, Invalid, AdminOnly."""
     form = FormReader(values)
     content = _content(form)
     message_id = form.id("message_id") or _newest_message(ctx, form)
@@ -191,7 +197,7 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
 
 
 def _newest_message(ctx: Context, form: "FormReader") -> int:
-    """The id of the newest message of the ticket that `ticket_id` names. Raises Required, Invalid."""
+    """Returns the id of the newest message of the ticket in `ticket_id`. Raises Required, Invalid."""
     ticket_id = form.id("ticket_id")
     if not ticket_id:
         raise Required("message_id is required, or ticket_id for the newest message of a ticket", field="message_id")
@@ -205,20 +211,20 @@ def _newest_message(ctx: Context, form: "FormReader") -> int:
 
 
 class FormReader:
-    """Form values by name, read with errors that name the parameter. A missing one and null are the same."""
+    """Reads form values by name and raises errors that name the parameter. null counts as absent."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
     def text(self, name: str, required: bool = False) -> str:
-        """The text; Required when it must be there and is blank."""
+        """Returns the text. Raises Required if it is required and blank."""
         text = _as_text(name, self._values.get(name, ""))
         if required and not text.strip():
             raise Required(lazy_gettext("{field} is required", field=name), field=name)
         return text
 
     def require(self, *names: str) -> None:
-        """Raises Required, naming all that are missing or blank."""
+        """Raises Required, naming all parameters that are absent or blank."""
         mistakes = Mistakes()
         for name in names:
             with mistakes.noted():
@@ -226,14 +232,14 @@ class FormReader:
         mistakes.require_none()
 
     def id(self, name: str, required: bool = False) -> int | None:
-        """A record id, 0 for none; None when missing or blank."""
+        """Returns a record id, 0 for no record, None if the parameter is absent or blank."""
         if name not in self._values and not required:
             return None
         text = self.text(name, required).strip()
         return _id(name, text) if text else None
 
     def ids(self, name: str) -> tuple[int, ...]:
-        """The ids of `name[]`, each once; one plain value is a list of one."""
+        """Returns the ids of `name[]` without duplicates; a single plain value counts as a list."""
         value = self._values.get(name)
         if value is None:
             return ()
@@ -244,11 +250,11 @@ class FormReader:
         return tuple(dict.fromkeys(_id(name, text) for text in texts if text))
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Yes or no; anything but nothing, 0, false and no is yes. A missing one is as its default says."""
+        """Returns a boolean: blank, 0, false and no are False, any other value is True."""
         return self.text(name).strip().lower() not in FALSE if name in self._values else default
 
     def time(self, name: str, ctx: Context) -> int:
-        """The Unix second of a time text in the caller's zone, 0 for none."""
+        """Returns the Unix second of a time text in the caller's zone, 0 for a blank one."""
         text = self.text(name) if name in self._values else ""
         if not text:
             return 0
@@ -258,7 +264,8 @@ class FormReader:
             raise Invalid(f"{name}: {error.message}", field=name) from error
 
     def addresses(self, name: str, most: int) -> Addresses:
-        """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
+        """Parses a list of addresses without duplicates, at most `most` + 1. Raises Invalid, quoting an invalid
+        address."""
         value = self._values.get(name, "")
         lines = [_as_text(name, each) for each in (value if isinstance(value, list | tuple) else [value])]
         for line in lines:
@@ -275,7 +282,7 @@ class FormReader:
         return tuple(found.values())
 
     def custom(self) -> dict[str, Any]:
-        """What names custom fields."""
+        """Returns the values of custom fields by `custom_<id>`."""
         return {name: value for name, value in self._values.items() if name.startswith("custom_")}
 
 
@@ -295,7 +302,7 @@ def recipients_within(ctx: Context, to: Addresses, cc: Addresses, bcc: Addresses
 
 
 def max_recipients(ctx: Context) -> int:
-    """Of to, cc and bcc together."""
+    """Returns the limit for to, cc and bcc together."""
     return min(int(ctx.service.settings.mail_max_recipients), MAX_RECIPIENTS)
 
 
@@ -326,10 +333,10 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
 
 
 def _as_text(name: str, value: Any) -> str:
-    """One value as text. Raises Invalid for a list or map, Malformed for bytes that are not UTF-8."""
+    """Converts one value to text. Raises Invalid for a list or map, Malformed for bytes that are not UTF-8."""
     if isinstance(value, (list, tuple, dict)):
         raise Invalid(about_field(name, N_("takes one value, not a list")), field=name)
-    value = getattr(value, "content", value)  # of a file part
+    value = getattr(value, "content", value)  # a file part of a multipart form
     try:
         return value.decode() if isinstance(value, bytes) else as_text(value)
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The HTML of a mail before it is sent, made as the one that leaves."""
+"""The HTML of a mail before it is sent, built by the same code as the mail."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,20 +15,21 @@ from server.tickets.reply import prepare as prepare_reply
 
 
 def of_reply(ctx: Context, values: Mapping[str, Any]) -> str:
-    """Of a reply or forward. values: as reply() takes them. Raises what reply() does."""
+    """Renders a reply or forward. Takes the values of reply() and raises its errors."""
     plan = prepare_reply(ctx, reply_request(ctx, values))
     return _html(ctx, plan.mail, plan.body)
 
 
 def of_compose(ctx: Context, values: Mapping[str, Any]) -> str:
-    """Of the first message of a new ticket. values: as compose() takes them. Raises what compose() does."""
+    """Renders the first message of a new ticket. Takes the values of compose() and raises its errors."""
     plan = prepare_compose(ctx, compose_request(ctx, values), ctx.actor.worker_id)
     return _html(ctx, plan.mail, plan.body)
 
 
 def of_acknowledgement(ctx: Context, group_id: int) -> str:
-    """Of what a group answers by itself to the first mail of its newest ticket. Raises AdminOnly, Invalid for a group
-    without such a ticket, and what makes that it is not sent."""
+    """Renders the acknowledgement that a group sends for the first mail of its newest ticket.
+
+    Raises AdminOnly, Invalid for a group without such a ticket, and the error that prevents sending."""
     ctx.require_admin("see what a group answers by itself")
     plan = acknowledging.trial(ctx, group_id)
     return _html(ctx, plan.mail, plan.body)
@@ -40,7 +41,7 @@ def _html(ctx: Context, mail: MailSpec, body: Body) -> str:
     html, own = body.html, own_file(ctx.service.base_url)
 
     def image_url(url: str) -> str | None:
-        """Files of ours go along with the mail; here they are shown from where they are."""
+        """The mail will contain these files; the preview links to them."""
         return url if own.fullmatch(url) else None
 
     def read(tx: Transaction) -> str:

@@ -1,4 +1,4 @@
-"""One property of a ticket changed by a person who has seen what it was."""
+"""Changes one property of a ticket, unless another worker has changed it first."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from server.translation import N_, about_field
 
 
 def change(ctx: Context, id: int, fields: dict[str, Any], seen: Mapping[str, str]) -> dict[str, str]:
-    """Set fields of a ticket, as sent; answers what the columns of `seen` were before.
+    """Sets fields of a ticket, and returns the previous values of the columns in `seen`.
 
-    seen: stored columns with the values that the caller was shown; when another one stands there, somebody was faster,
-    and nothing is written. Raises Conflict with the details `field` and `now`, NotFound, Forbidden, Invalid."""
+    seen: stored columns with the values that the caller saw. Raises Conflict with the details `field` and `now` if one
+    has changed since, NotFound, Forbidden, Invalid; nothing is written then."""
 
     def write(tx: Transaction) -> dict[str, str]:
         writing = RecordWriter(ctx, tx)
@@ -29,7 +29,7 @@ def change(ctx: Context, id: int, fields: dict[str, Any], seen: Mapping[str, str
 
 
 def require_seen(ticket: Record, seen: Mapping[str, str]) -> None:
-    """Raise Conflict with the details `field` and `now` when a column is no longer as it was shown."""
+    """Raises Conflict with the details `field` and `now` if a column has changed since it was shown."""
     for name, shown in seen.items():
         if str(ticket[name]) != shown:
             raise Conflict(about_field(name, N_("somebody has changed it meanwhile")), field=name, now=ticket[name])

@@ -1,4 +1,4 @@
-"""Who a reply goes to: those asked for, else the requesters without those who must not get it."""
+"""The recipients of a reply: the requested ones, else the requesters who may get mail."""
 
 import re
 
@@ -14,13 +14,14 @@ from server.tickets.letter import Recipients
 from server.tickets.parameters import ReplyRequest
 
 NOBODY = re.compile(r"(?:mailer-daemon|postmaster)@", re.IGNORECASE)
-ONE_ANSWER_SECONDS = 86400  # an automation answers an address on a ticket once in this time
-MAX_LOOKED_AT = 200  # messages of the ticket that are looked through for such answers
+ONE_ANSWER_SECONDS = 86400  # minimum time between automatic replies by automations to one address on a ticket
+MAX_LOOKED_AT = 200  # newest automatic replies of the ticket that are searched
 
 
 def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
-    """Raises Required when a mail would go to nobody. An automatic answer may, and that is no error: the message is
-    kept as not sent."""
+    """Returns the recipients of a reply. Raises Required if there are none.
+
+    An automatic reply without recipients is not an error: the message is stored as not sent."""
     if request.to:
         return Recipients(request.to, request.cc, request.bcc)
     to: list[NamedAddress] = []
@@ -46,7 +47,7 @@ def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, 
 
 
 def _senders_of(reading: RecordReader, ticket: Record) -> set[int]:
-    """The addresses that mail of a ticket comes from."""
+    """The sender addresses of a ticket's group and bucket."""
     places = (reading.record("group", ticket["group_id"]), reading.record("bucket", ticket["bucket_id"]))
     return {place["reply_address_id"] for place in places if place is not None}
 
@@ -58,7 +59,7 @@ def _may_answer(reading: RecordReader, email: str, ticket: Record) -> bool:
 
 
 def _was_answered(reading: RecordReader, email: str, ticket: Record) -> bool:
-    """Whether the address had an automatic answer on this ticket already. Answers made by automations only."""
+    """Whether the address recently had an automatic reply on this ticket."""
     message = reading.registry.type("message")
     rows = reading.tx.find(message.table, ticket_id=ticket["id"], is_autoreply=1)[-MAX_LOOKED_AT:]
     for row in rows:

@@ -1,6 +1,6 @@
-"""Records whose time has come: those that wait open again, deleted tickets are removed for good.
+"""Opens waiting records when they are due, and removes deleted tickets for good.
 
-Found by scans of an index, so that changing a ticket leaves nothing behind that would have to be changed too."""
+Both scan an index rather than store jobs, so that a change of a ticket has no job to update."""
 
 from typing import Any
 
@@ -16,23 +16,23 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import DELETED
 
-BATCH = 100  # records changed in one transaction; between two of them others get their turn
-MAX_BATCHES = 50  # of one scan; more are left to the next
-PURGE_BATCH = 5  # a purged ticket takes up to 50 messages along; the rest go after it
+BATCH = 100  # records changed in one transaction; other writers run between two transactions
+MAX_BATCHES = 50  # batches of one scan; the next scan does the rest
+PURGE_BATCH = 5  # a purge deletes up to 50 messages with each ticket and the rest later
 DAY_SECONDS = 86400
 
 
 @periodic("records due to open")
 def reopen_due(service: Service, now: int) -> int | None:
-    """Open what is due, of every type that declares it; answers when the next one will be. `updated` of a ticket
-    stays."""
+    """Opens due records of every type that declares reopening, and returns when the next is due. Does not change
+    `updated` of a ticket."""
     ctx = own_context(service, now)
     times = [_reopen_all(ctx, each) for each in service.registry if each.reopening is not None]
     return min((at for at in times if at is not None), default=None)
 
 
 def _reopen_all(ctx: Context, record_type: RecordType) -> int | None:
-    """As reopen_due, for one type."""
+    """Does the work of reopen_due for one type."""
     store = ctx.service.store
     for _ in range(MAX_BATCHES):
         if store.read(lambda tx: not _due_ids(tx, record_type, ctx.now, 1)):
@@ -43,9 +43,8 @@ def _reopen_all(ctx: Context, record_type: RecordType) -> int | None:
 
 @periodic("deleted tickets", deletes=True)
 def purge_deleted(service: Service, now: int) -> int | None:
-    """Remove tickets that were deleted longer ago than the setting `purge_deleted_days`; 0 keeps them for ever.
-
-    Merged ones stay, since their masks lead to the ticket that took over."""
+    """Removes tickets that were deleted more than `purge_deleted_days` ago; 0 retains them forever. Merged tickets
+    stay, because their masks lead to the surviving ticket."""
     days = service.settings.purge_deleted_days
     if not days:
         return None
@@ -108,7 +107,7 @@ def _reopening(record_type: RecordType) -> Reopening:
 
 
 def _written_out(number: int) -> peewee.SQL:
-    """A constant that is no bound value: only so SQLite sees that a partial index serves."""
+    """A constant as a literal: with a bound value SQLite would not use the partial index."""
     return peewee.SQL(str(number))
 
 

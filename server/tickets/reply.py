@@ -1,4 +1,4 @@
-"""Reply: an outgoing message on a ticket that is there, and what it changes about it."""
+"""Reply: an outgoing message on an existing ticket, and the changes it makes to the ticket."""
 
 import json
 import re
@@ -38,14 +38,16 @@ from server.translation import speaking
 
 Also = Callable[[RecordWriter], None]
 
-MAX_QUOTED = 100_000  # characters of the message answered
+MAX_QUOTED = 100_000  # characters of the original message
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyData:
-    """What was found in the database. `request`: with what a forward adds. `changes`: columns of the ticket to change.
-    `original`: the message that a forward passes on, else its quotation. `foreign_marks`: numbers of another helpdesk
-    in the subject answered."""
+    """The data read from the database.
+
+    request: completed with the parts that a forward adds. answered: the message replied to. changes: columns of the
+    ticket to change. original: the message that a forward includes, else the quotation. foreign_marks: ticket numbers
+    of another helpdesk in the subject replied to."""
 
     request: ReplyRequest
     answered: Record
@@ -60,7 +62,7 @@ class ReplyData:
 
 @dataclass(frozen=True, slots=True)
 class ReplyPlan:
-    """A request with everything that was read and made for it."""
+    """A reply with the data read for it and the mail built from it."""
 
     request: ReplyRequest
     read: ReplyData
@@ -73,12 +75,12 @@ class ReplyPlan:
 
 
 def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None, check: Also | None = None) -> SendResult:
-    """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
+    """Replies to a message as a worker. Returns ("ticket", id) whether the mail was sent at once, is scheduled, or
     could not be sent yet.
 
-    values: form values by name. also: what is written in the same transaction, after the reply; when it raises, there
-    is no reply either. check: raises what forbids the reply, in the same transaction before anything is written. Raises
-    Required, Invalid, Forbidden, AdminOnly, TooLarge."""
+    values: form values by name. also: called in the same transaction after the reply is written; if it raises, the
+    reply is rolled back. check: called in the same transaction before anything is written; raises to forbid the reply.
+    Raises Required, Invalid, Forbidden, AdminOnly, TooLarge."""
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
@@ -109,8 +111,8 @@ def _told(ctx: Context, prepared: ReplyPlan, draft_id: int) -> Delivery:
 
 
 def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyRequest:
-    """The request as automations changed its draft. An owner that they left is not set again: somebody may have taken
-    the ticket meanwhile."""
+    """Returns the request as automations changed its draft. An unchanged owner is not set again, because another worker
+    may have taken over the ticket since."""
     request = prepared.request
     changed = replace(drafts.reply_of(ctx, draft), worker_id=request.worker_id)
     if changed.owner_id == prepared.read.ticket["owner_id"]:
@@ -119,7 +121,8 @@ def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyReques
 
 
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
-    """Check a request against the database and make the mail. is_checked: who may was asked before."""
+    """Checks a request against the database and builds the mail. is_checked: skip permission checks, which an earlier
+    step made."""
     found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
     request, original = found.request, found.original
     if isinstance(original, ForwardedMessage):
@@ -133,8 +136,10 @@ def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Re
 
 
 def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple[int, str]:
-    """Change the ticket, keep the message, put the mail into the queue; answers the draft's id (0 for none) and the
-    claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
+    """Changes the ticket, stores the message and queues the mail.
+
+    Returns the draft id (0 for none) and the claim to send it with. draft_id: the scheduled draft, claimed by the
+    caller."""
     if prepared.is_mailed and prepared.request.is_autoreply:
         allowed = answers.take(writing, prepared.read.recipients)
         prepared = replace(prepared, read=replace(prepared.read, recipients=allowed))
@@ -216,7 +221,7 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
 
 
 def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
-    """Nobody where an automation answers a program, else those of recipients.py. A forward answers nobody."""
+    """The recipients, marked unsent if an automation replies to a program. A forward is not a reply."""
     ctx, fields = reading.ctx, headers.head(answered["headers"])
     found = recipients_of(reading, request, ticket, fields)
     sender = reading.label("address", answered["sender_id"])
@@ -238,19 +243,19 @@ def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Recor
 
 
 def _without_mask(subject: str, mask: str) -> str:
-    """The subject as a ticket keeps it."""
+    """The subject without the ticket mask, as stored on the ticket."""
     return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
 
 
 def _quoted(reading: RecordReader, answered: Record, voice: Voice) -> Quotation:
-    """What `#original_message` stands for."""
+    """The quotation that replaces `#original_message`."""
     text = answered["content"][:MAX_QUOTED]
     with speaking(voice.language):
         return quote_message(text, writer_name(reading, answered), answered["created"], times.zone(voice.zone))
 
 
 def _foreign_marks(reading: RecordReader, ticket: Record, answered: Record, fields: Head) -> tuple[str, ...]:
-    """The numbers by which another helpdesk knows its ticket, from the subject of a message that came in."""
+    """The ticket numbers of another helpdesk in the subject of an incoming message."""
     if answered["is_outgoing"]:
         return ()
     marks = subject_marks.marks_in(header_value(fields.first("subject")))
@@ -262,7 +267,7 @@ def _is_ours(reading: RecordReader, ticket: Record, mask: str) -> bool:
 
 
 def _with_marks(subject: str, marks: Sequence[str]) -> str:
-    """The subject with the marks that it lacks.
+    """Adds missing marks to a subject.
 
     >>> _with_marks("Boat [4711]", ["[4711]", "[SUPPORT-8]"])
     'Boat [4711] [SUPPORT-8]'
@@ -293,7 +298,7 @@ def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
 
 
 def _apply(writing: RecordWriter, prepared: ReplyPlan) -> None:
-    """What a reply changes about its ticket at once, also when the mail leaves later."""
+    """Makes the changes of a ticket that take effect at once, even if the mail leaves later."""
     request, found = prepared.request, prepared.read
     ticket_id = found.ticket["id"]
     if request.to and not request.is_forward:
@@ -323,7 +328,7 @@ def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
 
 
 def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None, check: Also | None) -> SendResult:
-    """Status, owner, move, requesters and custom fields now; the mail when it is due."""
+    """Applies status, owner, move, requesters and custom fields now and schedules the mail."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
     values = _draft_values(prepared)
     params = values["params"] | {"is_applied": 1}

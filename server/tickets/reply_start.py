@@ -1,5 +1,5 @@
-"""What stands in a reply before anybody writes in it: recipients, subject, the status of the ticket, and the lines that
-stand for the signature and the forwarded message."""
+"""The initial content of a reply form: recipients, subject, ticket status, and the placeholder lines for the signature
+and the forwarded message."""
 
 from typing import Any
 
@@ -14,21 +14,20 @@ from server.records import records
 from server.tickets import forwarding
 
 SIGNATURE, ORIGINAL = "#signature", ORIGINAL_LINE
-WAITING = "1"  # what a ticket becomes once it was replied to
+WAITING = "1"  # the status of a ticket after a reply
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyStart:
-    """values: {parameter of a reply: text}, those that are not blank. file_ids: the files that go along."""
+    """values: {parameter of a reply: text} without blank ones. file_ids: the attached files."""
 
     values: dict[str, str]
     file_ids: tuple[int, ...] = ()
 
 
 def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, *, has_signature: bool) -> ReplyStart:
-    """How a reply, a forward or a note begins. message_id: that is replied to or forwarded, 0 for none.
-
-    A ticket without an owner becomes the caller's."""
+    """Returns the initial values of a reply, a forward or a note. message_id: the message replied to or forwarded, 0
+    for none. The caller becomes the owner of a ticket without one."""
     values = {"status": WAITING, UNTIL_ANSWERED: "1"}
     if not ticket["owner_id"]:
         values["owner_id"] = str(ctx.actor.worker_id)
@@ -48,7 +47,8 @@ def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, *, has_si
 
 
 def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
-    """How a message that went out is sent once more, after a look at it; the ticket stays as it is. Raises NotFound."""
+    """Returns the initial values to send a sent message again after editing; the ticket keeps its status. Raises
+    NotFound."""
     message = records.retrieve(ctx, "message", message_id, "headers,content,attachments")
     if message["ticket_id"] != ticket["id"] or not message["is_outgoing"]:
         raise NotFound("there is no such message on this ticket")
@@ -62,5 +62,5 @@ def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
 
 
 def written(content: str) -> str:
-    """The text of a reply; nothing for a signature alone."""
+    """Returns the text that the worker typed, "" for a signature alone."""
     return "" if content.strip() == SIGNATURE else content

@@ -1,6 +1,6 @@
-"""One requester of a ticket added or taken away by mail address.
+"""Adds or removes one requester of a ticket by mail address.
 
-The rows and entries are written by tickets/requesters.py."""
+tickets/requesters.py writes the rows and the activity entries."""
 
 from server.context import Context
 from server.errors import Invalid, Required
@@ -12,9 +12,10 @@ from server.translation import N_, lazy_gettext
 
 
 def add(ctx: Context, ticket_id: int, email: str) -> None:
-    """Let an address get the ticket's replies; one that is unknown is made. Adding twice is silent.
+    """Makes an address a requester, so that it gets replies; creates an unknown address. Does nothing if it is one
+    already.
 
-    Raises NotFound, Forbidden, Required, Invalid for what is no address, or one that mail is sent from."""
+    Raises NotFound, Forbidden, Required, and Invalid for an invalid address or a sender address of the service."""
     email = _checked(email)
 
     def write(tx: Transaction) -> None:
@@ -29,7 +30,7 @@ def add(ctx: Context, ticket_id: int, email: str) -> None:
 
 
 def remove(ctx: Context, ticket_id: int, email: str) -> None:
-    """The opposite; an address that was no requester is silent. Raises NotFound, Forbidden, Required."""
+    """Removes a requester; does nothing if the address is not one. Raises NotFound, Forbidden, Required."""
     email = _checked(email)
 
     def write(tx: Transaction) -> None:

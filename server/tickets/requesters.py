@@ -1,6 +1,6 @@
-"""The requesters of a ticket, the addresses that get its replies: looked up, added, removed, with activity entries.
+"""The requesters of a ticket, the addresses that get its replies: finds, adds and removes them, with activity entries.
 
-For mail in and mail out alike. The rows themselves are kept by tickets/types/ticket_parts/participants.py."""
+For incoming and outgoing mail. tickets/types/ticket_parts/participants.py stores the rows."""
 
 from collections.abc import Iterable
 
@@ -15,9 +15,9 @@ from server.tickets.types.ticket_parts import participants
 
 
 def address_of(writing: RecordWriter, email: str) -> Record:
-    """The record of a mail address, in any case; made, in lower case, when there is none. No contact is made.
+    """Returns the record of a mail address in any case; creates it in lower case, without a contact, if there is none.
 
-    Takes what was parsed as an address, and does not look at it again."""
+    Expects a parsed address and does not validate it."""
     email = email.strip().lower()
     known = writing.find("address", email=email)
     if known is None:
@@ -27,12 +27,12 @@ def address_of(writing: RecordWriter, email: str) -> Record:
 
 
 def may_request(address: Record, exclude_patterns: Iterable[str]) -> bool:
-    """Whether an address may become a requester: not one that we send from, and covered by no exclude pattern."""
+    """Whether an address may become a requester: not a sender address of the service, and not excluded by a pattern."""
     return not address["mail_transport_id"] and participants.may_request(address["email"], exclude_patterns)
 
 
 def ids_of(tx: Transaction, ticket_id: int) -> list[int]:
-    """The address ids of a ticket's requesters, in order."""
+    """Returns the address ids of a ticket's requesters, in order."""
     return [row[1] for row in tx.find(REQUESTER, ticket_id=ticket_id)]
 
 
@@ -42,9 +42,9 @@ def is_requester(tx: Transaction, ticket_id: int, address_id: int) -> bool:
 
 
 def add(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int], *, is_new_ticket: bool = False) -> list[int]:
-    """Make addresses requesters; answers those that were none before, in order, and for a new ticket all.
+    """Makes addresses requesters and returns the new ones in order, for a new ticket all of them.
 
-    Each is an entry on the ticket, but for those that a ticket is made with. Who may become one is not asked here."""
+    Logs each on the ticket, except for a new ticket. Does not check may_request."""
     wanted = dict.fromkeys(address_ids)
     if is_new_ticket:
         participants.add_first(writing, ticket_id, wanted)
@@ -55,14 +55,14 @@ def add(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int], *, is
 
 
 def remove(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int]) -> list[int]:
-    """Take requesters away; answers those that were some, each of which is an entry on the ticket."""
+    """Removes requesters, logs each on the ticket, and returns those that were requesters."""
     removed = [id for id in dict.fromkeys(address_ids) if participants.remove(writing, ticket_id, id)]
     _log(writing, "ticket.participant.removed", ticket_id, removed)
     return removed
 
 
 def recipients_in(header_text: str) -> set[str]:
-    """The addresses in To, Cc and Bcc of the stored headers of a message, in lower case."""
+    """Returns the addresses in To, Cc and Bcc of the stored headers of a message, in lower case."""
     found: set[str] = set()
     for line in header_text.split("\n"):
         name, _, value = line.partition(":")

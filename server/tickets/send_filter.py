@@ -1,4 +1,4 @@
-"""Automations that are asked about a mail of ours before it leaves: may it go, and as it is."""
+"""Runs the automations that may change or refuse an outgoing mail before it is sent."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from server.template.values import items, printed
 
 SEND = "mail.send"
 VALIDATE = {True: "mail.reply.validate", False: "mail.draft.validate"}
-# What an automation may set; anything else in `params` stays as it was written.
+# Params that an automation may set; others stay unchanged.
 PARAMS = frozenset(
     (
         "to",
@@ -37,15 +37,16 @@ PARAMS = frozenset(
     )
 )
 STATUSES = {"open": 0, "waiting": 1, "closed": 2, "deleted": 3}
-MAX_CHANGES = 50  # of the content, by one automation
+MAX_CHANGES = 50  # changes of the content by one automation
 LOG = log.get("mail")
 
 
 def apply_filters(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool) -> Record | None:
-    """What automations make of a mail that a worker wrote; None when they leave it as it is, or it leaves later, when
-    they are asked again. draft: its values, as of a record; made only when somebody is asked.
+    """Returns the draft of a worker's mail as automations changed it, or None if unchanged or scheduled for later, when
+    they run again.
 
-    Raises Forbidden when one refuses it."""
+    draft: returns its values as a record; called only if an automation is bound. Raises Forbidden if one refuses the
+    mail."""
     if not events.is_bound(ctx, SEND, *VALIDATE.values()):
         return None
     written = draft()
@@ -54,7 +55,7 @@ def apply_filters(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool
 
 
 def _require_assent(ctx: Context, draft: Record) -> None:
-    """Raises Forbidden when an automation refuses a mail that a worker wrote. draft: its values, as of a record."""
+    """Raises Forbidden if an automation refuses a worker's mail. draft: its values as a record."""
     is_reply = bool(draft.get("ticket_id"))
 
     def values() -> dict[str, Any]:
@@ -69,7 +70,7 @@ def _require_assent(ctx: Context, draft: Record) -> None:
 
 
 def apply_changes(ctx: Context, draft: Record) -> Record | None:
-    """The draft as the automations of mail.send want it sent; None when none of them changes it."""
+    """Returns the draft as automations of mail.send changed it, or None if none changed it."""
     values: dict[str, Any] = {}
 
     def begin() -> dict[str, Any]:
@@ -97,11 +98,12 @@ def apply_changes(ctx: Context, draft: Record) -> Record | None:
 
 
 def edited(text: str, changes: Mapping[str, Any]) -> str:
-    """A content after `append`, `prepend` and `replace` entries, in their order: `text` is put behind or before it; a
-    `replace` puts `with` where `text` stands, or, with `regex` true, where the pattern in `text` matches.
+    """Applies `append`, `prepend` and `replace` entries to a content, in their order.
 
-    Raises TemplateFailed for a pattern that cannot be used, BudgetSpent for too much work. `on` says where a change
-    shows in some services; here what is kept is what is sent, so that a change always shows in both."""
+    `text` is put after or before the content; `replace` puts `with` in place of `text`, or, if `regex` is true, of the
+    matches of the pattern `text`. `on` is ignored: the stored message is the sent one, so a change applies to both.
+
+    Raises TemplateFailed for an invalid pattern, BudgetSpent for too much work."""
     budget = Budget()
     for key, change in list(changes.items())[:MAX_CHANGES]:
         for each in [change] if isinstance(change, (str, Mapping)) else items(change):
@@ -134,7 +136,7 @@ def _edited(budget: Budget, text: str, kind: str, change: Any) -> str:
 
 
 def _filled(new: str, match: Any) -> str:
-    r"""A replacement with its groups: `$1` or `\1`."""
+    r"""A replacement with its groups `$1` or `\1` filled in."""
     groups = (match.group(0), *match.groups())
 
     def group(found: re.Match[str]) -> str:
@@ -145,6 +147,6 @@ def _filled(new: str, match: Any) -> str:
 
 
 def _values(draft: Record) -> dict[str, Any]:
-    """A draft as `draft_`: one that is not kept has the id 0."""
+    """The draft as values with the prefix `draft_`; a draft that is not stored has the id 0."""
     shown = {f"draft_{name}": draft.get(name) for name in ("name", "type", "to", "params", "ticket_id", "worker_id")}
     return {**events.record_values("draft", DRAFT, draft.get("id") or 0), **shown, "draft_id": draft.get("id") or 0}

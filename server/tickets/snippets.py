@@ -1,4 +1,4 @@
-"""Snippets put to use: a text with its placeholders filled in for a record and the worker who asks, and the count."""
+"""Inserts snippets: fills their placeholders for a record and the caller, and counts the uses."""
 
 from typing import Any
 
@@ -18,13 +18,14 @@ HOUR = 3600
 
 
 def paste(ctx: Context, id: int, context_id: int = 0) -> str:
-    """The text of a snippet for a record of its type and the caller; counts as one use.
+    """Returns the text of a snippet for a record of its type and the caller, and counts one use.
 
-    Placeholders are keys of the record without a prefix, and of the caller with `current_worker_`; where the record
-    has no `worker_` of its own, that is the caller as well. What the caller may not read, or nothing has, is empty.
-    context_id: not looked at for a snippet that is about no record.
-    Raises NotFound and Forbidden for the snippet and for the record, Required for a record that is not named, Invalid
-    for a snippet on a record type that there is none of."""
+    Placeholders are keys of the record without a prefix, and of the caller with `current_worker_`, or `worker_` if the
+    record has no such key. Unreadable and unknown ones become empty. context_id: ignored for a snippet without a record
+    type.
+
+    Raises NotFound and Forbidden for the snippet and the record, Required without a context_id, Invalid for a snippet
+    of an unknown record type."""
     text = ctx.service.store.read(lambda tx: _filled(ctx, tx, id, context_id))
     ctx.service.store.write(lambda tx: _count(tx, id, ctx.actor.worker_id, ctx.now))
     metrics.record(ctx.service, SNIPPET_USES, 1, {"snippet_id": id, "worker_id": ctx.actor.worker_id}, ctx.now)
@@ -58,7 +59,7 @@ def _type_of(reading: RecordReader, snippet: Record) -> str:
 
 
 def _count(tx: Transaction, id: int, worker_id: int, now: int) -> None:
-    """One use more, of the snippet and of the worker in this hour; nothing for a snippet that was deleted meanwhile."""
+    """Counts one use of the snippet, and of the worker in this hour; does nothing if the snippet was deleted."""
     snippet: Any = table_named("snippet")
     is_there = tx.run(
         lambda: snippet.update({snippet.c.total_uses: snippet.c.total_uses + 1}).where(snippet.c.id == slot(0)),

@@ -1,5 +1,6 @@
-"""What workers judged as spam and as good mail, counted by word; from that the score of new mail. The arithmetic is in
-mail/spam.py. No score does anything by itself."""
+"""Word counts of the tickets that workers judged as spam or good, and the score of new mail from them.
+
+The arithmetic is in mail/spam.py. A score alone triggers no action."""
 
 import json
 from collections import Counter
@@ -30,10 +31,11 @@ TABLES = (SPAM_WORD,)
 
 
 def score(tx: Transaction, words: Iterable[str]) -> float:
-    """The probability that a mail of these words (mail.spam.words) is spam, 0.0001 to 0.9999. One statement, and none
-    where nobody judged a ticket yet."""
+    """Returns the probability that a mail of these words (mail.spam.words) is spam, 0.0001 to 0.9999.
+
+    Runs one statement, or none if no ticket was judged yet."""
     listed = list(words)
-    if tx.first(SPAM_WORD, word=TICKETS) is None:  # which the writer remembers
+    if tx.first(SPAM_WORD, word=TICKETS) is None:  # the writer caches this row
         return bayes.score(dict.fromkeys(listed[: bayes.DECIDING_WORDS], (0, 0)), 0, 0)
     table: Any = SPAM_WORD.sql
     rows = tx.rows(
@@ -43,15 +45,15 @@ def score(tx: Transaction, words: Iterable[str]) -> float:
     counts = {word: (good, bad) for word, good, bad in rows}
     n_good, n_bad = counts.pop(TICKETS, (0, 0))
     known = {word: each for word, each in counts.items() if sum(each) >= bayes.SEEN_ENOUGH}
-    # All others have the same value, and so many of them at most can be among those that decide.
+    # All unknown words have the same value, and at most this many can decide.
     others = [word for word in listed if word not in known][: bayes.DECIDING_WORDS]
     return bayes.score(known | dict.fromkeys(others, (0, 0)), n_good, n_bad)
 
 
 def train(writing: RecordWriter, ticket_id: int, verdict: str) -> bool:
-    """Mark a ticket as GOOD or SPAM; False for a ticket that is marked already, or not there.
+    """Marks a ticket as GOOD or SPAM. Returns False if it is marked already or missing.
 
-    Its score and its sender's counters follow from the mark; its words are learned by the next run of `learn_all`."""
+    Its score and its sender's counters follow from the mark; the next run of learn_all counts its words."""
     ticket = writing.record("ticket", ticket_id)
     if ticket is None or ticket["spam_training"]:
         return False
@@ -61,7 +63,7 @@ def train(writing: RecordWriter, ticket_id: int, verdict: str) -> bool:
 
 @periodic("spam lessons")
 def learn_all(service: Service, now: int) -> None:
-    """Count the words of all tickets judged since the last run: those of the subject and the first message."""
+    """Counts the words of all tickets judged since the last run, in the subject and the first message."""
     while lessons := service.store.read(lambda tx: _lessons(service, tx)):
         service.store.write(partial(_learn, lessons))
 
@@ -70,7 +72,7 @@ Lesson = tuple[int, str, frozenset[str]]
 
 
 def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
-    """Some tickets to learn from, with their verdicts and words."""
+    """Returns a batch of judged tickets with their verdicts and words."""
     table: Any = SPAM_LESSON.sql
     rows = tx.rows(lambda: table.select(table.ticket_id, table.verdict).order_by(table.ticket_id).limit(BATCH))
     tickets, messages = service.registry.type("ticket"), service.registry.type("message")
@@ -86,7 +88,7 @@ def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
 
 
 def words_of_ticket(service: Service, ticket_id: int) -> frozenset[str]:
-    """The words that a lesson of this ticket counts."""
+    """Returns the words that the lesson of this ticket counts."""
     tickets, messages = service.registry.type("ticket"), service.registry.type("message")
 
     def read(tx: Transaction) -> str:
@@ -99,7 +101,7 @@ def words_of_ticket(service: Service, ticket_id: int) -> frozenset[str]:
 
 
 def unlearn(tx: Transaction, ticket_id: int, verdict: str, words: frozenset[str]) -> None:
-    """Take a lesson back: one that is not learned yet is dropped, the words of another are counted once less."""
+    """Undoes a lesson: drops it if it is not counted yet, else subtracts its words."""
     if tx.delete(SPAM_LESSON, ticket_id=ticket_id):
         return
     _count_once_less(tx, "good" if verdict == GOOD else "bad", words)
@@ -120,8 +122,8 @@ def _text(ticket: Record | None, content: str) -> str:
 
 
 def _learn(lessons: list[Lesson], tx: Transaction) -> None:
-    """Each word is counted once for all of them: PostgreSQL takes longer with each change of a row that one transaction
-    changes again and again."""
+    """Counts each word once for the whole batch: PostgreSQL slows down with repeated updates of a row in one
+    transaction."""
     table: Any = SPAM_LESSON.sql
     those = (json.dumps([ticket_id for ticket_id, _, _ in lessons]),)
     left = {
@@ -131,7 +133,7 @@ def _learn(lessons: list[Lesson], tx: Transaction) -> None:
     for is_good in (True, False):
         counted: Counter[str] = Counter()
         for ticket_id, verdict, words in lessons:
-            if ticket_id in left and (verdict == GOOD) is is_good:  # others were learned by another run
+            if ticket_id in left and (verdict == GOOD) is is_good:  # another run has learned the rest
                 counted.update((TICKETS, *words))
         by_number: dict[int, list[str]] = {}
         for word in sorted(counted):
@@ -141,14 +143,14 @@ def _learn(lessons: list[Lesson], tx: Transaction) -> None:
 
 
 def _count(tx: Transaction, words: list[str], is_good: bool, number: int) -> None:
-    """So many more of each of these words. One statement."""
+    """Adds a number to the count of each of these words, in one statement."""
     column = "good" if is_good else "bad"
 
     def build() -> Any:
         table: Any = SPAM_WORD.sql
         source = listed_values(slot(0), "TEXT", "words")
         query = peewee.Select((source,), (source.each, slot(1), slot(2)))
-        # Without a condition SQLite would read the ON of ON CONFLICT as that of a join.
+        # Without WHERE, SQLite parses the ON of ON CONFLICT as a join condition.
         counted = table.insert(query.where(TRUE), columns=[table.word, table.good, table.bad])
         return counted.on_conflict(
             conflict_target=[table.word], update={getattr(table, column): getattr(table, column) + slot(3)}

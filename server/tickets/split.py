@@ -1,4 +1,4 @@
-"""Split: a message that is about something else gets a ticket of its own."""
+"""Split: moves a message on another subject to a new ticket."""
 
 from server.context import Context
 from server.contexts import TICKET
@@ -11,10 +11,11 @@ from server.translation import N_, about_field
 
 
 def split(ctx: Context, message_id: int) -> int:
-    """Move a message to a new open ticket with the same subject, place, owner and organization; answers its id.
+    """Moves a message to a new open ticket with the same subject, place, owner and organization, and returns the new
+    id.
 
-    Its requester is who wrote the message; those of the old ticket when it went out. Raises Invalid for a ticket's only
-    message and for ids of nothing, Forbidden."""
+    The requester is the author of the message; for an outgoing message, the requesters of the old ticket. Raises
+    Invalid for the only message of a ticket and for unknown ids, Forbidden."""
     return ctx.service.store.write(lambda tx: _split(ctx, tx, message_id))
 
 

@@ -1,5 +1,5 @@
-"""Tells of service targets that are about to be missed and of those that were, once each; and gives open tickets theirs
-anew after targets or calendars have changed. Found by scans of indexes."""
+"""Notifies once each about service targets that are nearly missed and missed, and renews the targets of open tickets
+when targets or calendars change. Both are scans of indexes."""
 
 from functools import partial
 from typing import Any
@@ -22,15 +22,15 @@ from server.tickets import due_times
 from server.tickets.types.ticket_parts.status import OPEN
 from server.translation import N_
 
-BATCH = 200  # tickets of one transaction; between two of them others get their turn
-MAX_BATCHES = 50  # of one scan; more are left to the next
-SEEN = "service_targets_seen"  # the version of targets and calendars that all open tickets have
+BATCH = 200  # tickets in one transaction; other writers run between two transactions
+MAX_BATCHES = 50  # batches of one scan; the next scan does the rest
+SEEN = "service_targets_seen"  # the version of targets and calendars applied to all open tickets
 GOALS = {"response": N_("first response"), "resolution": N_("resolution")}
 
 
 @periodic("service targets")
 def watch(service: Service, now: int) -> int | None:
-    """Give open tickets their targets, then tell of those that are due; answers when the next will be."""
+    """Renews the targets of open tickets, notifies about due ones, and returns when the next is due."""
     ctx = own_context(service, now)
     _renew_all(ctx)
     for _ in range(MAX_BATCHES):
@@ -41,7 +41,7 @@ def watch(service: Service, now: int) -> int | None:
 
 
 def are_there(ctx: Context) -> bool:
-    """Whether any service target holds."""
+    """Whether any service target is enabled."""
     return ctx.service.store.read(lambda tx: bool(due_times.known(RecordReader(ctx, tx)).listed))
 
 
@@ -52,7 +52,7 @@ def _renew_all(ctx: Context) -> None:
     store = ctx.service.store
 
     def read(tx: Transaction) -> tuple[int, bool]:
-        due_times.known(RecordReader(ctx, tx))  # so that no write has to look the hours up
+        due_times.known(RecordReader(ctx, tx))  # loads the hours into the cache before the writes
         version = tx.version(due_times.VERSION)
         return version, version != get(tx, SEEN, 0)
 
@@ -65,7 +65,7 @@ def _renew_all(ctx: Context) -> None:
 
 
 def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
-    """A batch of open tickets behind an id; answers the last of them, None when there are no more."""
+    """Renews a batch of open tickets after an id, and returns its last id, None for the last batch."""
     writing = RecordWriter(ctx, tx)
     tickets = writing.registry.type("ticket")
     table = tickets.table
@@ -86,11 +86,11 @@ def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
     return int(rows[-1][0]) if len(rows) == BATCH else None
 
 
-# -- when one is due --------------------------------------------------------------------------------------------------
+# -- due notifications ------------------------------------------------------------------------------------------------
 
 
 def _tell_all(writing: RecordWriter) -> None:
-    """It is part of the same transaction that nobody is told twice."""
+    """Sends due notifications; the same transaction marks them as sent, so that none is sent twice."""
     for id in _ids_to_tell(writing.ctx, writing.tx, BATCH):
         ticket = writing.record("ticket", id)
         if ticket is not None:
@@ -124,7 +124,7 @@ def _is_answered(ticket: Record) -> bool:
 
 
 def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:
-    """Of the group, where nobody owns the ticket."""
+    """The managers of the group, if the ticket has no owner."""
     if ticket["owner_id"]:
         return ()
     return tuple(
@@ -136,7 +136,7 @@ def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:
 def _ids_to_tell(ctx: Context, tx: Transaction, most: int) -> list[int]:
     table: Any = ctx.service.registry.type("ticket").table.sql
     rows = tx.rows(
-        # As text, so that the partial index is found to fit.
+        # As literal SQL, so that SQLite uses the partial index.
         lambda: (
             table.select(table.id)
             .where(peewee.SQL('"tell_at" > 0'), table.tell_at <= slot(0))

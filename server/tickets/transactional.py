@@ -1,4 +1,4 @@
-"""Mail that belongs to no ticket: drafts of the type mail.transactional."""
+"""Mail without a ticket: drafts of the type mail.transactional."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from server.tickets.parameters import ComposeRequest
 
 @dataclass(frozen=True, slots=True)
 class TransactionalPlan:
-    """A mail with everything that was read and made for it."""
+    """A mail with the data it was built from."""
 
     request: ComposeRequest
     body: Body
@@ -29,8 +29,10 @@ class TransactionalPlan:
 
 
 def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
-    """Make the mail of a draft. Raises Required, Invalid, AdminOnly: it goes out in the name of the service; Forbidden
-    for what an automation writes because of mail that a program wrote: there is no ticket to keep it on."""
+    """Builds the mail of a draft.
+
+    Raises Required, Invalid, AdminOnly because it is sent in the name of the service, and Forbidden if an automation
+    wrote it in response to a program, because there is no ticket to store it on."""
     ctx.require_admin("send mail that belongs to no ticket")
     if is_unsent(ctx):
         raise Forbidden(f"{NOTE}; send it again to let it leave")
@@ -54,7 +56,7 @@ def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
 
 
 def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:
-    """The address named in `from`, which must be one that we send from; else the default sender."""
+    """The address in `from`, which must be a sender address of the service; else the default sender."""
     named = str(draft["params"].get("from") or "").strip().lower()
     if named:
         address = reading.find("address", email=named)
@@ -69,7 +71,7 @@ def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:
 
 
 def _name(reading: RecordReader, draft: Record, address_id: int) -> str:
-    """The name of the group that sends from an address, without which the service writes under its own."""
+    """The name of the group that sends from an address, else the name of the service."""
     is_letter = draft["params"].get("format") == LETTER
     group = None if is_letter else reading.find("group", reply_address_id=address_id)
     return group["name"] if group else SERVICE

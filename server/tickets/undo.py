@@ -1,4 +1,4 @@
-"""Undo of a change of tickets: what somebody set, and all that followed from it."""
+"""Undoes a change of a ticket together with the values that followed from it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +18,10 @@ RETAINED_SECONDS = 86400
 
 
 def restore(ctx: Context, id: int, fields: Mapping[str, str], seen: Mapping[str, str] | None = None) -> None:
-    """Put stored columns of a ticket back, with the times, targets, score and counts that followed from the change.
+    """Restores stored columns of a ticket, with the times, targets, score and counts that followed from the change.
 
-    seen: columns with the values that they must still have; raises Conflict for another one. Raises NotFound,
-    Forbidden, Invalid."""
+    seen: columns with the values that they must still have; raises Conflict otherwise. Raises NotFound, Forbidden,
+    Invalid."""
     words = spam.words_of_ticket(ctx.service, id) if "spam_training" in fields else frozenset()
 
     def write(tx: Transaction) -> None:
@@ -42,7 +42,7 @@ def restore(ctx: Context, id: int, fields: Mapping[str, str], seen: Mapping[str,
 
 
 def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> None:
-    """Take a judgement back: the count of the sender, and the words."""
+    """Undoes a spam judgement: the counter of the sender and the counted words."""
     verdict = ticket["spam_training"]
     sender = writing.record("address", ticket["first_wrote_address_id"])
     column = "num_spam" if verdict == spam.SPAM else "num_nonspam"
@@ -53,7 +53,7 @@ def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> No
 
 @periodic("old undo of tickets", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove what is too old to be undone; return when the next one will be."""
+    """Removes rows that are too old for an undo, and returns when the next will be."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at

@@ -1,6 +1,6 @@
-"""Undo of a merge: every ticket gets back what was moved, and what arrived in between goes where it belongs.
+"""Undoes a merge: every ticket gets its records back, and messages that arrived since go to the ticket they belong to.
 
-A merge stores what it moved in a row; the row is of use for a day."""
+A merge stores a row with the moved records; it can be undone for a day."""
 
 import json
 from collections.abc import Sequence
@@ -33,15 +33,15 @@ TICKET_MERGE = Table(
     "ticket_merge",
     [Column("kept_id", references="ticket(id)"), Column("parts", "TEXT"), Column("merged_at")],
     [Index(("kept_id",), "the merges of a ticket"), Index(("merged_at",), "rows that are too old")],
-)  # parts: JSON, what each ticket had before, the one that was kept first
+)  # parts: JSON, the state of each ticket before the merge, the surviving one first
 STATUS = ("status_id", "reopen_date", *KINDS["status_id"])
 MOVED = ("message", "draft")
 
 
 @dataclass(frozen=True, slots=True)
 class Unmerged:
-    """kept_id, ids: the ticket that was kept, and those that it had taken over. moved, stayed: numbers of messages that
-    arrived in between, and went along or stayed."""
+    """kept_id, ids: the surviving ticket and the restored ones. moved, stayed: how many messages that arrived since the
+    merge were moved or stayed."""
 
     kept_id: int
     ids: tuple[int, ...]
@@ -50,7 +50,7 @@ class Unmerged:
 
 
 def part_of(writing: RecordWriter, ticket: Record) -> dict[str, Any]:
-    """What a ticket has before a merge, as JSON takes it."""
+    """Returns the state of a ticket before a merge, as JSON data."""
     tx, id = writing.tx, ticket["id"]
     return {
         "id": id,
@@ -63,21 +63,22 @@ def part_of(writing: RecordWriter, ticket: Record) -> dict[str, Any]:
 
 
 def store(writing: RecordWriter, parts: Sequence[dict[str, Any]]) -> int:
-    """Store what a merge moved; return the id of the merge."""
+    """Stores the records that a merge moves, and returns the id of the merge."""
     row = {"kept_id": parts[0]["id"], "parts": json.dumps(list(parts)), "merged_at": writing.now}
     return writing.tx.insert(TICKET_MERGE, row)
 
 
 def newest(ctx: Context, kept_id: int) -> int:
-    """The newest merge into a ticket that can still be undone, 0 for none."""
+    """Returns the newest merge into a ticket that can still be undone, 0 for none."""
     rows = ctx.service.store.read(lambda tx: tx.find(TICKET_MERGE, kept_id=kept_id))
     fresh = [row[0] for row in rows if row[TICKET_MERGE.position["merged_at"]] + RETAINED_SECONDS > ctx.now]
     return int(max(fresh, default=0))
 
 
 def unmerge(ctx: Context, kept_id: int, merge_id: int) -> Unmerged:
-    """Take the newest merge into a ticket apart. Raises NotFound for one that is too old, Conflict where a ticket was
-    merged on or removed meanwhile, Forbidden."""
+    """Undoes the newest merge into a ticket.
+
+    Raises NotFound for one that is too old, Conflict if a ticket was merged again or deleted since, Forbidden."""
 
     def write(tx: Transaction) -> Unmerged:
         row = tx.get(TICKET_MERGE, merge_id)
@@ -122,8 +123,8 @@ def _take_apart(writing: RecordWriter, kept: dict[str, Any], others: list[dict[s
 
 
 def _belonging(writing: RecordWriter, arrived: list[int], kept: dict[str, Any], other: dict[str, Any]) -> list[int]:
-    """The messages that arrived in between and belong to a ticket that was merged: they answer one of its messages, or
-    answer none, and only that ticket knows the sender."""
+    """The messages that arrived since and belong to a merged ticket: they reply to one of its messages, or reply to
+    none and only that ticket has the sender as requester."""
     names = {
         str(record["message_id"]).strip("<>").lower()
         for id in other["moved"]["message"]
@@ -160,7 +161,8 @@ def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arriv
 
 
 def _restore_kept(writing: RecordWriter, kept: dict[str, Any], others: list[dict[str, Any]], has_news: bool) -> None:
-    """What the merge added goes; the ticket is no longer open only because another was, unless somebody wrote since."""
+    """Removes what the merge added to the surviving ticket, and restores its status unless a message has arrived
+    since."""
     id = kept["id"]
     added = {address for other in others for address in other["requesters"]} - set(kept["requesters"])
     requesters.remove(writing, id, [each for each in requesters.ids_of(writing.tx, id) if each in added])
@@ -174,7 +176,7 @@ def _restore_kept(writing: RecordWriter, kept: dict[str, Any], others: list[dict
 
 
 def _point(writing: RecordWriter, uri: str, column: str, ids: Sequence[int], old: int, new: int) -> None:
-    """Let a column of these records hold `new` where it holds `old`."""
+    """Sets a column of these records from `old` to `new`."""
     table = table_named(uri)
     for id in ids:
         writing.touch(uri, id=id)
@@ -188,7 +190,7 @@ def _point(writing: RecordWriter, uri: str, column: str, ids: Sequence[int], old
 
 @periodic("old undo of merges", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove what is too old to be undone; return when the next one will be."""
+    """Removes merges that are too old for an undo, and returns when the next will be."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at

@@ -1,5 +1,5 @@
-"""What others wrote on a ticket after a page of it was shown: a message, a note, a reply that waits to leave. Whoever
-writes a reply on that page has not seen it."""
+"""Detects messages, notes and queued replies that others wrote on a ticket after a page of it was shown, before a reply
+from that page is sent."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.translation import N_
 
-DIGITS = 18  # of a number in a mark
+DIGITS = 18  # maximum length of a number in a mark
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The newest message, note and waiting reply of others by id, and the number of messages: a merge adds older
+    """The newest message, note and queued reply of others by id, and the number of messages, because a merge adds older
     ones."""
 
     messages: int
@@ -32,7 +32,7 @@ class Mark:
         return f"{self.messages}.{self.message}.{self.comment}.{self.draft}"
 
     def is_before(self, other: "Mark") -> bool:
-        """Whether the other mark knows of something that this one does not."""
+        """Whether the other mark includes something newer."""
         return (
             other.messages > self.messages
             or other.message > self.message
@@ -42,7 +42,7 @@ class Mark:
 
 
 def parse(text: str) -> Mark | None:
-    """The mark that a form carries; None for a text that is no mark."""
+    """Parses the mark in a form; returns None for an invalid one."""
     parts = text.split(".")
     if len(parts) != 4 or not all(each.isascii() and each.isdigit() and len(each) <= DIGITS for each in parts):
         return None
@@ -50,12 +50,12 @@ def parse(text: str) -> Mark | None:
 
 
 def mark(ctx: Context, ticket_id: int) -> Mark:
-    """What others have written on a ticket so far."""
+    """Returns the mark of everything that others have written on a ticket so far."""
     return ctx.service.store.read(lambda tx: _mark(tx, ticket_id, ctx.actor.worker_id))
 
 
 def require_seen(writing: RecordWriter, ticket_id: int, seen: Mark | None) -> None:
-    """Raise Conflict when others wrote on the ticket after the mark."""
+    """Raises Conflict if others wrote on the ticket after the mark."""
     if seen is not None and seen.is_before(_mark(writing.tx, ticket_id, writing.ctx.actor.worker_id)):
         raise Conflict(N_("somebody wrote on the ticket in the meantime; look at it, then send again"), unseen=True)
 
@@ -68,7 +68,7 @@ def _mark(tx: Transaction, ticket_id: int, worker_id: int) -> Mark:
 
 
 def _messages() -> Any:
-    """Number and newest id of the messages on a ticket, without replies of a worker."""
+    """The number and newest id of the messages on a ticket that a given worker did not send."""
     table = table_named("message")
     return table.select(peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.MAX(table.c.id)).where(
         table.c.ticket_id == slot(0), (table.c.is_outgoing == 0) | (table.c.worker_id != slot(1))
@@ -87,7 +87,7 @@ def _newest_comment() -> Any:
 
 
 def _newest_waiting() -> Any:
-    """The newest reply of another worker that waits to leave."""
+    """The newest queued reply of another worker."""
     table = table_named("draft")
     return table.select(peewee.fn.MAX(table.c.id)).where(
         table.c.ticket_id == slot(0), table.c.is_queued == 1, table.c.worker_id != slot(1)

@@ -1,4 +1,5 @@
-"""Whether mail from a ticket can leave, and how it begins and ends: told to who is about to write."""
+"""The outgoing identity of a ticket's mail, for the page on which a worker writes: sender, signature, and whether mail
+can be sent."""
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -11,8 +12,8 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """email: that mail comes from, "" for none. problem: why it cannot leave, "" where it can: `no sender`, `no
-    transport`. signature: that `#signature` stands for."""
+    """email: the sender address, "" for none. problem: `no sender` or `no transport` if mail cannot be sent, else "".
+    signature: the text that replaces `#signature`."""
 
     email: str
     problem: str
@@ -20,7 +21,7 @@ class WayOut:
 
 
 def of(ctx: Context, group_id: int, bucket_id: int, ticket_id: int = 0) -> WayOut:
-    """Of mail from a bucket of a group; 0 for none."""
+    """Returns the outgoing identity of mail from a bucket of a group. Ids are 0 for none."""
 
     def read(tx: Transaction) -> WayOut:
         reader = RecordReader(ctx, tx)

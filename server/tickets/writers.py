@@ -1,4 +1,4 @@
-"""Whose name a message bears."""
+"""The author's name of a message."""
 
 from server.mail import display_names
 from server.mail.addresses import NamedAddress, parse_list
@@ -9,14 +9,14 @@ from server.tickets.types.message_parts import headers
 
 
 def writer_name(reading: RecordReader, message: Record) -> str:
-    """The name of who wrote a message: its worker, the contact behind its address, the name that they wrote under, or
-    the address alone."""
+    """Returns the author's name: of the worker, of the contact of the address, or as given in the mail; else the
+    address."""
     found = writer(reading, message)
     return found.name or found.address
 
 
 def writer(reading: RecordReader, message: Record) -> NamedAddress:
-    """The address that a message came from, with the name of who wrote it, "" for none."""
+    """Returns the sender address of a message with the author's name, "" for none."""
     address = reading.record("address", message["sender_id"])
     email = address["email"] if address else ""
     if message["is_outgoing"] and message["worker_id"]:
@@ -27,7 +27,7 @@ def writer(reading: RecordReader, message: Record) -> NamedAddress:
 
 
 def _name_in_header(message: Record, email: str) -> str:
-    """The name in the header of a message that came before names were stored."""
+    """The name in the headers, for messages stored before names were."""
     fields = headers.head(message["headers"])
     for field in ("reply-to", "from"):
         for each in parse_list(fields.first(field)):

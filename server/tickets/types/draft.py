@@ -1,4 +1,4 @@
-"""Drafts: mail that is not gone yet, being written or waiting to be sent. Sending is not done here."""
+"""Drafts: unsent mail, being written or queued. Sending is in the outbox."""
 
 from typing import Any
 
@@ -28,8 +28,8 @@ def _ticket_url(record: Record, shown: DictionaryContext) -> str:
 
 
 class Draft(RecordType):
-    """A mail of one worker that is being written or waits to be sent. Those who may read its ticket see it, so that two
-    do not answer the same; only its worker changes it."""
+    """A mail of one worker that is being written or queued. Everybody who may read its ticket sees it, so that two
+    workers do not write the same reply; only its own worker may change it."""
 
     uri, context = "draft", contexts.DRAFT
     lookup = "token"
@@ -89,14 +89,14 @@ class Draft(RecordType):
     has_fieldset_filter = False
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """A draft on a ticket is an answer on it: only for those who may change the ticket."""
+        """Requires the right to update the ticket of a draft, because the draft becomes a reply on it."""
         ticket_id = change.value("ticket_id")
         queues = change.value("is_queued") and change.changes("is_queued")
         if ticket_id and (change.changes("ticket_id") or queues):
             writing.require("update", "ticket", ticket_id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """An owner, a token, a map of params, and a fresh count of tries when it is queued again."""
+        """Checks worker and params, resets the count of failures when it is queued again, and generates a token."""
         new = change.new
         if not change.value("worker_id") and change.value("type") != TRANSACTIONAL and change.sent:
             raise Required(f"worker_id is required, unless the type is {TRANSACTIONAL}", field="worker_id")
@@ -114,5 +114,5 @@ class Draft(RecordType):
         rows.follow_queueing(writing, change)
 
     def wakes(self, change: Change) -> bool:
-        """A client queued it; those of the service say so themselves."""
+        """Wakes the queue if a client queued the draft; code of the service wakes it explicitly."""
         return bool(change.sent) and bool(change.value("is_queued"))

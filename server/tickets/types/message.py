@@ -1,7 +1,7 @@
-"""Messages: the mails of a ticket, received and sent, with their headers as they were.
+"""Messages: the mails of a ticket, received and sent, with their original headers.
 
-The declaration; what is read from headers, counted on the ticket and shown on request is in messages/. Creating one
-sends nothing."""
+Only the declaration; headers, counters of the ticket and expands are in message_parts/. Creating a message sends
+nothing."""
 
 import json
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Message(RecordType):
     lookup = "token"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
     access = Access(read="ticket", write=("privilege", "ticket"), update=("ticket",))
-    # Content and headers are stored as the last columns, where rows that are large do not slow down reading the others.
+    # Content and headers are the last columns, so that large values do not slow down reads of the other columns.
     fields = {
         "content": Text(
             "Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True, stored=False
@@ -127,21 +127,19 @@ class Message(RecordType):
         ),
     }
     columns = (
-        Column("message_id", "TEXT", nocase=True),  # with angle brackets, kept letter for letter, found in any case
+        Column("message_id", "TEXT", nocase=True),  # with angle brackets, case preserved
         Column("in_reply_to", "TEXT"),
-        Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
+        Column("is_stranger"),  # the sender knew the mask but is not a requester
         Column("is_autoreply"),
-        Column("is_forward"),  # passed on to others: no response to who wrote
-        Column("is_notice"),  # of a program, such as an absence or a receipt: the ticket does not change by it
+        Column("is_forward"),  # sent to third parties, so not a response to the requester
+        Column("is_notice"),  # written by a program, such as an absence or a receipt; does not change the ticket
         Column("from_name", "TEXT"),  # display name of the sender, made safe to show
-        Column("html_template_id"),  # that it was, or is to be, sent with
-        Column("body_digest", "TEXT"),  # of what a mail said when it came; two with the same id may say something else
+        Column("html_template_id"),  # the template it is sent with
+        Column("body_digest", "TEXT"),  # digest of a received body; different mails may have the same Message-ID
         Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
-        Column(
-            "other_words", "TEXT"
-        ),  # of its HTML or plain text, whichever is not the content; they are found as well
+        Column("other_words", "TEXT"),  # searchable words that only the other part (HTML or plain text) has
         Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences
         Column("content", "TEXT"),
         Column("headers", "TEXT"),
@@ -278,12 +276,13 @@ class Message(RecordType):
     label_on_expand = True
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """A file becomes readable along with the message, so it must be readable before."""
+        """Requires read access to the HTML attachment, because the message makes it readable to others."""
         if change.new.get("html_attachment_id") and change.changes("html_attachment_id"):
             writing.require("read", "attachment", change.new["html_attachment_id"])
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Ticket, sender and worker by what people write; ids and sizes from headers and content; a token."""
+        """Resolves ticket, sender and worker from names, derives ids and size from headers and content, generates a
+        token."""
         new, extras = change.new, change.extras
         new |= {name: extras.pop(name) for name in ("content", "headers") if name in extras}
         if "ticket_mask" in extras and "ticket_id" not in new:
@@ -300,14 +299,14 @@ class Message(RecordType):
             new["hash_header_message_id"] = id_hash(new["message_id"])
         if "content" in new:
             if not change.is_create:
-                new["other_words"] = ""  # what was removed from the text must not be found any more
+                new["other_words"] = ""  # removed text must not stay searchable
             new.setdefault("storage_size", len(new["content"].encode("utf-8", "replace")))
         authorship.require_own(change, writing)
         if change.is_create and not new.get("token"):
             new["token"] = random_text(TOKEN_CHARS)
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """The counters and pointers of the ticket, and a HTML part that was sent as a file of the message."""
+        """Updates the counters and pointers of the ticket, and attaches a submitted HTML part to the message."""
         file_id = change.value("html_attachment_id") if "html_attachment_id" in change.sent else 0
         if file_id:
             writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": CONTEXT, "record_id": change.id})
@@ -322,7 +321,7 @@ class Message(RecordType):
                 counters.recount(writing, ticket_id)
 
     def check_delete(self, record: Record, writing: Writing) -> None:
-        """What it said before goes first: it points to the row."""
+        """Deletes the former values first, because they reference the row."""
         revisions.forget(writing.tx, record["id"])
 
     def after_delete(self, record: Record, writing: Writing) -> None:
@@ -338,7 +337,7 @@ class Message(RecordType):
         return f"Message {record['id']}"
 
     def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
-        """`<sender> wrote on <ticket>`."""
+        """Returns `<sender> wrote on <ticket>` by id."""
         senders = _labels(shown, "address", {record["sender_id"] for record in records})
         tickets = _labels(shown, "ticket", {record["ticket_id"] for record in records})
         return {
@@ -354,7 +353,7 @@ def _labels(shown: DictionaryContext, uri: str, ids: set[int]) -> dict[int, str]
 
 
 def _ticket_with_mask(writing: Writing, mask: str) -> int:
-    """The ticket of a mask; for a merged one the ticket that took over. Raises Invalid."""
+    """Returns the ticket with a mask; for a merged one, the surviving ticket. Raises Invalid."""
     ticket = writing.find("ticket", mask=mask.strip()) if mask.strip() else None
     ticket = merges.survivor(lambda id: writing.record("ticket", id), ticket)
     if ticket is None:

@@ -1,5 +1,5 @@
-"""Service targets: how soon tickets are to be answered and resolved. What follows for a ticket is in
-tickets/due_times.py."""
+"""Service targets: how soon tickets must get a first response and be resolved. tickets/due_times.py computes the due
+times."""
 
 from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
@@ -11,8 +11,9 @@ MAX_MINUTES = 366 * 24 * 60
 
 
 class ServiceTarget(RecordType):
-    """How soon the tickets of a group are to be answered and resolved, from an importance on, in the hours of a
-    calendar. Of several that fit, one of the group goes before one of all groups, then the higher importance."""
+    """The times in which tickets of a group need a first response and a resolution, from a minimum importance, in the
+    hours of a calendar. If several apply, a target of the group precedes one for all groups, then the higher
+    importance."""
 
     uri = "service_target"
     aliases = ("service_targets", "service target", "service targets", "sla")
@@ -56,7 +57,7 @@ class ServiceTarget(RecordType):
     bumps = {due_times.VERSION: ()}
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """At least one target, and not too many of them."""
+        """Requires at least one time."""
         if not change.value("response_minutes") and not change.value("resolution_minutes"):
             raise Required(
                 N_("response_minutes or resolution_minutes is required: a target of at least one"),
@@ -67,5 +68,5 @@ class ServiceTarget(RecordType):
         due_times.forget(writing.tx)
 
     def wakes(self, change: Change) -> bool:
-        """Open tickets get theirs anew."""
+        """Wakes the job that renews the targets of open tickets."""
         return True

@@ -1,6 +1,6 @@
-"""Snippets: texts that workers put into their replies and comments, with placeholders for the record at hand.
+"""Snippets: texts that workers insert into replies and comments, with placeholders for the current record.
 
-Filling them in, and counting that, is not done here but in tickets/snippets.py."""
+tickets/snippets.py fills them in and counts the uses."""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ PLAIN = "plaintext"
 
 
 class KindFilter(ContextFilter):
-    """`plaintext`, a record type by one of its names, or part of a context."""
+    """Matches `plaintext`, a record type by any of its names, or part of a context."""
 
     type = "virtual"
 
@@ -40,7 +40,7 @@ class KindFilter(ContextFilter):
 
 
 class OwnUsesFilter(Filter):
-    """How often the caller used it: as a number, or `(hits:>10 date:"-30 days")` for a time, to the hour."""
+    """Matches the number of uses by the caller, `>10`, or within a time, `(hits:>10 date:"-30 days")`, to the hour."""
 
     type = "virtual"
     splits_commas = True
@@ -67,7 +67,7 @@ class OwnUsesFilter(Filter):
 
     def _used(self, hits: str, since: Condition, scope: "SearchScope") -> Condition:
         asked = comparison(hits)
-        # What was never used has no row to count, so it is found by what does not fit.
+        # An unused snippet has no row to count: a comparison that 0 satisfies is evaluated by its complement.
         fits_none = asked.holds(0)
         table: Any = SNIPPET_USE.sql
         own, first = peewee.Column(self.table.sql, "id"), len(since.values)
@@ -95,7 +95,7 @@ class OwnUsesFilter(Filter):
 
 
 class Snippet(RecordType):
-    """A text with `{{placeholders}}`, for records of one type or for anywhere."""
+    """A text with `{{placeholders}}`, for records of one type or without a record."""
 
     uri = "snippet"
     tier = 2
@@ -133,7 +133,7 @@ class Snippet(RecordType):
         owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Any name of a record type is kept as its full context; one that is not there yet, as it is."""
+        """Stores any name of a record type as its full context; an unknown one stays unchanged."""
         owners.check(change, writing)
         known = self.registry.find(change.value("context").strip().lower())
         if known is not None:

@@ -1,6 +1,6 @@
-"""Tickets: conversations with requesters, worked on by a group.
+"""Tickets: conversations with requesters, handled by a group.
 
-The declaration; what follows from a change of status, place or participants is in tickets/. Mail is not sent here."""
+Only the declaration; the effects of a change of status, place or participants are in ticket_parts/. Sends no mail."""
 
 import re
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ from server.tickets.types.ticket_parts.words import TICKET_TEXT, MaskFilter, Tic
 from server.translation import N_
 
 CONTEXT = contexts.TICKET
-MAX_DRAWS = 100  # masks drawn for one ticket before giving up
+MAX_DRAWS = 100  # attempts to find an unused mask
 ON_TICKET = (("target__context", CONTEXT),)
 BY_WORKER = (("target__context", CONTEXT), ("author__context", contexts.WORKER))
 REQUESTERS = HasManyThrough("requester", "ticket_id", "address_id")
@@ -78,7 +78,7 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
 class Ticket(RecordType):
-    """A conversation with its requesters: where it lies, who works on it, and how far it is.
+    """A conversation with its requesters: its place, its owner and its status.
 
     Deleting sets the status deleted; the purge removes it for good."""
 
@@ -223,7 +223,7 @@ class Ticket(RecordType):
         Column("last_opened_at"),
         Column("first_wrote_address_id"),
         Column("last_wrote_address_id"),
-        Column("merged_into"),  # the ticket that took over; mail for this one's mask belongs there
+        Column("merged_into"),  # the surviving ticket, which gets mail for this mask
         Column("deleted_at"),
         *due_times.COLUMNS,
     )
@@ -236,11 +236,11 @@ class Ticket(RecordType):
         Index(("bucket_id", "status_id", "updated"), "the tickets of a bucket"),
         Index(("owner_id", "status_id", "updated"), "a worker's tickets"),
         Index(("org_id", "status_id"), "the tickets of an organization"),
-        # The columns of `days`: the tickets of some hours are counted without a look at them.
+        # Has all columns of `days`, so that tickets of some hours are counted from the index alone.
         Index(("created", "status_id", "group_id"), "tickets in order of their age"),
         Index(("updated",), "tickets by last activity, whatever their status"),
         Index(("changed_at",), "tickets that programs read again since they were written"),
-        # With the status in front, or SQLite takes one of the larger indexes above.
+        # Without the status in front, SQLite would choose one of the larger indexes above.
         Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
         Index(("latest_message_id",), "messages.last:"),
         Index(("merged_into",), "the tickets merged into one", where="merged_into > 0"),
@@ -439,7 +439,7 @@ class Ticket(RecordType):
         return {"subject": record["subject"]}
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Names to ids, group and bucket made to fit, a mask drawn, the times that follow from the status."""
+        """Resolves names to ids, matches group and bucket, generates a mask, and derives times from the status."""
         new, extras = change.new, change.extras
         if "subject" in new:
             new["subject"] = _LINE_ENDS.sub(" ", new["subject"])
@@ -459,7 +459,7 @@ class Ticket(RecordType):
             new["mask"] = _draw_mask(writing)
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Requesters, the sender's spam counters, and entries of what changed; on create there are none."""
+        """Writes requesters and the sender's spam counters; for an update, logs the changes."""
         participants.write(change, writing)
         spam.count(change, writing)
         before.store(change, writing)
@@ -478,7 +478,7 @@ class Ticket(RecordType):
             writing.log(f"ticket.status.{word}", CONTEXT, change.id, {"target": target, "status": word})
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        """A deleted ticket keeps its row, in the status deleted; with a purged one its requesters go too."""
+        """Sets the status deleted; for a purged ticket, deletes its requesters."""
         if writing.record("ticket", record["id"]) is not None:
             change = Change(self, record["id"], record, {"status_id": status.DELETED}, {}, frozenset())
             status.apply(change, writing.now)
@@ -493,7 +493,7 @@ class Ticket(RecordType):
         return participants.exported(tx, records)
 
     def named_in_links(self, record: Record, label: str) -> str:
-        """Without the # of its label."""
+        """Returns the label without #."""
         return f"[{record['mask']}] {record['subject']}"
 
     def label(self, record: Record) -> str:
@@ -504,9 +504,9 @@ class Ticket(RecordType):
 
 
 def _forget_merged(tx: Transaction, id: int) -> None:
-    """Tickets that were merged into one that is gone stand for themselves again."""
+    """Detaches tickets that were merged into a purged ticket."""
     ticket: Any = table_named("ticket")
-    # As text, so that the partial index is found to fit.
+    # As literal SQL, so that SQLite uses the partial index.
     tx.run(
         lambda: ticket.update({ticket.c.merged_into: 0}).where(
             ticket.c.merged_into == slot(0), peewee.SQL('"merged_into" > 0')
@@ -516,7 +516,7 @@ def _forget_merged(tx: Transaction, id: int) -> None:
 
 
 def _draw_mask(writing: Writing) -> str:
-    """A mask that no ticket has."""
+    """Returns an unused mask."""
     pattern = writing.setting("mail_mask_pattern")
     today = datetime.fromtimestamp(writing.now, UTC).date()
     for _ in range(MAX_DRAWS):
@@ -537,7 +537,7 @@ def _log_owner(change: Change, writing: Writing, target: str) -> None:
 
 
 def _tell_moved(change: Change, writing: Writing) -> None:
-    """Let automations know that the ticket went to another group or bucket."""
+    """Runs automations of mail.moved after a change of group or bucket."""
     values = events.record_values("ticket", CONTEXT, change.id) | events.actor_values(writing)
     for uri in ("group", "bucket"):
         context = writing.registry.type(uri).context

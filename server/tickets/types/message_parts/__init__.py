@@ -1,1 +1,1 @@
-"""What the record type message is made of, a file for each of its concerns; the declaration is ../message.py."""
+"""The parts of the record type message, one file per concern; the declaration is in ../message.py."""

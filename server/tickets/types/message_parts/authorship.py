@@ -1,5 +1,6 @@
-"""Who may say of a message who wrote it, when, and in which direction it went: administrators may. Others record what
-they wrote themselves, as a reply would, and correct words."""
+"""Restricts who may set author, time and direction of a message to administrators.
+
+Other workers may record their own messages, as a reply would, and correct the text."""
 
 from typing import Any
 
@@ -8,7 +9,7 @@ from server.errors import AdminOnly, Conflict
 from server.record_types.parts import Change, Writing
 from server.tickets.types.message_parts import headers
 
-# What tells who said what to whom and when, or leads replies to a ticket.
+# Columns that state author, recipient and time, or link replies to a ticket.
 FIXED = (
     "sender_id", "worker_id", "is_outgoing", "created", "headers", "html_attachment_id", "hash_header_message_id",
     "response_time", "is_not_sent", "is_broadcast", "was_encrypted", "token",
@@ -21,8 +22,10 @@ YES = {
 
 
 def require_own(change: Change, writing: Writing) -> None:
-    """Raises AdminOnly where somebody else than an administrator says what another one wrote. Of a new message this
-    fills in that they wrote it. For what was sent, once it is read."""
+    """Raises AdminOnly if a worker other than an administrator records or changes the authorship of another person's
+    message.
+
+    Fills in the worker as author of a new message. Applies to submitted fields, after they are read."""
     if writing.actor.is_admin or not change.sent:
         return
     if change.is_create:
@@ -68,7 +71,8 @@ def _require_own_headers(new: dict[str, Any], writing: Writing) -> None:
 
 
 def _senders(change: Change, writing: Writing) -> set[int]:
-    """The addresses that a worker may write from: their own, and those that a reply on the ticket may leave from."""
+    """The addresses that a worker may write from: their own, and the sender addresses of the ticket's group and
+    bucket."""
     own = _own_id(writing)
     worker, address = writing.record("worker", own), writing.record("address", change.new["sender_id"])
     found = {int(writing.setting("default_sender_id") or 0), worker["email_id"] if worker is not None else 0}

@@ -1,4 +1,4 @@
-"""What a ticket keeps of its messages: how many there are, the first, the first reply, the newest, and the writers."""
+"""The message counters and pointers of a ticket: number, first, first response, newest, and their senders."""
 
 from typing import Any
 
@@ -9,12 +9,13 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.tickets import due_times
 
-WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that they rest on
+WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that the counters depend on
 
 
 def of_first(writing: Writing, sender_id: int, *, is_outgoing: bool) -> dict[str, Any]:
-    """The columns of a ticket that is about to be created with its first message, as `add` would leave them, where the
-    message is the next that this transaction creates, and no automatic answer."""
+    """Returns the columns of a ticket about to be created with its first message, equal to the result of `add`.
+
+    The message must be the next one that this transaction creates, and not an automatic reply."""
     id = writing.tx.next_ids(writing.registry.type("message").table, 1).start
     return {
         "num_messages": 1,
@@ -28,11 +29,13 @@ def of_first(writing: Writing, sender_id: int, *, is_outgoing: bool) -> dict[str
 
 
 def add(change: Change, writing: Writing) -> bool:
-    """Count a new message on its ticket, whose last activity is now; answers whether the ticket had messages before.
-    An automatic answer of no worker is counted and is no activity: a ticket that nobody has looked at must not seem
-    answered. Neither is a notice of a program, and it does not count as an answer."""
+    """Counts a new message on its ticket and sets the last activity to now. Returns whether the ticket had messages
+    before.
+
+    An automatic reply without a worker is counted but is not activity: an unread ticket must not look as if it had a
+    reply. The notice of a program is not activity either, and does not count as a reply."""
     ticket = writing.record("ticket", change.value("ticket_id"))
-    if ticket is None or ticket["latest_message_id"] == change.id:  # of_first counted it
+    if ticket is None or ticket["latest_message_id"] == change.id:  # counted by of_first
         return False
     is_outgoing, is_notice = change.value("is_outgoing"), change.value("is_notice")
     values: dict[str, Any] = {
@@ -65,7 +68,7 @@ def _is_response(change: Change) -> bool:
 
 
 def recount(writing: Writing, ticket_id: int) -> None:
-    """Work everything out again from the messages there are; after one was removed, moved or changed."""
+    """Recomputes everything from the messages, after one was deleted, moved or changed."""
     ticket = writing.record("ticket", ticket_id)
     if ticket is None:
         return
@@ -116,8 +119,8 @@ def _response(ticket: Record, id: int, created: int) -> dict[str, Any]:
 
 
 def _first_reply(writing: Writing, ticket_id: int, first: int) -> tuple[int, int] | None:
-    """(id, created) of the first message that a worker sent in answer: a composed one begins the ticket, and a
-    forward goes to others."""
+    """Returns (id, created) of the first worker's reply; a composed message starts the ticket, and a forward goes to
+    third parties."""
     message = table_named("message").alias("replied")
     row = writing.tx.row(
         lambda: (

@@ -1,4 +1,4 @@
-"""What a message shows on request: its HTML, and whom a reply would go to."""
+"""Expands of a message: its HTML, and the recipients of a reply."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.tickets.types.message_parts import headers
 
-UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes that nobody reads
+UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes without a human reader
 
 Loaded = dict[int, dict[str, Any]]
 
 
 def content_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`content_html`: the HTML part made safe to show; absent where there is none, and above MAX_HTML_BYTES."""
+    """Loads `content_html`: the sanitized HTML part; absent if there is none or it exceeds MAX_HTML_BYTES."""
     files = {record["id"]: record["html_attachment_id"] for record in records if record["html_attachment_id"]}
     attachments = shown.type("attachment").table
     blob_of = {
@@ -39,12 +39,12 @@ def content_html(shown: DictionaryContext, records: list[Record], form: str) -> 
 
 
 def reply_to(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`reply_to`: the requesters that a reply goes to."""
+    """Loads `reply_to`: the requesters that a reply is sent to."""
     return {own: {"reply_to": ", ".join(emails)} for own, emails in _requesters(shown, records).items()}
 
 
 def reply_cc(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`reply_cc`: who else was addressed in To and Cc, without addresses that we send from and the requesters."""
+    """Loads `reply_cc`: the other addresses in To and Cc, without sender addresses of the service and requesters."""
     requesters = _requesters(shown, records)
     listed = {record["id"]: _addressed(record) for record in records}
     own = _own_addresses(shown)
@@ -55,7 +55,7 @@ def reply_cc(shown: DictionaryContext, records: list[Record], form: str) -> Load
 
 
 def _safe(shown: DictionaryContext, content: bytes) -> str:
-    """Images that are files of the message are shown from here; other ones of the network are not."""
+    """The sanitized HTML with images that are files of the message, without remote images."""
 
     def image_url(url: str) -> str | None:
         return shown.address(url) if paths.OWN_FILE.fullmatch(url) else None
@@ -74,7 +74,7 @@ def _addressed(record: Record) -> list[str]:
 
 
 def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, list[str]]:
-    """{message id: the addresses that a reply without `to` would go to}."""
+    """Returns {message id: addresses that a reply without `to` is sent to}."""
     requester: Any = REQUESTER.sql
     address = table_named("address").alias("who")
     rows = shown.tx.rows(
@@ -94,7 +94,8 @@ def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, li
 
 
 def _own_addresses(shown: DictionaryContext) -> set[str]:
-    """Those with a mail transport, and the default sender, whose mail may leave by the transport of the service."""
+    """Returns the addresses with a mail transport, and the default sender, which may use the transport of the
+    service."""
     address = table_named("address").alias("own")
     rows = shown.tx.rows(
         lambda: address.select(address.c.email).where(

@@ -27,7 +27,7 @@ MESSAGE_TEXT = TextIndex(
 
 
 def id_hash(message_id: str) -> str:
-    """The lookup value of a Message-Id with its angle brackets, "" for none.
+    """Returns the lookup value of a Message-ID with its angle brackets, "" for none.
 
     >>> id_hash("<a@b>")[:8], id_hash("")
     ('81da381b', '')
@@ -36,9 +36,9 @@ def id_hash(message_id: str) -> str:
 
 
 class MessageIdFilter(TextFilter):
-    """`<id>` is compared as the id, letter for letter; a value without angle brackets as the hash of one.
+    """Compares `<id>` with the Message-ID, case-sensitively, and a value without angle brackets with its hash.
 
-    With wildcards the id or the hash is looked through."""
+    With wildcards, searches the Message-ID or the hash."""
 
     def __init__(self, name: str, note: str) -> None:
         super().__init__(name, note, "hash_header_message_id", "exact", sortable=False)
@@ -55,7 +55,7 @@ class MessageIdFilter(TextFilter):
 
 
 class NotesFilter(TextFilter):
-    """Words of what was noted about a mail; any and none."""
+    """Words of the notes about a mail; takes any and none."""
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         word = "" if text.quoted else text.value.strip().lower()
@@ -76,7 +76,7 @@ class TicketColumnFilter(ChooserFilter):
         value = term.value
         if isinstance(value, Items) and all(is_whole(item.value) for item in value.items):
             return self._behind(one_of(self.ticket_column, [integer(item.value) for item in value.items]))
-        return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
+        return Filter.meaning(self, term, scope)  # skips NumberFilter, which uses a column of this table
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text):

@@ -1,11 +1,11 @@
-"""The stored header block of a message, read again: its fields, its ids, its texts for the index."""
+"""Parses the stored header block of a message: fields, ids, and texts for the index."""
 
 import re
 
 from server.mail import addresses, answer_names, headers
 
 BLOCK_BYTES = 1024 * 1024
-# By name of a field the part of the full-text index that it goes into.
+# {header name: part of the full-text index}
 _INDEXED = {
     "subject": "header_subject",
     "from": "header_from",
@@ -15,7 +15,7 @@ _INDEXED = {
     "x-envelope-to": "header_delivered_to",
     "envelope-to": "header_delivered_to",
 }
-# Most blocks, such as those that we write, are of lines that need no second look.
+# Most blocks, such as generated ones, are unfolded lines of ASCII and skip the parser.
 PLAIN_CHARS = 8 * 1024
 _PLAIN_BLOCK = re.compile(r"(?:[A-Za-z0-9-]++: ?+(?:[!-~][ -~]*+)?+(?:\n|\Z))*+")
 _INDEXED_FIELD = re.compile(rf"^({'|'.join(_INDEXED)}): ?(.*)$", re.IGNORECASE | re.MULTILINE)
@@ -23,15 +23,15 @@ _ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to",
 
 
 def head(block: str) -> headers.Head:
-    """The fields of a stored block, one header a line or folded. Signed names are left out: blocks that were stored
-    before 2026-11 have them, and no reply may carry them on."""
+    """Parses a stored block, one header a line or folded. Removes signed names, which blocks stored before 2026-11
+    contain, because no reply may pass them on."""
     block = answer_names.without_names(block)
     return headers.split(block.encode("utf-8", "replace"), block_bytes=BLOCK_BYTES)
 
 
 def as_map(block: str) -> dict[str, str]:
-    """{lower-case name: decoded value}. Fields that occur several times are joined: addresses with comma and space,
-    others with line ends.
+    """Returns {lower-case name: decoded value}. Repeated fields are joined, addresses with ", ", others with line
+    breaks.
 
     >>> as_map("To: a@x\\nTo: b@x\\nSubject: =?utf-8?q?Caf=C3=A9?=")
     {'to': 'a@x, b@x', 'subject': 'Café'}
@@ -45,25 +45,26 @@ def as_map(block: str) -> dict[str, str]:
 
 
 def own_id(fields: headers.Head) -> str:
-    """The Message-Id with angle brackets, "" when there is none."""
+    """Returns the Message-ID with angle brackets, "" for none."""
     return headers.own_id(fields.first("message-id")) or ""
 
 
 def answered_id(fields: headers.Head) -> str:
-    """The id of the message that it answers: the first of In-Reply-To, else the last of References; "" for none."""
+    """Returns the id of the message it replies to: the first in In-Reply-To, else the last in References; "" for
+    none."""
     answered = headers.ids_in(fields.first("in-reply-to"))
     references = headers.ids_in(" ".join(fields.all("references")))
     return next(iter([*answered[:1], *references[-1:]]), "")
 
 
 def emails(fields: headers.Head, name: str) -> list[str]:
-    """The addresses of every field of this lower-case name, in lower case, none twice."""
+    """Returns the addresses of all fields of a lower-case name, in lower case, without duplicates."""
     listed = addresses.parse_list(", ".join(fields.all(name)))
     return list(dict.fromkeys(each.address.lower() for each in listed))
 
 
 def index_texts(block: str) -> dict[str, str]:
-    """The parts of the full-text index that are made of headers.
+    """Returns the parts of the full-text index that come from headers.
 
     >>> index_texts("Subject: A\\n  B\\nTo: a@x\\nDelivered-To: b@x\\nEnvelope-To: c@x\\nX: d\\n")
     {'header_subject': 'A B', 'header_to': 'a@x', 'header_delivered_to': 'b@x c@x'}

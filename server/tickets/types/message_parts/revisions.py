@@ -1,6 +1,6 @@
-"""Former values of messages that somebody changed, and the log entries about it. Stored as long as the message.
+"""Former values of changed messages, and the log entries about the changes. Retained as long as the message.
 
-Whoever may read a message learns that it was changed, when and by whom; administrators alone read what it said."""
+Readers of a message see that it was changed, when and by whom; only administrators see the former values."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-# Columns whose former values are kept, and how an entry names them.
+# {column whose former values are stored: its name in log entries}
 TOLD = {
     "content": "the words",
     "html_attachment_id": "the HTML part",
@@ -36,8 +36,8 @@ MESSAGE_FORMER = Table(
 
 
 def keep(change: Change, writing: Writing) -> None:
-    """After a change that somebody sent: what was there before, and an entry on the ticket; one on both tickets for a
-    message that was moved."""
+    """Stores the former values after a submitted change, and logs it on the ticket; a move is logged on both
+    tickets."""
     changed = [name for name in TOLD if change.changes(name)]
     if changed:
         writing.tx.insert(
@@ -77,12 +77,12 @@ def _tell_moved(change: Change, writing: Writing) -> None:
 
 
 def forget(tx: Transaction, message_id: int) -> None:
-    """With the message goes what it said before."""
+    """Deletes the former values of a deleted message."""
     tx.delete(MESSAGE_FORMER, message_id=message_id)
 
 
 def original(tx: Transaction, message: Record) -> Record:
-    """The message with the values that it had before its first change."""
+    """Returns the message with the values from before its first change."""
     first: Record = {}
     for row in tx.find(MESSAGE_FORMER, message_id=message["id"]):
         first = json.loads(row[MESSAGE_FORMER.position["former"]]) | first
@@ -90,7 +90,7 @@ def original(tx: Transaction, message: Record) -> Record:
 
 
 def is_changed(tx: Transaction, message_id: int) -> bool:
-    """Whether somebody changed a message after it was stored."""
+    """Whether a message was changed after it was stored."""
     return tx.first(MESSAGE_FORMER, message_id=message_id) is not None
 
 

@@ -1,1 +1,1 @@
-"""What the record type ticket is made of, a file for each of its concerns; the declaration is ../ticket.py."""
+"""The parts of the record type ticket, one file per concern; the declaration is in ../ticket.py."""

@@ -1,5 +1,5 @@
-"""The values of a ticket before its status or its judgement as spam was changed last: what an undo puts back that
-follows from them. One row for each kind of change, for a day."""
+"""The values of a ticket before the last change of its status or spam judgement, from which an undo restores derived
+columns. One row per kind of change, for a day."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ TICKET_BEFORE = Table(
     [Index(("changed_at",), "rows that are too old")],
     key=("ticket_id", "kind"),
 )  # kind: a column of KINDS; became: its new value; columns: JSON, {column: value before the change}
-# {column that a person changes: columns that follow from it}.
+# {column that a worker changes: columns derived from it}
 KINDS: dict[str, tuple[str, ...]] = {
     "status_id": (
         "closed",
@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 
 
 def store(change: Change, writing: Writing) -> None:
-    """Store what an undo of this change needs."""
+    """Stores the values that an undo of this change needs."""
     for kind, columns in KINDS.items():
         if not change.is_create and change.changes(kind):
             was = {name: change.was(name) for name in (kind, *columns)}
@@ -57,8 +57,8 @@ def store(change: Change, writing: Writing) -> None:
 
 
 def columns_to_restore(tx: Transaction, ticket: Record, kind: str, value: str) -> dict[str, Any]:
-    """The columns that followed from the last change of this kind, as they were before it, where putting `value` back
-    undoes just that change; else nothing."""
+    """Returns the derived columns from before the last change of this kind, if restoring `value` undoes exactly that
+    change; else {}."""
     row = tx.first(TICKET_BEFORE, ticket_id=ticket["id"], kind=kind)
     at = TICKET_BEFORE.position
     if row is None or row[at["became"]] != str(ticket[kind]) or str(ticket[kind]) == value:

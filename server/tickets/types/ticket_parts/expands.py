@@ -1,4 +1,4 @@
-"""What a ticket shows on request: its requesters, its messages, and the signature a reply would have."""
+"""Expands of a ticket: its requesters, its messages, and the signature of a reply."""
 
 import re
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ from server.record_types.shared.tables import REQUESTER
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 
-MAX_MESSAGES = 250  # shown of each ticket, the newest ones
+MAX_MESSAGES = 250  # newest messages shown per ticket
 _TEXTS = (str, int, float)
 
 Loaded = dict[int, dict[str, Any]]
 
 
 def requesters(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`requesters`: {address id: {id, email, name, contact_id, org_id}}."""
+    """Loads `requesters`: {address id: {id, email, name, contact_id, org_id}}."""
     return {own: {"requesters": each} for own, each in _requesters(shown, records).items()}
 
 
 def requester_emails(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`requester_emails`: the addresses with comma and space between; `requesters` comes along."""
+    """Loads `requester_emails`: the addresses joined with ", "; adds `requesters`."""
     return {
         own: {"requesters": each, "requester_emails": ", ".join(one["email"] for one in each.values())}
         for own, each in _requesters(shown, records).items()
@@ -36,7 +36,7 @@ def requester_emails(shown: DictionaryContext, records: list[Record], form: str)
 
 
 def participants(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`participants`: dictionaries of the addresses with their contacts."""
+    """Loads `participants`: dictionaries of the addresses with their contacts."""
     rows = _requester_rows(shown, records)
     addresses = shown.records("address", {row[1] for row in rows})
     by_id = {
@@ -53,7 +53,7 @@ def participants(shown: DictionaryContext, records: list[Record], form: str) -> 
 
 
 def messages(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`_messages`: {message id: message}, oldest first; of long tickets the newest MAX_MESSAGES."""
+    """Loads `_messages`: {message id: message}, oldest first; of long tickets the newest MAX_MESSAGES."""
     message = table_named("message").alias("listed")
     rows = shown.tx.rows(
         lambda: (
@@ -75,7 +75,7 @@ def messages(shown: DictionaryContext, records: list[Record], form: str) -> Load
 
 
 def latest_activity(name: str, is_outgoing: int) -> Any:
-    """The loader of `name`: when the newest message in one direction was written, 0 for none."""
+    """Returns the loader of `name`: the time of the newest message in one direction, 0 for none."""
 
     def load(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
         message = table_named("message").alias("latest")
@@ -94,7 +94,7 @@ def latest_activity(name: str, is_outgoing: int) -> Any:
 
 
 def signature(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`signature`: that of the bucket, else of the group, with the calling worker's names in it; "" for none."""
+    """Loads `signature`: of the bucket, else of the group, with the calling worker's names filled in; "" for none."""
     values = _worker_values(shown)
     return {
         own: {"signature": fill(each["signature"], values) if each else ""}
@@ -103,7 +103,7 @@ def signature(shown: DictionaryContext, records: list[Record], form: str) -> Loa
 
 
 def signature_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`signature_html`: the same as HTML; made from the text where there is no HTML of its own."""
+    """Loads `signature_html`: the signature as HTML, converted from the text if it has no HTML."""
     values = _worker_values(shown)
     return {
         own: {"signature_html": _html(each, values) if each else ""}
@@ -112,7 +112,7 @@ def signature_html(shown: DictionaryContext, records: list[Record], form: str) -
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """A signature with its plain placeholders filled; everything else stays as it is.
+    """Fills the plain placeholders of a signature; everything else stays unchanged.
 
     >>> fill("{{first_name}} of {{ nobody }}", {"first_name": "Ida"})
     'Ida of '

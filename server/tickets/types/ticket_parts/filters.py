@@ -34,7 +34,7 @@ _HOLDS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """What one value of a number filter asks for: an operator, or "between" with both ends."""
+    """A parsed value of a number filter: an operator, or "between" with both ends."""
 
     operator: str
     low: int
@@ -48,14 +48,14 @@ class Comparison:
         return (self.low, self.high) if self.operator == "between" else (self.low,)
 
     def expression(self, left: Any, at: Any) -> Any:
-        """`left` compared with slots for `values`."""
+        """Returns the SQL comparison of `left` with slots for `values`."""
         if self.operator == "between":
             return peewee.Expression(left, "BETWEEN", peewee.NodeList((at(0), peewee.SQL("AND"), at(1))))
         return peewee.Expression(left, "<>" if self.operator == "!=" else self.operator, at(0))
 
 
 def comparison(value: str) -> Comparison:
-    """Reads `5`, `>5`, `!=5`, `2...9`. Raises Invalid."""
+    """Parses `5`, `>5`, `!=5`, `2...9`. Raises Invalid."""
     limits = split_range(value)
     if limits:
         return Comparison("between", integer(limits[0].strip()), integer(limits[1].strip()))
@@ -65,7 +65,7 @@ def comparison(value: str) -> Comparison:
 
 @dataclass(frozen=True)
 class GroupsOf(Relation):
-    """From workers to the tickets of the groups that they are members of."""
+    """Relates workers to the tickets of their groups."""
 
     @property
     def key(self) -> Any:
@@ -78,7 +78,7 @@ class GroupsOf(Relation):
 
 
 class InGroupsFilter(WorkerFilter):
-    """Tickets in groups that a worker belongs to: `me`, `current`, an id, part of a name."""
+    """Matches tickets in groups of a worker: `me`, `current`, an id, part of a name."""
 
     type = "virtual"
 
@@ -88,12 +88,12 @@ class InGroupsFilter(WorkerFilter):
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if text.value.strip().lower() == "current" and not text.quoted:
             text = SearchValue("me", False, text.position)
-        # It looks at no other column of the ticket, so totals can come from the summary.
+        # Uses no other column of the ticket, so that totals can come from the summary.
         return dataclasses.replace(super().one(text, scope), columns=frozenset(("group_id",)))
 
 
 class WatcherCountFilter(Filter):
-    """How many workers watch a ticket."""
+    """Matches the number of workers who watch a ticket."""
 
     type = "number"
     splits_commas = True
@@ -102,7 +102,7 @@ class WatcherCountFilter(Filter):
         if is_null(text):
             return NEVER  # a count always has a value
         asked = comparison(text.value)
-        # Records without watchers have no row to count, so they are found by what does not fit.
+        # Records without watchers have no row to count: a comparison that 0 satisfies is evaluated by its complement.
         fits_none = asked.holds(0)
         found = self._counted(asked, fits_none)
         return negated(found) if fits_none else found
@@ -123,9 +123,9 @@ class WatcherCountFilter(Filter):
 
 
 class ResponsibilityFilter(Filter):
-    """How responsible the caller is for a ticket's bucket: 100 in groups that they are a member of, 0 elsewhere.
+    """Matches the caller's responsibility for a ticket's bucket: 100 in their groups, 0 elsewhere.
 
-    Buckets of level 0 are hidden, whatever is asked. Ours: levels are not set one by one."""
+    Always hides buckets of level 0. Levels cannot be set individually."""
 
     type = "number"
     counted_as = "level"

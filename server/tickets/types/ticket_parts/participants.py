@@ -1,4 +1,4 @@
-"""The requesters of a ticket: the addresses that get its replies, changed by ids or by addresses."""
+"""The requesters of a ticket, the addresses that get its replies, changed by id or by address."""
 
 import json
 from collections.abc import Iterable, Sized
@@ -20,15 +20,15 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 CONTEXT = contexts.TICKET
-MAX_PARTICIPANTS = 500  # changed in one request
-WANTED = "requester_changes"  # where a change keeps them between its hooks
+MAX_PARTICIPANTS = 500  # participants changed in one request
+WANTED = "requester_changes"  # key of change.extras that passes them from one hook to the next
 
 
 def read(change: Change, writing: Writing) -> None:
-    """Turn `participant_ids` and `participants` into ids to add and remove, before anything is written.
+    """Converts `participant_ids` and `participants` to ids to add and remove, before anything is written.
 
-    Unknown addresses are made; those that we send from, and excluded ones, are skipped, and so is what is no address.
-    Raises Invalid for ids of nothing."""
+    Creates unknown addresses; skips invalid ones, sender addresses of the service, and excluded ones. Raises Invalid
+    for unknown ids."""
     if not change.extras:
         return
     wanted = _ids(change.extras.get("participant_ids", ""), writing)
@@ -38,7 +38,7 @@ def read(change: Change, writing: Writing) -> None:
 
 
 def write(change: Change, writing: Writing) -> None:
-    """Add and remove them, with an entry for each one when the ticket was there before."""
+    """Adds and removes the requesters, and logs each unless the ticket is new."""
     for adds, address_id in change.extras.get(WANTED, ()):
         changed = add(writing, change.id, [address_id]) if adds else remove(writing, change.id, address_id)
         if changed and not change.is_create:
@@ -54,7 +54,7 @@ def write(change: Change, writing: Writing) -> None:
 
 
 def add(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> list[int]:
-    """Make addresses requesters of a ticket; answers those that were not before."""
+    """Makes addresses requesters of a ticket and returns the new ones."""
     return [
         address_id
         for address_id in address_ids
@@ -63,18 +63,18 @@ def add(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> list[in
 
 
 def add_first(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> None:
-    """As add, for a new ticket, where nobody asks which were none before."""
+    """Makes addresses requesters of a new ticket; faster than add, because it returns nothing."""
     for address_id in address_ids:
         writing.tx.add_later(REQUESTER, {"ticket_id": ticket_id, "address_id": address_id})
 
 
 def remove(writing: Writing, ticket_id: int, address_id: int) -> bool:
-    """Take a requester away; tells whether there was such a one."""
+    """Removes a requester and returns whether the address was one."""
     return bool(writing.tx.delete(REQUESTER, ticket_id=ticket_id, address_id=address_id))
 
 
 def may_request(email: str, patterns: Iterable[str]) -> bool:
-    """Whether an address may become a requester: no exclude pattern covers it."""
+    """Whether an address may become a requester: no exclude pattern matches it."""
     return not any(addresses.matches_pattern(email, pattern) for pattern in patterns)
 
 
@@ -95,7 +95,7 @@ def _ids(text: str, writing: Writing) -> list[tuple[bool, int]]:
 
 
 def _written(text: str, writing: Writing) -> list[tuple[bool, int]]:
-    """(whether to add, id) of addresses that are written out."""
+    """Returns (whether to add, id) of written addresses."""
     parsed = (split_sign(each.address.lower()) for each in addresses.parse_list(text, MAX_PARTICIPANTS + 1))
     signs = {email: sign for sign, email in parsed}
     _limit(signs, "participants")
@@ -119,7 +119,7 @@ def _limit(wanted: Sized, field: str) -> None:
 
 
 def _addresses(writing: Writing, column: str, values: list[Any]) -> list[tuple[Any, ...]]:
-    """(id, email, id of the transport that it sends through) of the addresses that there are."""
+    """Returns (id, email, id of its mail transport) of the existing addresses."""
     address = table_named("address").alias("wanted")
     return writing.tx.rows(
         lambda: address.select(address.c.id, address.c.email, address.c.mail_transport_id).where(
@@ -130,7 +130,7 @@ def _addresses(writing: Writing, column: str, values: list[Any]) -> list[tuple[A
 
 
 def exported(tx: Transaction, tickets: list[Record]) -> Exported:
-    """`requesters`: the addresses of each ticket's requesters."""
+    """Exports `requesters`: the addresses of each ticket's requesters."""
     requester, address = REQUESTER.sql, table_named("address")
     rows = tx.rows(
         lambda: (

@@ -1,4 +1,4 @@
-"""Where a ticket lies: its group and bucket, and whether its owner belongs there."""
+"""The place of a ticket: its group and bucket, and whether its owner is a member."""
 
 from server.contexts import WORKER
 from server.errors import Conflict, Invalid, Required
@@ -8,10 +8,10 @@ from server.translation import N_, lazy_gettext
 
 
 def resolve(change: Change, writing: Writing) -> None:
-    """Make group and bucket fit: names become ids, a bucket takes the ticket into its group, a group alone into its
-    default bucket. A new ticket of the service itself goes to the default group when it names none.
+    """Matches group and bucket: resolves names to ids; a bucket determines the group, a group alone its default bucket.
+    A new ticket of the service without a group goes to the default group.
 
-    Raises Invalid for names and ids of nothing."""
+    Raises Invalid for unknown names and ids."""
     _read_names(change, writing)
     new = change.new
     if new.get("bucket_id"):
@@ -27,13 +27,13 @@ def resolve(change: Change, writing: Writing) -> None:
 
 
 def default_bucket(writing: Writing, group_id: int) -> int:
-    """The bucket that takes what comes to a group, 0 for a group without buckets."""
+    """Returns the bucket that new tickets of a group go to, 0 for a group without buckets."""
     found = writing.find("bucket", group_id=group_id, is_default=1) or writing.find("bucket", group_id=group_id)
     return int(found["id"]) if found else 0
 
 
 def check_owner(change: Change, writing: Writing) -> None:
-    """A worker may give a new ticket only to members of its group."""
+    """Raises Invalid if a worker assigns a new ticket to a worker outside its group."""
     if not change.is_create or "owner_id" not in change.sent or writing.actor.context != WORKER:
         return
     owner_id, group_id = change.value("owner_id"), change.value("group_id")

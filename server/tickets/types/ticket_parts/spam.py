@@ -1,6 +1,6 @@
-"""What judging a ticket as spam or not does: its score, its sender's counters, and a lesson to be learned later.
+"""The effects of a spam judgement of a ticket: its score, its sender's counters, and a lesson to learn later.
 
-The words are counted by tickets/spam.py, in batches: those of one ticket would be a sixth of what composing costs."""
+tickets/spam.py counts the words in batches; per ticket it would add a sixth to the cost of compose."""
 
 from server.mail.spam import HIGHEST, LOWEST
 from server.record_types.parts import Change, Writing
@@ -12,15 +12,15 @@ _SCORES = {SPAM: HIGHEST, GOOD: LOWEST}
 
 
 def train(change: Change) -> None:
-    """The score follows the judgement, unless one is given along with it."""
+    """Derives the score from the judgement, unless the same change sets it."""
     judgement = change.value("spam_training")
     if change.changes("spam_training") and judgement in _SCORES and "spam_score" not in change.new:
         change.new["spam_score"] = _SCORES[judgement]
 
 
 def count(change: Change, writing: Writing) -> None:
-    """The sender's `num_spam` or `num_nonspam` grows with a ticket's first judgement; each ticket counts once, and not
-    those that we began ourselves. Its words are learned soon after."""
+    """Counts the first judgement of a ticket in the sender's `num_spam` or `num_nonspam`, except for composed tickets,
+    and queues the lesson."""
     if not change.changes("spam_training") or change.was("spam_training"):
         return
     writing.tx.add_later(SPAM_LESSON, {"ticket_id": change.id, "verdict": change.value("spam_training")})

@@ -1,17 +1,16 @@
-"""The status of a ticket, and the times that follow from it. Values only; nothing is looked up."""
+"""The status of a ticket and the times derived from it. Computes values without reading the database."""
 
 from server.record_types.parts import Change
 
 OPEN, WAITING, CLOSED, DELETED = range(4)
-WORDS = ("open", "waiting", "closed", "deleted")  # by number
+WORDS = ("open", "waiting", "closed", "deleted")  # index = status number
 
 
 def apply(change: Change, now: int) -> None:
-    """Put what a change of status brings with it into the change; nothing when the status stays.
+    """Adds the values that follow from a change of status to the change; does nothing if the status stays.
 
-    Opening: `last_opened_at`, and no reopening is planned any more. Leaving open: the spell adds to
-    `elapsed_status_open`. Closed for the first time: `closed`, `elapsed_resolution_first`. Deleted: since when, for the
-    purge."""
+    Opening sets `last_opened_at` and clears `reopen_date`. Leaving open adds the period to `elapsed_status_open`. The
+    first close sets `closed` and `elapsed_resolution_first`. Deleting sets `deleted_at` for the purge."""
     before, after = change.was("status_id"), change.value("status_id")
     if not change.is_create and before == after:
         return

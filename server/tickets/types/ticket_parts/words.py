@@ -1,7 +1,7 @@
-"""Bare words on tickets: found in a message with its subject and sender, in the ticket's subject, in the names of its
-requesters and of its organization, and as the beginning of its mask.
+"""Free-text search of tickets: in a message with its subject and sender, in the ticket's subject, in the names of its
+requesters and organization, and by the beginning of its mask.
 
-All words of a search must be in one of these: `gondola ana` finds Ana's mail about a gondola."""
+All words of a search must occur in one of these: `gondola ana` finds Ana's mail about a gondola."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
 TICKET_TEXT = fulltext.TextIndex("ticket_text", ("subject",), "ticket")
-IN_MESSAGE = "content header_subject header_from"  # parts of the index of messages
+IN_MESSAGE = "content header_subject header_from"  # parts of the message index
 
 
 class MaskFilter(TextFilter):
-    """A mask, also as subjects show it: `[#ABC-12345-678]`."""
+    """Matches a mask, also in the form of subjects: `[#ABC-12345-678]`."""
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return super().one(replace(text, value=bare_mask(text.value)), scope)
@@ -36,7 +36,7 @@ class MaskFilter(TextFilter):
 
 
 def bare_mask(text: str) -> str:
-    """A mask without the signs round it in subjects.
+    """Removes the signs that surround a mask in subjects.
 
     >>> bare_mask("[#ABC-12345-678]"), bare_mask("#ABC"), bare_mask("ABC")
     ('ABC-12345-678', 'ABC', 'ABC')
@@ -45,7 +45,8 @@ def bare_mask(text: str) -> str:
 
 
 class TicketWords(WordsFilter):
-    """The filter `text` of tickets. One list of ids, so that a search begins with what was found, wherever it was."""
+    """The filter `text` of tickets. Its condition is one list of ids, so that a search starts from the matches of all
+    indexes."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -76,7 +77,7 @@ class TicketWords(WordsFilter):
 
 
 def _found(at: At, has_mask: bool) -> Any:
-    """The ids of the tickets. at: the query for messages, that for names, and the bounds of a mask."""
+    """Selects the ticket ids. at: the query for messages, the query for names, and the bounds of the mask."""
     message, requester, of_org, masked = (
         table_named(name).alias(f"{name}_{alias}")
         for name, alias in (("message", "said"), ("requester", "named"), ("ticket", "of_org"), ("ticket", "masked"))
