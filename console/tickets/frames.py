@@ -32,7 +32,7 @@ def body(visit: Visit) -> PageResponse:
         html = Markup('<div style="white-space: pre-wrap">{}</div>').format(content)
         return framed(document_of(html))
     with_images = visit.query.flag("images")
-    found = bodies.of(visit.ctx, visit.id, with_images)
+    found = bodies.message_html(visit.ctx, visit.id, with_images)
     more = f"{visit.path}?images=1" if found.has_remote_images else ""
     return framed(document_of(found.html, more=more), with_images)
 

@@ -144,17 +144,17 @@ def _keep_texts(visit: Visit, found: Sheet, outcome: MacroOutcome) -> list[str]:
 
 def _keep_reply(visit: Visit, found: Sheet, message_id: int, outcome: MacroOutcome) -> None:
     """In the draft that the worker has, or a new one, which leaves the status as the macro has set it."""
-    draft = answer_drafts.own(visit.ctx, found.id, "reply")
+    draft = answer_drafts.newest_own(visit.ctx, found.id, "reply")
     if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
         with suppress(Conflict, Invalid):  # somebody typed meanwhile: the text of the macro becomes a draft of its own
-            answer_drafts.keep(visit.ctx, "reply", found.id, params, draft.id, draft.revision)
+            answer_drafts.save(visit.ctx, "reply", found.id, params, draft.id, draft.revision)
             return
     written = reply_form.begun(visit, found.keys, message_id)
     written.form.values["content"] = outcome.reply
     if {"status", "status_id"} & set(outcome.changed):
         written.form.values |= {"status": str(found.keys["status_id"]), "reopen_at": _reopens(visit, found)}
-    answer_drafts.keep(visit.ctx, "reply", found.id, written.params())
+    answer_drafts.save(visit.ctx, "reply", found.id, written.params())
 
 
 def _reopens(visit: Visit, found: Sheet) -> str:

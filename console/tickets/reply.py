@@ -105,7 +105,7 @@ def take_back(visit: Visit) -> PageResponse:
 @page("GET", "/drafts/{id}/preview")
 def show_preview(visit: Visit) -> PageResponse:
     """The HTML of a draft as it would be mailed, for a frame. Raises NotFound."""
-    draft = answer_drafts.of(visit.ctx, visit.id)
+    draft = answer_drafts.find_unsent(visit.ctx, visit.id)
     if draft is None:
         raise NotFound(_("There is no such draft."))
     form = reply_form.of_draft(visit, draft)

@@ -8,10 +8,9 @@ from console.lists import lookup
 from server.dataclass import dataclass
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import way_out
-from server.tickets.way_out import WayOut
+from server.tickets.outgoing_identity import OutgoingIdentity, outgoing_identity
 
-NO_WAY = WayOut("", "", "")
+NO_WAY = OutgoingIdentity("", "", "")
 SNIPPETS = 60  # to choose from
 
 
@@ -20,7 +19,7 @@ class ReplyChoices:
     """The choices of a form. way: how the mail leaves. buckets: of a new ticket. owner: the possible owners, None until
     they are read. original: the text of the message to forward."""
 
-    way: WayOut = NO_WAY
+    way: OutgoingIdentity = NO_WAY
     snippets: tuple[Option, ...] = ()
     templates: tuple[Option, ...] = ()
     buckets: tuple[Option, ...] = ()
@@ -51,17 +50,17 @@ def read(visit: Visit, kind: str, message_id: int, owner: str, known: ReplyChoic
     )
 
 
-def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> WayOut:
+def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> OutgoingIdentity:
     """How mail of a ticket leaves."""
-    return way_out.of(visit.ctx, ticket["group_id"], ticket["bucket_id"], ticket["id"])
+    return outgoing_identity(visit.ctx, ticket["group_id"], ticket["bucket_id"], ticket["id"])
 
 
-def way_from(visit: Visit, bucket: str, listed: tuple[Option, ...] | None = None) -> WayOut:
+def way_from(visit: Visit, bucket: str, listed: tuple[Option, ...] | None = None) -> OutgoingIdentity:
     """How mail of a new ticket leaves from a bucket that the worker may choose. listed: the buckets, where they are
     known."""
     if bucket not in {value for value, _place in (buckets(visit) if listed is None else listed)}:
         return NO_WAY
-    return way_out.of(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
+    return outgoing_identity(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
 
 
 def buckets(visit: Visit) -> list[Option]:

@@ -78,7 +78,7 @@ def _stored(visit: Visit, written: ReplyForm, ticket_id: int) -> AnswerDraft:
     """Raises Conflict, Invalid, Forbidden."""
     known = written.draft
     id, revision = (known.id, known.revision) if known is not None else (0, "")
-    return answer_drafts.keep(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
+    return answer_drafts.save(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
 
 
 def _drop(visit: Visit, draft: AnswerDraft | None) -> None:

@@ -86,7 +86,7 @@ class ReplyForm:
         """The parameters of tickets.reply() or tickets.compose()."""
         get = self.form.text
         found: dict[str, Any] = {
-            "content": reply_start.written(self.form.get("content")),
+            "content": reply_start.typed_text(self.form.get("content")),
             "content_format": "markdown",
             "to": get("to"),
             "cc": get("cc"),
@@ -204,7 +204,7 @@ def sent(visit: Visit, kind: str) -> ReplyForm:
     ids = visit.form.id_list("file_id")
     ids += [_upload(visit, each) for each in _uploads(visit)]
     draft_id = visit.form.id("draft", 0)
-    known = answer_drafts.of(visit.ctx, draft_id) if draft_id else None
+    known = answer_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
     if known is not None:
         known = replace(known, revision=visit.form.text("revision", ""))
     files = _files(visit, list(dict.fromkeys(ids)))

@@ -75,20 +75,20 @@ def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int
     writing.wake()
 
 
-def is_one(draft: Record) -> bool:
+def is_acknowledgement(draft: Record) -> bool:
     """Whether a draft is an acknowledgement. Trustworthy only for drafts whose params only the service wrote."""
     return isinstance(draft["params"], dict) and bool(draft["params"].get(MARK))
 
 
-def prepared(by: Context, draft: Record) -> Save:
+def acknowledgement_write(by: Context, draft: Record) -> Save:
     """Returns the write that stores the message of an acknowledgement, or one that does nothing if none is due.
 
     An error in its text is reported to administrators and leaves the ticket unchanged."""
     try:
-        found = by.service.store.read(lambda tx: _read(RecordReader(by, tx), draft))
-        if found is None:
+        acknowledgement = by.service.store.read(lambda tx: _read(RecordReader(by, tx), draft))
+        if acknowledgement is None:
             return _nothing
-        plan = _plan(by, draft, found)
+        plan = _plan(by, draft, acknowledgement)
     except (TimedOut, Unavailable):
         raise  # the queue tries again
     except HelpdeskError as error:
@@ -185,26 +185,26 @@ def _is_time(reading: RecordReader, group: Record, now: int) -> bool:
     return covers(ranges, now, now + 1) == (group["ack_hours"] == INSIDE)
 
 
-def _plan(by: Context, draft: Record, found: Acknowledgement) -> ReplyPlan:
+def _plan(by: Context, draft: Record, acknowledgement: Acknowledgement) -> ReplyPlan:
     """Prepares the mail with the changes that automations make; it goes to the sender only, even if they add
     recipients."""
     params: dict[str, Any] = {
         **draft["params"],
-        "subject": found.subject,
-        "content": found.content,
+        "subject": acknowledgement.subject,
+        "content": acknowledgement.content,
         "format": drafts.PARSEDOWN,
     }
     filled = {**draft, "params": params}
     plan = prepare(by, drafts.reply_of(by, send_filter.apply_changes(by, filled) or filled), is_checked=True)
     recipients = plan.read.recipients
-    to = tuple(each for each in recipients.to if each.address.lower() == found.email.lower())
+    to = tuple(each for each in recipients.to if each.address.lower() == acknowledgement.email.lower())
     return replace(plan, read=replace(plan.read, recipients=Recipients(to, is_unsent=recipients.is_unsent)))
 
 
 def _is_to_begin(reading: RecordReader, ticket_id: int, sender_id: int) -> bool:
     """Whether an acknowledgement is due, in one statement because every first mail needs it."""
     ticket, group = table_named("ticket"), table_named("group").alias("acknowledging")
-    found = reading.tx.value(
+    match = reading.tx.value(
         lambda: (
             ticket.select(ticket.c.id)
             .join(group, on=(group.c.id == ticket.c.group_id))
@@ -212,7 +212,7 @@ def _is_to_begin(reading: RecordReader, ticket_id: int, sender_id: int) -> bool:
         ),
         (ticket_id,),
     )
-    return found is not None and requesters.is_requester(reading.tx, ticket_id, sender_id)
+    return match is not None and requesters.is_requester(reading.tx, ticket_id, sender_id)
 
 
 # -- written -----------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def _nothing(writing: RecordWriter, draft_id: int) -> int:
 def _save(writing: RecordWriter, plan: ReplyPlan, draft_id: int) -> int:
     """Stores and queues the message, unless it cannot leave: then it would only be clutter on the ticket, or, for lack
     of a mail server, leave days later."""
-    if plan.read.facts.way is None or answers.left_of(writing, plan.read.recipients).is_empty:
+    if plan.read.facts.way is None or answers.allowed_recipients(writing, plan.read.recipients).is_empty:
         return 0
     return save(writing, plan, draft_id)[0]
 
@@ -236,6 +236,6 @@ def _note_error(writing: RecordWriter, ticket_id: int, text: str) -> int:
     group = writing.record("group", ticket["group_id"]) if ticket else None
     if group is not None and group["ack_error"] != text:
         writing.set("group", group["id"], {"ack_error": text})
-        told = {"target": group["name"], "error": text}
-        writing.log(POINT, GROUP, group["id"], told, also_notify=administrators(writing.tx))
+        variables = {"target": group["name"], "error": text}
+        writing.log(POINT, GROUP, group["id"], variables, also_notify=administrators(writing.tx))
     return 0

@@ -31,7 +31,7 @@ class AnswerDraft:
     ticket_id: int
 
 
-def own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
+def newest_own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
     """Returns the caller's newest unsent draft on a ticket, or None. See list_own."""
     return next(iter(list_own(ctx, ticket_id, kind)), None)
 
@@ -43,16 +43,16 @@ def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[AnswerDraft]:
     def read(tx: Transaction) -> list[AnswerDraft]:
         drafts = ctx.service.registry.type("draft")
         rows_found = tx.find(drafts.table, ticket_id=ticket_id, worker_id=ctx.actor.worker_id, is_queued=0)
-        found = [drafts.record(row) for row in rows_found]
+        unsent = [drafts.record(row) for row in rows_found]
         kinds = (KINDS[kind],) if kind in KINDS else (COMPOSE,) if not ticket_id else (REPLY, FORWARD)
-        fitting = [each for each in found if each["type"] in kinds]
+        fitting = [each for each in unsent if each["type"] in kinds]
         fitting.sort(key=lambda each: (each["updated"], each["id"]), reverse=True)
         return [_draft(each) for each in fitting]
 
     return ctx.service.store.read(read)
 
 
-def of(ctx: Context, id: int) -> AnswerDraft | None:
+def find_unsent(ctx: Context, id: int) -> AnswerDraft | None:
     """Returns an unsent draft that the caller may read, or None."""
 
     def read(tx: Transaction) -> AnswerDraft | None:
@@ -64,7 +64,7 @@ def of(ctx: Context, id: int) -> AnswerDraft | None:
     return ctx.service.store.read(read)
 
 
-def keep(
+def save(
     ctx: Context, kind: str, ticket_id: int, params: dict[str, Any], id: int = 0, revision: str = ""
 ) -> AnswerDraft:
     """Saves the typed text as a new draft or over the one with this id, and returns it with its new revision.

@@ -10,8 +10,8 @@ def newest(ctx: Context, ticket_id: int) -> int:
 
     A message that a program wrote counts only if no person wrote one."""
     for more in ("isOutgoing:no isNotice:no ", "isOutgoing:no ", ""):
-        asked = SearchRequest(f"ticket.id:{ticket_id} {more}sort:-created,-id", 1)
-        found = records.search(ctx, "message", asked)["results"]
-        if found:
-            return int(found[0]["id"])
+        request = SearchRequest(f"ticket.id:{ticket_id} {more}sort:-created,-id", 1)
+        messages = records.search(ctx, "message", request)["results"]
+        if messages:
+            return int(messages[0]["id"])
     return 0

@@ -28,31 +28,31 @@ AUTOMATIC_ANSWER = Table(
 )
 
 
-def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
+def record_replies(writing: RecordWriter, recipients: Recipients) -> Recipients:
     """Records an automatic reply to these recipients and returns those who may get it.
 
     Leaves out addresses that had one within the hour, and everybody once the hourly total is reached; the notes of the
     result say so."""
-    left = left_of(writing, recipients)
-    for each in (*left.to, *left.cc, *left.bcc):
+    allowed = allowed_recipients(writing, recipients)
+    for each in (*allowed.to, *allowed.cc, *allowed.bcc):
         writing.tx.put(AUTOMATIC_ANSWER, {"email": each.address.lower(), "answered_at": writing.now})
-    return left
+    return allowed
 
 
-def left_of(writing: RecordWriter, recipients: Recipients) -> Recipients:
-    """Returns the result of take() without recording anything."""
+def allowed_recipients(writing: RecordWriter, recipients: Recipients) -> Recipients:
+    """Returns the result of record_replies without recording anything."""
     if recipients.is_empty:
         return recipients
-    named = [*recipients.to, *recipients.cc, *recipients.bcc]
-    had = [each.address for each in named if _had_one(writing, each)]
+    addresses = [*recipients.to, *recipients.cc, *recipients.bcc]
+    had = [each.address for each in addresses if _had_one(writing, each)]
     notes = [f"not sent to {email}: it had an automatic answer within the hour" for email in dict.fromkeys(had)]
-    left = _without(recipients, had, notes)
+    allowed = _without(recipients, had, notes)
     most = writing.ctx.service.settings.automatic_answers_per_hour
-    if not left.is_empty and _number(writing) >= most:
+    if not allowed.is_empty and _number(writing) >= most:
         LOG.warning("mail.answers", sent=most)
         why = f"not sent: {most} automatic answers have left within the hour (automatic_answers_per_hour)"
-        return _without(recipients, [each.address for each in named], [*notes, why])
-    return left
+        return _without(recipients, [each.address for each in addresses], [*notes, why])
+    return allowed
 
 
 def _had_one(writing: RecordWriter, address: NamedAddress) -> bool:
@@ -74,20 +74,20 @@ def _number(writing: RecordWriter) -> int:
 def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) -> Recipients:
     gone = {each.lower() for each in emails}
 
-    def left(addresses: Addresses) -> Addresses:
+    def remaining(addresses: Addresses) -> Addresses:
         return tuple(each for each in addresses if each.address.lower() not in gone)
 
     return Recipients(
-        left(recipients.to),
-        left(recipients.cc),
-        left(recipients.bcc),
+        remaining(recipients.to),
+        remaining(recipients.cc),
+        remaining(recipients.bcc),
         (*recipients.notes, *notes),
         recipients.is_unsent,
     )
 
 
 @periodic("automatic answers", deletes=True)
-def forget_over(service: Service, now: int) -> None:
+def forget_expired(service: Service, now: int) -> None:
     """Deletes rows that are an hour old."""
     table: Any = AUTOMATIC_ANSWER.sql
     before = now - HOUR_SECONDS

@@ -19,7 +19,7 @@ class MessageBody:
     has_remote_images: bool
 
 
-def of(ctx: Context, message_id: int, with_remote_images: bool = False) -> MessageBody:
+def message_html(ctx: Context, message_id: int, with_remote_images: bool = False) -> MessageBody:
     """Returns the HTML part of a message. Raises NotFound if it has none or one above MAX_HTML_BYTES, Forbidden,
     TooLarge."""
 

@@ -73,8 +73,8 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
         return _schedule(ctx, prepared)
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     is_refused = bool(claim) and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False
-    told = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
-    return SendResult("draft", draft_id, told) if is_refused else SendResult("ticket", ticket_id, told)
+    result = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
+    return SendResult("draft", draft_id, result) if is_refused else SendResult("ticket", ticket_id, result)
 
 
 def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> ComposePlan:
@@ -123,7 +123,7 @@ def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tup
         recipients = recipients.unsent()
     is_mailed = not request.dont_send and not recipients.is_empty
     mail = replace(prepared.mail, subject=subject, records={**prepared.mail.records, "ticket": ticket_id})
-    message_id = letter.keep_message(
+    message_id = letter.store_message(
         writing,
         mail,
         prepared.body,

@@ -129,7 +129,7 @@ def _values(params: dict[str, Any]) -> dict[str, Any]:
 
 def _custom(params: dict[str, Any]) -> dict[str, Any]:
     """Custom values by `custom_<id>` or uri; bare ids are accepted too."""
-    given = params.get("custom_fields")
-    if not isinstance(given, dict):
+    values = params.get("custom_fields")
+    if not isinstance(values, dict):
         return {}
-    return {f"custom_{name}" if is_whole(str(name)) else str(name): value for name, value in given.items()}
+    return {f"custom_{name}" if is_whole(str(name)) else str(name): value for name, value in values.items()}

@@ -49,26 +49,26 @@ class TargetTerms:
 class Targets:
     """All enabled targets in order of precedence, with the hours of their calendars from since to until."""
 
-    listed: tuple[TargetTerms, ...] = ()
+    terms: tuple[TargetTerms, ...] = ()
     hours: Mapping[int, Ranges] | None = None
     since: int = 0
     until: int = 0
 
-    def of(self, group_id: int, importance: int) -> TargetTerms | None:
+    def for_ticket(self, group_id: int, importance: int) -> TargetTerms | None:
         """Returns the target of a ticket."""
         return next(
-            (each for each in self.listed if each.group_id in (0, group_id) and importance >= each.importance_min), None
+            (each for each in self.terms if each.group_id in (0, group_id) and importance >= each.importance_min), None
         )
 
     def with_id(self, id: int) -> TargetTerms | None:
         """Returns the target with this id if it is enabled."""
-        return next((each for each in self.listed if each.id == id), None)
+        return next((each for each in self.terms if each.id == id), None)
 
     def end_of(self, target: TargetTerms, start: int, seconds: int) -> int:
         """Returns the instant at which this many seconds of the target's hours have passed."""
         hours = (self.hours or {}).get(target.calendar_id)
-        found = availability.end_of(hours, start, seconds) if hours and start >= self.since and seconds > 0 else None
-        return start + seconds if found is None else found
+        end = availability.end_of(hours, start, seconds) if hours and start >= self.since and seconds > 0 else None
+        return start + seconds if end is None else end
 
     def seconds(self, target: TargetTerms, start: int, end: int) -> int:
         """Returns the number of seconds of the target's hours between two instants."""
@@ -78,23 +78,23 @@ class Targets:
         return availability.seconds(hours, start, end)
 
 
-KNOWN: VersionedLocal[Targets] = VersionedLocal()
+CACHE: VersionedLocal[Targets] = VersionedLocal()
 
 
-def known(reading: Reading) -> Targets:
+def enabled_targets(reading: Reading) -> Targets:
     """Returns the enabled targets, cached; read again when targets or calendars change, and every few days."""
     tx = reading.tx
     memo: Targets | None = tx.memo.get(VERSION)
     if memo is not None:
         return memo
     version = tx.version(VERSION)
-    found = KNOWN.get(tx.store, version)
-    if found is None or (found.listed and reading.now + (AHEAD_DAYS - RENEW_DAYS) * DAY_SECONDS > found.until):
-        found = _read(reading)
+    targets = CACHE.get(tx.store, version)
+    if targets is None or (targets.terms and reading.now + (AHEAD_DAYS - RENEW_DAYS) * DAY_SECONDS > targets.until):
+        targets = _read(reading)
         if not tx.can_write:  # a rollback would free this version number for other data
-            KNOWN.set(tx.store, version, found)
-    tx.memo[VERSION] = found
-    return found
+            CACHE.set(tx.store, version, targets)
+    tx.memo[VERSION] = targets
+    return targets
 
 
 def forget(tx: Transaction) -> None:
@@ -108,15 +108,15 @@ def apply(change: Change, writing: Writing) -> None:
     is_moved = change.is_create or change.changes("group_id") or change.changes("importance")
     if not is_moved and not change.changes("status_id"):
         return
-    targets = known(writing)
-    if not targets.listed and not change.was("target_id"):
+    targets = enabled_targets(writing)
+    if not targets.terms and not change.was("target_id"):
         return
     change.new.update(_after(targets, _Spell(change, writing.now), is_moved=is_moved))
 
 
 def renewed(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
     """Returns the columns of an open ticket after targets or calendars have changed."""
-    target = targets.of(ticket["group_id"], ticket["importance"])
+    target = targets.for_ticket(ticket["group_id"], ticket["importance"])
     return _columns(targets, target, {**ticket, "target_id": target.id if target else 0}, now, is_new=True)
 
 
@@ -125,7 +125,7 @@ def answered(writing: Writing, ticket: Record, values: Mapping[str, Any], create
     if not ticket["target_id"]:
         return {}
     late = {"response_missed": 1} if 0 < ticket["response_due_at"] < created else {}
-    return late | _next(known(writing), {**ticket, **values}, writing.now)
+    return late | _next(enabled_targets(writing), {**ticket, **values}, writing.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _after(targets: Targets, spell: _Spell, *, is_moved: bool) -> dict[str, Any]
         values["resolution_used"] = was("resolution_used") + targets.seconds(before, was("last_opened_at"), spell.now)
         if 0 < was("resolution_due_at") < spell.now:
             values["resolution_missed"] = 1
-    target = targets.of(ticket["group_id"], ticket["importance"]) if is_moved else before
+    target = targets.for_ticket(ticket["group_id"], ticket["importance"]) if is_moved else before
     values["target_id"] = target.id if target else 0
     return values | _columns(targets, target, {**ticket, **values}, spell.now, is_new=is_moved)
 
@@ -169,8 +169,8 @@ def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: 
         values["response_due_at"] = targets.end_of(target, ticket["created"], target.response) if target.response else 0
     if ticket["status_id"] == OPEN:
         since = ticket["last_opened_at"] or ticket["created"]
-        left = target.resolution - ticket["resolution_used"]
-        due = targets.end_of(target, since, left) if left > 0 else since
+        seconds_left = target.resolution - ticket["resolution_used"]
+        due = targets.end_of(target, since, seconds_left) if seconds_left > 0 else since
         values["resolution_due_at"] = due if target.resolution else 0
     return values | _next(targets, {**ticket, **values}, now)
 
@@ -199,17 +199,17 @@ def _read(reading: Reading) -> Targets:
             table.c.calendar_id,
         ).where(table.c.is_disabled == 0)
     )
-    listed = [
+    terms = [
         TargetTerms(id, group_id, importance, response * 60, resolution * 60, warning * 60, calendar_id)
         for id, group_id, importance, response, resolution, warning, calendar_id in rows
     ]
-    listed.sort(key=lambda each: (each.group_id == 0, -each.importance_min, each.id))
+    terms.sort(key=lambda each: (each.group_id == 0, -each.importance_min, each.id))
     since, until = reading.now - BEHIND_DAYS * DAY_SECONDS, reading.now + AHEAD_DAYS * DAY_SECONDS
-    return Targets(tuple(listed), _hours(reading, {each.calendar_id for each in listed}, since, until), since, until)
+    return Targets(tuple(terms), _hours(reading, {each.calendar_id for each in terms}, since, until), since, until)
 
 
 def _hours(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, Ranges]:
     """Returns {calendar id: ranges of availability}."""
     calendars = [each for id in sorted(ids - {0}) if (each := reading.record("calendar", id)) is not None]
-    found = occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
-    return {id: availability.free(each) for id, each in found.items()}
+    by_calendar = occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
+    return {id: availability.free(each) for id, each in by_calendar.items()}

@@ -26,8 +26,8 @@ def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
         reader = RecordReader(ctx, tx)
         reader.require("read", "ticket", ticket_id)
         page = changes.page(ctx, tx, cursor, LIMIT, URIS)
-        found = [f"{each.type} {each.event}" for each in page.changes if _is_on(reader, each, ticket_id)]
-        return list(dict.fromkeys(found)), page.cursor
+        events = [f"{each.type} {each.event}" for each in page.changes if _is_on(reader, each, ticket_id)]
+        return list(dict.fromkeys(events)), page.cursor
 
     return ctx.service.store.read(read)
 

@@ -136,19 +136,19 @@ def mailable_files(reading: RecordReader, ids: Sequence[int]) -> list[Record]:
     """Returns the files of a mail. Raises Invalid for one that does not exist or may not be read, TooLarge if they are
     too large for a mail."""
     files = reading.registry.type("attachment")
-    found = []
+    mailable = []
     for id in ids:
         file = reading.record("attachment", id)
         if file is None or not reading.rules.may_read(reading.tx, files, id):
             raise Invalid(f"file_id: there is no attachment {id} that you may read", field="file_id")
         if file["dropped"]:
             raise Invalid(f"file_id: attachment {id} was not kept: {file['dropped']}", field="file_id")
-        found.append(file)
-    total = sum(each["size"] for each in found)
+        mailable.append(file)
+    total = sum(each["size"] for each in mailable)
     most = min(reading.ctx.service.settings.max_attachment_bytes, MAX_FILES_BYTES)
     if total > most:
         raise TooLarge(f"file_id: {total} bytes are too large for a mail; at most {most}", field="file_id", limit=most)
-    return found
+    return mailable
 
 
 def facts_of(
@@ -188,13 +188,13 @@ def customs_of(reading: RecordReader, sent: Mapping[str, Any]) -> Customs:
     """Checks custom values of a ticket; a field that takes several gets them added. Raises UnknownField, Invalid."""
     if not sent:
         return []
-    left = dict(sent)
-    taken = custom.take(reading.tx, reading.registry.type("ticket"), left)
-    if left:
-        name = next(iter(left))
+    rest = dict(sent)
+    customs = custom.take(reading.tx, reading.registry.type("ticket"), rest)
+    if rest:
+        name = next(iter(rest))
         raise Invalid(f"'{name[:80]}' is not a custom field of ticket", field=name)
     intake = reading.intake()
-    return [(field, custom.coerce(field, name, raw, intake, adds=True)) for field, name, raw in taken]
+    return [(field, custom.coerce(field, name, raw, intake, adds=True)) for field, name, raw in customs]
 
 
 def customs_as_sent(customs: Customs, sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def inline_files(reading: RecordReader, html: str | None) -> tuple[int, ...]:
     if html is None:
         return ()
     files = reading.registry.type("attachment")
-    found = dict.fromkeys(int(match[1]) for match in own_file(reading.ctx.service.base_url).finditer(html))
-    readable = (id for id in list(found)[:MAX_INLINE] if reading.rules.may_read(reading.tx, files, id))
+    file_ids = dict.fromkeys(int(match[1]) for match in own_file(reading.ctx.service.base_url).finditer(html))
+    readable = (id for id in list(file_ids)[:MAX_INLINE] if reading.rules.may_read(reading.tx, files, id))
     return tuple(id for id in readable if reading.record("attachment", id) is not None)
 
 
@@ -289,7 +289,7 @@ def headers_of(mail: MailSpec, recipients: Recipients) -> str:
     return "".join(f"{name}: {value}\n" for name, value in lines if value)
 
 
-def keep_message(
+def store_message(
     writing: RecordWriter, mail: MailSpec, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
 ) -> int:
     """Stores a mail as an outgoing message with its HTML and files, and returns the message id."""
@@ -304,7 +304,7 @@ def keep_message(
                 "uploader_id": values["worker_id"],
             },
         )
-    kept: dict[str, Any] = {
+    message: dict[str, Any] = {
         "ticket_id": ticket_id,
         "content": body.text,
         "headers": headers_of(mail, recipients),
@@ -320,7 +320,7 @@ def keep_message(
         "is_autoreply": int(mail.is_autoreply),
         **values,
     }
-    id = writing.create("message", kept)
+    id = writing.create("message", message)
     for file_id in (*mail.file_ids, html_id) if html_id else mail.file_ids:
         writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
     return id

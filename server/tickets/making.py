@@ -22,8 +22,8 @@ def _ticket(by: Context, draft: Record, is_checked: bool) -> Save:
 
 @makes(REPLY, FORWARD)
 def _answer(by: Context, draft: Record, is_checked: bool) -> Save:
-    if is_checked and acknowledging.is_one(draft):
-        return acknowledging.prepared(by, draft)
+    if is_checked and acknowledging.is_acknowledgement(draft):
+        return acknowledging.acknowledgement_write(by, draft)
     draft = send_filter.apply_changes(by, draft) or draft
     request = replace(drafts.reply_of(by, draft), worker_id=draft["worker_id"])
     prepared = prepare_reply(by, request, is_checked)
@@ -32,6 +32,6 @@ def _answer(by: Context, draft: Record, is_checked: bool) -> Save:
 
 @makes(TRANSACTIONAL)
 def _letter(by: Context, draft: Record, is_checked: bool) -> Save:
-    made = transactional.prepare(by, draft)
-    values = {"params": drafts.params_of(made.request, {}, draft["worker_id"])}
-    return lambda writing, id: letter.queue(writing, made.mail, made.way, values, 0, id)[0]
+    prepared = transactional.prepare(by, draft)
+    values = {"params": drafts.params_of(prepared.request, {}, draft["worker_id"])}
+    return lambda writing, id: letter.queue(writing, prepared.mail, prepared.way, values, 0, id)[0]

@@ -19,7 +19,7 @@ def ticket_id(ctx: Context, mask: str) -> int | None:
             return tickets.record(row) if row is not None else None
 
         first = tx.first(tickets.table, mask=mask)
-        found = merges.survivor(record_of, tickets.record(first) if first is not None else None)
-        return int(found["id"]) if found is not None else None
+        ticket = merges.survivor(record_of, tickets.record(first) if first is not None else None)
+        return int(ticket["id"]) if ticket is not None else None
 
     return records.reading(ctx, read)

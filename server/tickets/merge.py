@@ -39,21 +39,21 @@ def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
 def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
     writing = RecordWriter(ctx, tx)
     tickets = [_writable(writing, id) for id in ids]
-    kept, others = tickets[0], tickets[1:]
+    survivor, others = tickets[0], tickets[1:]
     unmerge.store(writing, [unmerge.part_of(writing, each) for each in tickets])
-    target = writing.label("ticket", kept["id"])
+    target = writing.label("ticket", survivor["id"])
     for other in others:
         source = writing.label("ticket", other["id"])
-        _move(writing, other["id"], kept["id"])
-        writing.log("ticket.merge", TICKET, kept["id"], {"source": source, "target": target})
-    if kept["status_id"] != OPEN and any(each["status_id"] == OPEN for each in others):
-        writing.update("ticket", kept["id"], {"status_id": OPEN, "reopen_date": 0})
+        _move(writing, other["id"], survivor["id"])
+        writing.log("ticket.merge", TICKET, survivor["id"], {"source": source, "target": target})
+    if survivor["status_id"] != OPEN and any(each["status_id"] == OPEN for each in others):
+        writing.update("ticket", survivor["id"], {"status_id": OPEN, "reopen_date": 0})
     for other in others:
-        writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": kept["id"]})
+        writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": survivor["id"]})
         counters.recount(writing, other["id"])
-    counters.recount(writing, kept["id"])
+    counters.recount(writing, survivor["id"])
     events.tell(writing, "record.merged", _values(ctx, ids))
-    return int(kept["id"])
+    return int(survivor["id"])
 
 
 def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:

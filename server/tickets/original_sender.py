@@ -18,13 +18,13 @@ def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> tuple[str, 
         writing = RecordWriter(ctx, tx)
         writing.require("update", "ticket", ticket_id)
         message = writing.record("message", message_id)
-        named = addresses.parse_list(message["forwarded_from"], limit=1) if message is not None else []
-        if message is None or message["ticket_id"] != ticket_id or not named:
+        authors = addresses.parse_list(message["forwarded_from"], limit=1) if message is not None else []
+        if message is None or message["ticket_id"] != ticket_id or not authors:
             raise Invalid("message: it names no original sender; add the requester by hand", field="message")
-        address = requesters.address_of(writing, named[0].address)
+        address = requesters.address_of(writing, authors[0].address)
         if not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
             raise Invalid(f"message: '{address['email']}' may not be a requester", field="message")
-        _store_name(writing, ticket_id, address, named[0].name)
+        _store_name(writing, ticket_id, address, authors[0].name)
         requesters.add(writing, ticket_id, [address["id"]])
         if message["sender_id"] != address["id"]:
             requesters.remove(writing, ticket_id, [message["sender_id"]])

@@ -151,10 +151,10 @@ def incoming_request(values: Mapping[str, Any]) -> IncomingRequest:
 def _sender(form: "FormReader") -> NamedAddress:
     """Returns the single address of `from`. Raises Required, Invalid."""
     text = form.text("from", required=True).strip()
-    found = form.addresses("from", 1)
-    if len(found) != 1 or not valid(found[0].address):
+    senders = form.addresses("from", 1)
+    if len(senders) != 1 or not valid(senders[0].address):
         raise Invalid(f"from: '{text[:80]}' is not one email address, such as ann@example.com", field="from")
-    return found[0]
+    return senders[0]
 
 
 def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
@@ -273,13 +273,13 @@ class FormReader:
         text = ", ".join(line for line in lines if line.strip())
         if not text:
             return ()
-        found: dict[str, NamedAddress] = {}
+        by_email: dict[str, NamedAddress] = {}
         try:
             for each in parse_all(text, most + 1):
-                found.setdefault(each.address.lower(), each)
+                by_email.setdefault(each.address.lower(), each)
         except Invalid as error:
             raise Invalid(f"{name}: {error.message}", field=name) from None
-        return tuple(found.values())
+        return tuple(by_email.values())
 
     def custom(self) -> dict[str, Any]:
         """Returns the values of custom fields by `custom_<id>`."""
@@ -310,15 +310,15 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
     most, dont_send = max_recipients(ctx), form.flag("dont_send")
     to, cc, bcc = (form.addresses(name, most) for name in ("to", "cc", "bcc"))
     recipients_within(ctx, to, cc, bcc)
-    taken = {each.address.lower() for each in to}
-    cc = tuple(each for each in cc if each.address.lower() not in taken)
-    taken |= {each.address.lower() for each in cc}
+    used = {each.address.lower() for each in to}
+    cc = tuple(each for each in cc if each.address.lower() not in used)
+    used |= {each.address.lower() for each in cc}
     status, reopen_at, send_at = _status(form), form.time("reopen_at", ctx), form.time("send_at", ctx)
     return {
         "format": _format(form),
         "to": to,
         "cc": cc,
-        "bcc": tuple(each for each in bcc if each.address.lower() not in taken),
+        "bcc": tuple(each for each in bcc if each.address.lower() not in used),
         "bucket_id": form.id("bucket_id") or 0,
         "owner_id": form.id("owner_id"),
         "status": status,

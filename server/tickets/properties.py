@@ -11,25 +11,25 @@ from server.store.transaction import Transaction
 from server.translation import N_, about_field
 
 
-def change(ctx: Context, id: int, fields: dict[str, Any], seen: Mapping[str, str]) -> dict[str, str]:
-    """Sets fields of a ticket, and returns the previous values of the columns in `seen`.
+def change(ctx: Context, id: int, fields: dict[str, Any], expected: Mapping[str, str]) -> dict[str, str]:
+    """Sets fields of a ticket, and returns the previous values of the columns in `expected`.
 
-    seen: stored columns with the values that the caller saw. Raises Conflict with the details `field` and `now` if one
-    has changed since, NotFound, Forbidden, Invalid; nothing is written then."""
+    expected: stored columns with the values that the caller saw. Raises Conflict with the details `field` and `now` if
+    one has changed since, NotFound, Forbidden, Invalid; nothing is written then."""
 
     def write(tx: Transaction) -> dict[str, str]:
         writing = RecordWriter(ctx, tx)
         tickets = writing.registry.type("ticket")
         before = writing.retrieve("ticket", id)
-        require_seen(before, seen)
+        require_seen(before, expected)
         writing.update_sent(tickets, id, fields)
-        return {name: str(before[name]) for name in seen}
+        return {name: str(before[name]) for name in expected}
 
     return ctx.service.store.write(write)
 
 
-def require_seen(ticket: Record, seen: Mapping[str, str]) -> None:
+def require_seen(ticket: Record, expected: Mapping[str, str]) -> None:
     """Raises Conflict with the details `field` and `now` if a column has changed since it was shown."""
-    for name, shown in seen.items():
-        if str(ticket[name]) != shown:
+    for name, value in expected.items():
+        if str(ticket[name]) != value:
             raise Conflict(about_field(name, N_("somebody has changed it meanwhile")), field=name, now=ticket[name])

@@ -63,8 +63,8 @@ def _was_answered(reading: RecordReader, email: str, ticket: Record) -> bool:
     message = reading.registry.type("message")
     rows = reading.tx.find(message.table, ticket_id=ticket["id"], is_autoreply=1)[-MAX_LOOKED_AT:]
     for row in rows:
-        kept = message.record(row)
-        is_recent = kept["created"] > reading.now - ONE_ANSWER_SECONDS
-        if is_recent and not kept["is_not_sent"] and email.lower() in requesters.recipients_in(kept["headers"]):
+        reply = message.record(row)
+        is_recent = reply["created"] > reading.now - ONE_ANSWER_SECONDS
+        if is_recent and not reply["is_not_sent"] and email.lower() in requesters.recipients_in(reply["headers"]):
             return True
     return False

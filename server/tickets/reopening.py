@@ -84,7 +84,7 @@ def _due_ids(tx: Transaction, record_type: RecordType, now: int, limit: int) -> 
 
 def _next_date(tx: Transaction, record_type: RecordType, now: int) -> int | None:
     table, at, is_waiting = _waiting(record_type)
-    found: int | None = tx.value(
+    next_date: int | None = tx.value(
         lambda: (
             table.select(getattr(table, at))
             .where(peewee.SQL(is_waiting), getattr(table, at) > slot(0))
@@ -93,7 +93,7 @@ def _next_date(tx: Transaction, record_type: RecordType, now: int) -> int | None
         ),
         (now,),
     )
-    return found
+    return next_date
 
 
 def _waiting(record_type: RecordType) -> tuple[Any, str, str]:

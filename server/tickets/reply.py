@@ -101,10 +101,10 @@ def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None, che
     draft_id, claim = ctx.service.store.write(write)
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
-    return SendResult("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
+    return SendResult("ticket", prepared.read.ticket["id"], _delivery(ctx, prepared, draft_id))
 
 
-def _told(ctx: Context, prepared: ReplyPlan, draft_id: int) -> Delivery:
+def _delivery(ctx: Context, prepared: ReplyPlan, draft_id: int) -> Delivery:
     if draft_id:
         return delivery.of_draft(ctx, draft_id)
     return delivery.kept(*prepared.read.recipients.notes)
@@ -123,16 +123,16 @@ def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyReques
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
     """Checks a request against the database and builds the mail. is_checked: skip permission checks, which an earlier
     step made."""
-    found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
-    request, original = found.request, found.original
+    data = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
+    request, original = data.request, data.original
     if isinstance(original, ForwardedMessage):
-        original = forwarding.quotation_of(original, ctx.service.base_url, found.facts.voice)
-    body = body_of(request.content, request.format, found.facts.signature, original)
-    mail = _mail(ctx, request, found)
+        original = forwarding.quotation_of(original, ctx.service.base_url, data.facts.voice)
+    body = body_of(request.content, request.format, data.facts.signature, original)
+    mail = _mail(ctx, request, data)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
-    return ReplyPlan(request, found, body, mail)
+    return ReplyPlan(request, data, body, mail)
 
 
 def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple[int, str]:
@@ -141,19 +141,19 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
     Returns the draft id (0 for none) and the claim to send it with. draft_id: the scheduled draft, claimed by the
     caller."""
     if prepared.is_mailed and prepared.request.is_autoreply:
-        allowed = answers.take(writing, prepared.read.recipients)
+        allowed = answers.record_replies(writing, prepared.read.recipients)
         prepared = replace(prepared, read=replace(prepared.read, recipients=allowed))
-    request, found = prepared.request, prepared.read
-    ticket_id, mail = found.ticket["id"], prepared.mail
+    request, data = prepared.request, prepared.read
+    ticket_id, mail = data.ticket["id"], prepared.mail
     if not request.is_applied:
         _apply(writing, prepared)
     message_id = 0
-    if found.recipients.is_unsent or found.recipients.is_empty or not request.dont_keep_copy:
-        message_id = letter.keep_message(
+    if data.recipients.is_unsent or data.recipients.is_empty or not request.dont_keep_copy:
+        message_id = letter.store_message(
             writing,
             mail,
             prepared.body,
-            found.recipients,
+            data.recipients,
             ticket_id,
             {
                 "worker_id": request.worker_id,
@@ -162,8 +162,8 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
                 "is_forward": int(request.is_forward),
                 "response_time": 0
                 if request.is_autoreply or request.is_forward
-                else _response_seconds(writing.now, found),
-                "notes": json.dumps(found.recipients.notes),
+                else _response_seconds(writing.now, data),
+                "notes": json.dumps(data.recipients.notes),
             },
         )
     else:
@@ -173,7 +173,7 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
         spam.train(writing, ticket_id, spam.GOOD)
     if not prepared.is_mailed:
         return 0, ""
-    return letter.queue(writing, mail, found.facts.way, _draft_values(prepared), message_id, draft_id)
+    return letter.queue(writing, mail, data.facts.way, _draft_values(prepared), message_id, draft_id)
 
 
 # -- read --------------------------------------------------------------------------------------------------------------
@@ -223,10 +223,10 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
 def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
     """The recipients, marked unsent if an automation replies to a program. A forward is not a reply."""
     ctx, fields = reading.ctx, headers.head(answered["headers"])
-    found = recipients_of(reading, request, ticket, fields)
+    recipients = recipients_of(reading, request, ticket, fields)
     sender = reading.label("address", answered["sender_id"])
     answers = not request.is_forward and answers_machine(ctx, answered, fields, sender)
-    return found.unsent() if answers or is_unsent(ctx) else found
+    return recipients.unsent() if answers or is_unsent(ctx) else recipients
 
 
 def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Record | None) -> dict[str, Any]:
@@ -275,17 +275,17 @@ def _with_marks(subject: str, marks: Sequence[str]) -> str:
     return " ".join([subject, *(mark for mark in marks if mark.lower() not in subject.lower())])
 
 
-def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
-    settings, ticket = ctx.service.settings, found.ticket
+def _mail(ctx: Context, request: ReplyRequest, data: ReplyData) -> MailSpec:
+    settings, ticket = ctx.service.settings, data.ticket
     subject = request.subject or ticket["subject"]
     if request.is_forward:
         subject = request.subject or subject_of_forward(subject)
     else:
-        subject = _with_marks(subject, found.foreign_marks)
+        subject = _with_marks(subject, data.foreign_marks)
         subject = subject_of_reply(subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
-    mail = letter.mail_of(ctx, request, found.facts, subject, request.worker_id, ticket["id"])
-    answered_id = found.answered["message_id"].strip("<> ")
-    references = [each.strip("<>") for each in ids_in(" ".join(found.fields.all("references")))]
+    mail = letter.mail_of(ctx, request, data.facts, subject, request.worker_id, ticket["id"])
+    answered_id = data.answered["message_id"].strip("<> ")
+    references = [each.strip("<>") for each in ids_in(" ".join(data.fields.all("references")))]
     return replace(
         mail,
         in_reply_to=answered_id,
@@ -299,30 +299,30 @@ def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
 
 def _apply(writing: RecordWriter, prepared: ReplyPlan) -> None:
     """Makes the changes of a ticket that take effect at once, even if the mail leaves later."""
-    request, found = prepared.request, prepared.read
-    ticket_id = found.ticket["id"]
+    request, data = prepared.request, prepared.read
+    ticket_id = data.ticket["id"]
     if request.to and not request.is_forward:
         addresses = [requesters.address_of(writing, each.address) for each in request.to]
         requesters.add(writing, ticket_id, letter.requester_ids(writing, addresses))
-    writing.update("ticket", ticket_id, found.changes)
-    letter.write_customs(writing, ticket_id, found.facts.customs)
+    writing.update("ticket", ticket_id, data.changes)
+    letter.write_customs(writing, ticket_id, data.facts.customs)
 
 
-def _response_seconds(now: int, found: ReplyData) -> int:
-    return max(now - max(found.answered["created"], found.ticket["created"]), 0)
+def _response_seconds(now: int, data: ReplyData) -> int:
+    return max(now - max(data.answered["created"], data.ticket["created"]), 0)
 
 
 def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
-    request, found = prepared.request, prepared.read
-    customs = letter.customs_as_sent(found.facts.customs, request.custom)
-    recipients = found.recipients
+    request, data = prepared.request, prepared.read
+    customs = letter.customs_as_sent(data.facts.customs, request.custom)
+    recipients = data.recipients
     sent = replace(request, to=recipients.to, cc=recipients.cc, bcc=recipients.bcc)
     return {
         "type": FORWARD if request.is_forward else REPLY,
-        "name": request.subject or found.ticket["subject"],
+        "name": request.subject or data.ticket["subject"],
         "to": drafts.joined(recipients.to),
-        "params": drafts.params_of(sent, customs, request.worker_id, found.ticket),
-        "ticket_id": found.ticket["id"],
+        "params": drafts.params_of(sent, customs, request.worker_id, data.ticket),
+        "ticket_id": data.ticket["id"],
         "worker_id": request.worker_id,
     }
 

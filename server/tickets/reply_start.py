@@ -57,10 +57,10 @@ def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
     values |= {"content": str(message["content"]), "status": str(ticket["status_id"]), UNTIL_ANSWERED: "1"}
     html = message["html_attachment_id"]
     files = message.get("attachments") or []
-    listed = files if isinstance(files, list) else files.values()
-    return ReplyStart(values, tuple(each["id"] for each in listed if each["id"] != html))
+    attachments = files if isinstance(files, list) else files.values()
+    return ReplyStart(values, tuple(each["id"] for each in attachments if each["id"] != html))
 
 
-def written(content: str) -> str:
+def typed_text(content: str) -> str:
     """Returns the text that the worker typed, "" for a signature alone."""
     return "" if content.strip() == SIGNATURE else content

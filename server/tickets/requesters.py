@@ -19,11 +19,11 @@ def address_of(writing: RecordWriter, email: str) -> Record:
 
     Expects a parsed address and does not validate it."""
     email = email.strip().lower()
-    known = writing.find("address", email=email)
-    if known is None:
-        known = writing.record("address", writing.create("address", {"email": email}))
-    assert known is not None
-    return known
+    address = writing.find("address", email=email)
+    if address is None:
+        address = writing.record("address", writing.create("address", {"email": email}))
+    assert address is not None
+    return address
 
 
 def may_request(address: Record, exclude_patterns: Iterable[str]) -> bool:
@@ -45,11 +45,11 @@ def add(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int], *, is
     """Makes addresses requesters and returns the new ones in order, for a new ticket all of them.
 
     Logs each on the ticket, except for a new ticket. Does not check may_request."""
-    wanted = dict.fromkeys(address_ids)
+    new_ids = dict.fromkeys(address_ids)
     if is_new_ticket:
-        participants.add_first(writing, ticket_id, wanted)
-        return list(wanted)
-    added = participants.add(writing, ticket_id, wanted)
+        participants.add_first(writing, ticket_id, new_ids)
+        return list(new_ids)
+    added = participants.add(writing, ticket_id, new_ids)
     _log(writing, "ticket.participant.added", ticket_id, added)
     return added
 
@@ -63,12 +63,12 @@ def remove(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int]) ->
 
 def recipients_in(header_text: str) -> set[str]:
     """Returns the addresses in To, Cc and Bcc of the stored headers of a message, in lower case."""
-    found: set[str] = set()
+    emails: set[str] = set()
     for line in header_text.split("\n"):
         name, _, value = line.partition(":")
         if name.strip().lower() in ("to", "cc", "bcc"):
-            found.update(each.address.lower() for each in addresses.parse_list(value))
-    return found
+            emails.update(each.address.lower() for each in addresses.parse_list(value))
+    return emails
 
 
 def _log(writing: RecordWriter, point: str, ticket_id: int, address_ids: list[int]) -> None:

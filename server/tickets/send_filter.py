@@ -79,12 +79,12 @@ def apply_changes(ctx: Context, draft: Record) -> Record | None:
 
     params: dict[str, Any] = dict(draft["params"])
     for answer in events.ask(ctx, SEND, begin):
-        wanted = answer.get("draft") if isinstance(answer.get("draft"), Mapping) else {}
-        sent = wanted.get("params") if isinstance(wanted, Mapping) else None
+        changes = answer.get("draft") if isinstance(answer.get("draft"), Mapping) else {}
+        sent = changes.get("params") if isinstance(changes, Mapping) else None
         for name, value in (sent or {}).items() if isinstance(sent, Mapping) else ():
             if name in PARAMS:
                 params[name] = value
-        for content in (wanted.get("content"), answer.get("content")):  # type: ignore[union-attr]
+        for content in (changes.get("content"), answer.get("content")):  # type: ignore[union-attr]
             if isinstance(content, Mapping):
                 params["content"] = edited(str(params.get("content") or ""), content)
         values["draft_params"] = params
@@ -114,21 +114,21 @@ def edited(text: str, changes: Mapping[str, Any]) -> str:
 def _edited(budget: Budget, text: str, kind: str, change: Any) -> str:
     if not isinstance(change, Mapping):
         return text
-    given = printed(change.get("text") or "")
-    budget.text(len(text) + len(given))
+    operand = printed(change.get("text") or "")
+    budget.text(len(text) + len(operand))
     if kind == "append":
-        return f"{text}\n{given}" if text and not text.endswith("\n") else text + given
+        return f"{text}\n{operand}" if text and not text.endswith("\n") else text + operand
     if kind == "prepend":
-        return f"{given}\n{text}" if given and not given.endswith("\n") else given + text
-    if kind != "replace" or not given:
+        return f"{operand}\n{text}" if operand and not operand.endswith("\n") else operand + text
+    if kind != "replace" or not operand:
         return text
     new = printed(change.get("with") or "")
     if not events.is_yes(change.get("regex")):
-        budget.text(len(text) + text.count(given) * len(new))
-        return text.replace(given, new)
+        budget.text(len(text) + text.count(operand) * len(new))
+        return text.replace(operand, new)
     pieces: list[str] = []
     end = 0
-    for match in matches(budget, compiled(given), text):
+    for match in matches(budget, compiled(operand), text):
         pieces += (text[end : match.start()], _filled(new, match))
         budget.text(len(pieces[-1]))
         end = match.end()
@@ -139,8 +139,8 @@ def _filled(new: str, match: Any) -> str:
     r"""A replacement with its groups `$1` or `\1` filled in."""
     groups = (match.group(0), *match.groups())
 
-    def group(found: re.Match[str]) -> str:
-        place = int(found[1])
+    def group(reference: re.Match[str]) -> str:
+        place = int(reference[1])
         return (groups[place] or "") if place < len(groups) else ""
 
     return re.sub(r"[$\\]([0-9])", group, new)
@@ -148,5 +148,5 @@ def _filled(new: str, match: Any) -> str:
 
 def _values(draft: Record) -> dict[str, Any]:
     """The draft as values with the prefix `draft_`; a draft that is not stored has the id 0."""
-    shown = {f"draft_{name}": draft.get(name) for name in ("name", "type", "to", "params", "ticket_id", "worker_id")}
-    return {**events.record_values("draft", DRAFT, draft.get("id") or 0), **shown, "draft_id": draft.get("id") or 0}
+    values = {f"draft_{name}": draft.get(name) for name in ("name", "type", "to", "params", "ticket_id", "worker_id")}
+    return {**events.record_values("draft", DRAFT, draft.get("id") or 0), **values, "draft_id": draft.get("id") or 0}

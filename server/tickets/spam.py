@@ -34,20 +34,20 @@ def score(tx: Transaction, words: Iterable[str]) -> float:
     """Returns the probability that a mail of these words (mail.spam.words) is spam, 0.0001 to 0.9999.
 
     Runs one statement, or none if no ticket was judged yet."""
-    listed = list(words)
+    word_list = list(words)
     if tx.first(SPAM_WORD, word=TICKETS) is None:  # the writer caches this row
-        return bayes.score(dict.fromkeys(listed[: bayes.DECIDING_WORDS], (0, 0)), 0, 0)
+        return bayes.score(dict.fromkeys(word_list[: bayes.DECIDING_WORDS], (0, 0)), 0, 0)
     table: Any = SPAM_WORD.sql
     rows = tx.rows(
         lambda: table.select(table.word, table.good, table.bad).where(in_list(table.word, slot(0))),
-        (json.dumps([TICKETS, *listed]),),
+        (json.dumps([TICKETS, *word_list]),),
     )
     counts = {word: (good, bad) for word, good, bad in rows}
     n_good, n_bad = counts.pop(TICKETS, (0, 0))
-    known = {word: each for word, each in counts.items() if sum(each) >= bayes.SEEN_ENOUGH}
+    known_counts = {word: each for word, each in counts.items() if sum(each) >= bayes.SEEN_ENOUGH}
     # All unknown words have the same value, and at most this many can decide.
-    others = [word for word in listed if word not in known][: bayes.DECIDING_WORDS]
-    return bayes.score(known | dict.fromkeys(others, (0, 0)), n_good, n_bad)
+    others = [word for word in word_list if word not in known_counts][: bayes.DECIDING_WORDS]
+    return bayes.score(known_counts | dict.fromkeys(others, (0, 0)), n_good, n_bad)
 
 
 def train(writing: RecordWriter, ticket_id: int, verdict: str) -> bool:
@@ -79,12 +79,12 @@ def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
     by_id = {row[0]: tickets.record(row) for row in tx.get_many(tickets.table, [ticket_id for ticket_id, _ in rows])}
     first = [each["initial_message_id"] for each in by_id.values()]
     texts = {row[0]: messages.record(row)["content"] for row in tx.get_many(messages.table, first)}
-    found = []
+    lessons = []
     for ticket_id, verdict in rows:
         ticket = by_id.get(ticket_id)
         text = _text(ticket, texts.get(ticket["initial_message_id"], "") if ticket else "")
-        found.append((ticket_id, str(verdict), frozenset(bayes.words(text))))
-    return found
+        lessons.append((ticket_id, str(verdict), frozenset(bayes.words(text))))
+    return lessons
 
 
 def words_of_ticket(service: Service, ticket_id: int) -> frozenset[str]:
@@ -126,14 +126,14 @@ def _learn(lessons: list[Lesson], tx: Transaction) -> None:
     transaction."""
     table: Any = SPAM_LESSON.sql
     those = (json.dumps([ticket_id for ticket_id, _, _ in lessons]),)
-    left = {
+    unlearned = {
         row[0] for row in tx.rows(lambda: table.select(table.ticket_id).where(in_list(table.ticket_id, slot(0))), those)
     }
     tx.run(lambda: table.delete().where(in_list(table.ticket_id, slot(0))), those)
     for is_good in (True, False):
         counted: Counter[str] = Counter()
         for ticket_id, verdict, words in lessons:
-            if ticket_id in left and (verdict == GOOD) is is_good:  # another run has learned the rest
+            if ticket_id in unlearned and (verdict == GOOD) is is_good:  # another run has learned the rest
                 counted.update((TICKETS, *words))
         by_number: dict[int, list[str]] = {}
         for word in sorted(counted):

@@ -34,15 +34,15 @@ def watch(service: Service, now: int) -> int | None:
     ctx = own_context(service, now)
     _renew_all(ctx)
     for _ in range(MAX_BATCHES):
-        if service.store.read(lambda tx: not _ids_to_tell(ctx, tx, 1)):
+        if service.store.read(lambda tx: not _ids_to_notify(ctx, tx, 1)):
             return service.store.read(lambda tx: _next_time(ctx, tx))
-        service.store.write(lambda tx: _tell_all(RecordWriter(ctx, tx)))
+        service.store.write(lambda tx: _notify_all(RecordWriter(ctx, tx)))
     return now
 
 
 def are_there(ctx: Context) -> bool:
     """Whether any service target is enabled."""
-    return ctx.service.store.read(lambda tx: bool(due_times.known(RecordReader(ctx, tx)).listed))
+    return ctx.service.store.read(lambda tx: bool(due_times.enabled_targets(RecordReader(ctx, tx)).terms))
 
 
 # -- after a change of targets or calendars ---------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def _renew_all(ctx: Context) -> None:
     store = ctx.service.store
 
     def read(tx: Transaction) -> tuple[int, bool]:
-        due_times.known(RecordReader(ctx, tx))  # loads the hours into the cache before the writes
+        due_times.enabled_targets(RecordReader(ctx, tx))  # loads the hours into the cache before the writes
         version = tx.version(due_times.VERSION)
         return version, version != get(tx, SEEN, 0)
 
@@ -78,9 +78,9 @@ def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
         ),
         (after,),
     )
-    known = due_times.known(writing)
+    targets = due_times.enabled_targets(writing)
     for ticket in map(tickets.record, rows):
-        values = due_times.renewed(known, ticket, writing.now)
+        values = due_times.renewed(targets, ticket, writing.now)
         if any(ticket[name] != value for name, value in values.items()):
             writing.set("ticket", ticket["id"], values)
     return int(rows[-1][0]) if len(rows) == BATCH else None
@@ -89,24 +89,24 @@ def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
 # -- due notifications ------------------------------------------------------------------------------------------------
 
 
-def _tell_all(writing: RecordWriter) -> None:
+def _notify_all(writing: RecordWriter) -> None:
     """Sends due notifications; the same transaction marks them as sent, so that none is sent twice."""
-    for id in _ids_to_tell(writing.ctx, writing.tx, BATCH):
+    for id in _ids_to_notify(writing.ctx, writing.tx, BATCH):
         ticket = writing.record("ticket", id)
         if ticket is not None:
-            _tell(writing, ticket)
+            _notify(writing, ticket)
 
 
-def _tell(writing: RecordWriter, ticket: Record) -> None:
+def _notify(writing: RecordWriter, ticket: Record) -> None:
     goal = "response" if ticket["due_at"] == ticket["response_due_at"] and not _is_answered(ticket) else "resolution"
     is_missed = ticket["due_at"] <= writing.now
     missed = {f"{goal}_missed": 1, "tell_at": 0}
     writing.set("ticket", ticket["id"], missed if is_missed else {"tell_at": ticket["due_at"]})
-    told = {"target": writing.label("ticket", ticket["id"]), "goal": GOALS[goal]}
+    variables = {"target": writing.label("ticket", ticket["id"]), "goal": GOALS[goal]}
     if not is_missed:
-        told["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
+        variables["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
     point = "ticket.target.missed" if is_missed else "ticket.target.due"
-    writing.log(point, contexts.TICKET, ticket["id"], told, also_notify=_managers(writing, ticket))
+    writing.log(point, contexts.TICKET, ticket["id"], variables, also_notify=_managers(writing, ticket))
     events.tell(
         writing,
         "ticket.target",
@@ -133,7 +133,7 @@ def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:
     )
 
 
-def _ids_to_tell(ctx: Context, tx: Transaction, most: int) -> list[int]:
+def _ids_to_notify(ctx: Context, tx: Transaction, most: int) -> list[int]:
     table: Any = ctx.service.registry.type("ticket").table.sql
     rows = tx.rows(
         # As literal SQL, so that SQLite uses the partial index.
@@ -150,5 +150,5 @@ def _ids_to_tell(ctx: Context, tx: Transaction, most: int) -> list[int]:
 
 def _next_time(ctx: Context, tx: Transaction) -> int | None:
     table: Any = ctx.service.registry.type("ticket").table.sql
-    found = tx.value(lambda: table.select(peewee.fn.MIN(table.tell_at)).where(peewee.SQL('"tell_at" > 0')))
-    return int(found) if found else None
+    next_time = tx.value(lambda: table.select(peewee.fn.MIN(table.tell_at)).where(peewee.SQL('"tell_at" > 0')))
+    return int(next_time) if next_time else None

@@ -57,11 +57,11 @@ def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
 
 def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:
     """The address in `from`, which must be a sender address of the service; else the default sender."""
-    named = str(draft["params"].get("from") or "").strip().lower()
-    if named:
-        address = reading.find("address", email=named)
+    email = str(draft["params"].get("from") or "").strip().lower()
+    if email:
+        address = reading.find("address", email=email)
         if address is None or not address["mail_transport_id"]:
-            raise Invalid(f"from: '{named[:80]}' is not an address that mail is sent from", field="from")
+            raise Invalid(f"from: '{email[:80]}' is not an address that mail is sent from", field="from")
     else:
         address = reading.record("address", default_sender(reading.tx))
     if address is None:

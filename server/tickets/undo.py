@@ -17,17 +17,17 @@ from server.tickets.types.ticket_parts import before
 RETAINED_SECONDS = 86400
 
 
-def restore(ctx: Context, id: int, fields: Mapping[str, str], seen: Mapping[str, str] | None = None) -> None:
+def restore(ctx: Context, id: int, fields: Mapping[str, str], expected: Mapping[str, str] | None = None) -> None:
     """Restores stored columns of a ticket, with the times, targets, score and counts that followed from the change.
 
-    seen: columns with the values that they must still have; raises Conflict otherwise. Raises NotFound, Forbidden,
+    expected: columns with the values that they must still have; raises Conflict otherwise. Raises NotFound, Forbidden,
     Invalid."""
     words = spam.words_of_ticket(ctx.service, id) if "spam_training" in fields else frozenset()
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         ticket = writing.retrieve("ticket", id)
-        properties.require_seen(ticket, seen or {})
+        properties.require_seen(ticket, expected or {})
         following = {
             kind: before.columns_to_restore(tx, ticket, kind, fields[kind]) for kind in before.KINDS if kind in fields
         }

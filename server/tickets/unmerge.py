@@ -88,11 +88,11 @@ def unmerge(ctx: Context, kept_id: int, merge_id: int) -> Unmerged:
         if later:
             raise Conflict(N_("more was merged into the ticket since; undo that merge first"))
         writing = RecordWriter(ctx, tx)
-        kept, *others = json.loads(row[TICKET_MERGE.position["parts"]])
-        for part in (kept, *others):
-            _require_unchanged(writing, part["id"], 0 if part is kept else kept["id"])
+        survivor, *others = json.loads(row[TICKET_MERGE.position["parts"]])
+        for part in (survivor, *others):
+            _require_unchanged(writing, part["id"], 0 if part is survivor else survivor["id"])
         tx.delete(TICKET_MERGE, id=merge_id)
-        return _take_apart(writing, kept, others)
+        return _take_apart(writing, survivor, others)
 
     return ctx.service.store.write(write)
 
@@ -106,23 +106,23 @@ def _require_unchanged(writing: RecordWriter, id: int, merged_into: int) -> None
     writing.rules.require(writing.tx, "update", tickets, ticket)
 
 
-def _take_apart(writing: RecordWriter, kept: dict[str, Any], others: list[dict[str, Any]]) -> Unmerged:
-    kept_id, tx = kept["id"], writing.tx
-    known = {id for part in (kept, *others) for id in part["moved"]["message"]}
-    arrived = [id for id in ids_pointing(tx, "message", "ticket_id", kept_id) if id not in known]
+def _take_apart(writing: RecordWriter, survivor: dict[str, Any], others: list[dict[str, Any]]) -> Unmerged:
+    kept_id, tx = survivor["id"], writing.tx
+    merged_messages = {id for part in (survivor, *others) for id in part["moved"]["message"]}
+    arrived = [id for id in ids_pointing(tx, "message", "ticket_id", kept_id) if id not in merged_messages]
     moved = 0
     for other in others:
-        own = _belonging(writing, arrived, kept, other)
+        own = _belonging(writing, arrived, survivor, other)
         arrived = [id for id in arrived if id not in own]
         moved += len(own)
         _give_back(writing, kept_id, other, own)
-    _restore_kept(writing, kept, others, has_news=bool(arrived))
-    for part in (kept, *others):
+    _restore_kept(writing, survivor, others, has_news=bool(arrived))
+    for part in (survivor, *others):
         counters.recount(writing, part["id"])
     return Unmerged(kept_id, tuple(each["id"] for each in others), moved, len(arrived))
 
 
-def _belonging(writing: RecordWriter, arrived: list[int], kept: dict[str, Any], other: dict[str, Any]) -> list[int]:
+def _belonging(writing: RecordWriter, arrived: list[int], survivor: dict[str, Any], other: dict[str, Any]) -> list[int]:
     """The messages that arrived since and belong to a merged ticket: they reply to one of its messages, or reply to
     none and only that ticket has the sender as requester."""
     names = {
@@ -130,8 +130,8 @@ def _belonging(writing: RecordWriter, arrived: list[int], kept: dict[str, Any], 
         for id in other["moved"]["message"]
         if (record := writing.record("message", id)) is not None
     } - {""}
-    own_senders = set(other["requesters"]) - set(kept["requesters"])
-    found: list[int] = []
+    own_senders = set(other["requesters"]) - set(survivor["requesters"])
+    own_messages: list[int] = []
     for id in arrived:
         record = writing.record("message", id)
         if record is None:
@@ -140,9 +140,9 @@ def _belonging(writing: RecordWriter, arrived: list[int], kept: dict[str, Any], 
         answered = [each.strip("<>").lower() for each in ids_in(" ".join(head.all("references")))]
         answered = [*answered, str(record["in_reply_to"]).strip("<> ").lower()]
         if names.intersection(answered) or (not any(answered) and record["sender_id"] in own_senders):
-            found.append(id)
+            own_messages.append(id)
             names.add(str(record["message_id"]).strip("<>").lower())
-    return found
+    return own_messages
 
 
 def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arrived: list[int]) -> None:
@@ -160,15 +160,17 @@ def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arriv
     writing.log("ticket.unmerge", contexts.TICKET, kept_id, {"source": source, "target": target})
 
 
-def _restore_kept(writing: RecordWriter, kept: dict[str, Any], others: list[dict[str, Any]], has_news: bool) -> None:
+def _restore_kept(
+    writing: RecordWriter, survivor: dict[str, Any], others: list[dict[str, Any]], has_news: bool
+) -> None:
     """Removes what the merge added to the surviving ticket, and restores its status unless a message has arrived
     since."""
-    id = kept["id"]
-    added = {address for other in others for address in other["requesters"]} - set(kept["requesters"])
+    id = survivor["id"]
+    added = {address for other in others for address in other["requesters"]} - set(survivor["requesters"])
     requesters.remove(writing, id, [each for each in requesters.ids_of(writing.tx, id) if each in added])
-    hanging.remove_added(writing, contexts.TICKET, id, kept["hung"], [other["hung"] for other in others])
+    hanging.remove_added(writing, contexts.TICKET, id, survivor["hung"], [other["hung"] for other in others])
     ticket = writing.record("ticket", id)
-    was = kept["status"]
+    was = survivor["status"]
     is_opened = any(other["status"]["status_id"] == OPEN for other in others) and was["status_id"] != OPEN
     if ticket is not None and is_opened and ticket["status_id"] == OPEN and not has_news:
         writing.update("ticket", id, {"status_id": was["status_id"], "reopen_date": was["reopen_date"]})

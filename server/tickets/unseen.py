@@ -54,9 +54,9 @@ def mark(ctx: Context, ticket_id: int) -> Mark:
     return ctx.service.store.read(lambda tx: _mark(tx, ticket_id, ctx.actor.worker_id))
 
 
-def require_seen(writing: RecordWriter, ticket_id: int, seen: Mark | None) -> None:
+def require_seen(writing: RecordWriter, ticket_id: int, mark: Mark | None) -> None:
     """Raises Conflict if others wrote on the ticket after the mark."""
-    if seen is not None and seen.is_before(_mark(writing.tx, ticket_id, writing.ctx.actor.worker_id)):
+    if mark is not None and mark.is_before(_mark(writing.tx, ticket_id, writing.ctx.actor.worker_id)):
         raise Conflict(N_("somebody wrote on the ticket in the meantime; look at it, then send again"), unseen=True)
 
 

@@ -11,8 +11,8 @@ from server.tickets.types.message_parts import headers
 def writer_name(reading: RecordReader, message: Record) -> str:
     """Returns the author's name: of the worker, of the contact of the address, or as given in the mail; else the
     address."""
-    found = writer(reading, message)
-    return found.name or found.address
+    author = writer(reading, message)
+    return author.name or author.address
 
 
 def writer(reading: RecordReader, message: Record) -> NamedAddress:
@@ -22,8 +22,8 @@ def writer(reading: RecordReader, message: Record) -> NamedAddress:
     if message["is_outgoing"] and message["worker_id"]:
         return NamedAddress(reading.label("worker", message["worker_id"]), email)
     contact = reading.label("contact", address["contact_id"]) if address and address["contact_id"] else ""
-    shown = message["from_name"] or (address["display_name"] if address else "")
-    return NamedAddress(contact.strip() or shown or _name_in_header(message, email), email)
+    display_name = message["from_name"] or (address["display_name"] if address else "")
+    return NamedAddress(contact.strip() or display_name or _name_in_header(message, email), email)
 
 
 def _name_in_header(message: Record, email: str) -> str:

@@ -121,7 +121,7 @@ def test_a_reply_that_meets_somebody_typing_is_a_draft_beside_theirs(
 ) -> None:
     made(nora, "reply: Theirs", "Answer")
     ctx = desk.context(nora.ids["nora"])
-    draft = answer_drafts.keep(ctx, "reply", ticket["id"], {"content": "Mine"})
+    draft = answer_drafts.save(ctx, "reply", ticket["id"], {"content": "Mine"})
     monkeypatch.setattr(answer_drafts, "own", lambda *_: replace(draft, revision="older"))
     outcome = macros.run(ctx, ticket["id"], "Answer", {})
     visit: Any = SimpleNamespace(ctx=ctx, actor=ctx.actor)

@@ -175,9 +175,9 @@ def test_an_automatic_answer_that_nobody_can_get_is_kept_and_fails_nowhere(desk:
 
 def test_what_automatic_answers_left_behind_is_forgotten_after_the_hour(desk: Post) -> None:
     automatic(desk, "ann@kite.example")
-    answers.forget_over(desk.service, desk.now)
+    answers.forget_expired(desk.service, desk.now)
     assert len(desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER))) == 1
-    answers.forget_over(desk.service, desk.now + answers.HOUR_SECONDS)
+    answers.forget_expired(desk.service, desk.now + answers.HOUR_SECONDS)
     assert desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER)) == []
 
 

@@ -288,7 +288,7 @@ class _Desk:
         mail = self._mail(done, tuple(_attach(by, worker_id, each) for each in step.files))
         customer = done.told.customer
         to = Recipients((NamedAddress(customer.name, customer.email),))
-        letter.keep_message(
+        letter.store_message(
             by,
             mail,
             body,

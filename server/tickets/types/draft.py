@@ -16,15 +16,15 @@ from server.store.tables import Index
 TOKEN_CHARS = 10
 
 
-def _content(record: Record, shown: DictionaryContext) -> Any:
+def _content(record: Record, view: DictionaryContext) -> Any:
     params = record["params"]
     return params.get("content", "") if isinstance(params, dict) else ""
 
 
-def _ticket_url(record: Record, shown: DictionaryContext) -> str:
+def _ticket_url(record: Record, view: DictionaryContext) -> str:
     if not record["ticket_id"]:
         return ""
-    return shown.address(paths.within(paths.record("ticket", record["ticket_id"]), "draft", record["id"]))
+    return view.address(paths.within(paths.record("ticket", record["ticket_id"]), "draft", record["id"]))
 
 
 class Draft(RecordType):

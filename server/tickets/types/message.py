@@ -156,13 +156,13 @@ class Message(RecordType):
     )
     text = MESSAGE_TEXT
     keys = (
-        Key("content", "text", "Plain body.", lambda record, shown: record["content"], on_expand=True),
+        Key("content", "text", "Plain body.", lambda record, view: record["content"], on_expand=True),
         Key("content_html", "text", "HTML part, made safe to show.", on_expand=True),
         Key(
             "headers",
             "object",
             "Values by lower-case header name.",
-            lambda record, shown: headers.as_map(record["headers"]),
+            lambda record, view: headers.as_map(record["headers"]),
             on_expand=True,
         ),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
@@ -192,7 +192,7 @@ class Message(RecordType):
             "array",
             "What was left out, repaired or noticed when the mail came, and why it was not sent to "
             "somebody; a sentence each.",
-            lambda record, shown: json.loads(record["notes"]),
+            lambda record, view: json.loads(record["notes"]),
         ),
         Key("reply_cc", "text", "Copy recipients a reply would use.", on_expand=True),
         Key("reply_to", "text", "Recipients a reply would use.", on_expand=True),
@@ -200,7 +200,7 @@ class Message(RecordType):
             "ticket_url",
             "url",
             "Web address of the message on its ticket.",
-            lambda record, shown: shown.address(
+            lambda record, view: view.address(
                 paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"])
             ),
         ),
@@ -311,7 +311,7 @@ class Message(RecordType):
         if file_id:
             writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": CONTEXT, "record_id": change.id})
         if change.sent and not change.is_create:
-            revisions.keep(change, writing)
+            revisions.store(change, writing)
         if change.is_create:
             is_answer = counters.add(change, writing)
             if is_answer and not change.value("is_outgoing"):
@@ -336,19 +336,19 @@ class Message(RecordType):
     def label(self, record: Record) -> str:
         return f"Message {record['id']}"
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, view: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """Returns `<sender> wrote on <ticket>` by id."""
-        senders = _labels(shown, "address", {record["sender_id"] for record in records})
-        tickets = _labels(shown, "ticket", {record["ticket_id"] for record in records})
+        senders = _labels(view, "address", {record["sender_id"] for record in records})
+        tickets = _labels(view, "ticket", {record["ticket_id"] for record in records})
         return {
             record["id"]: f"{senders.get(record['sender_id'], '')} wrote on {tickets.get(record['ticket_id'], '')}"
             for record in records
         }
 
 
-def _labels(shown: DictionaryContext, uri: str, ids: set[int]) -> dict[int, str]:
-    record_type = shown.type(uri)
-    rows = shown.tx.get_many(record_type.table, ids)
+def _labels(view: DictionaryContext, uri: str, ids: set[int]) -> dict[int, str]:
+    record_type = view.type(uri)
+    rows = view.tx.get_many(record_type.table, ids)
     return {row[0]: record_type.label(record_type.record(row)) for row in rows}
 
 

@@ -60,7 +60,7 @@ class ServiceTarget(RecordType):
         """Requires at least one time."""
         if not change.value("response_minutes") and not change.value("resolution_minutes"):
             raise Required(
-                N_("response_minutes or resolution_minutes is required: a target of at least one"),
+                N_("a time for the first response or for the resolution is required"),
                 field="response_minutes",
             )
 

@@ -66,9 +66,9 @@ class OwnUsesFilter(Filter):
         return NEVER if is_null(text) else self._used(text.value, ALWAYS, scope)
 
     def _used(self, hits: str, since: Condition, scope: "SearchScope") -> Condition:
-        asked = comparison(hits)
+        wanted_hits = comparison(hits)
         # An unused snippet has no row to count: a comparison that 0 satisfies is evaluated by its complement.
-        fits_none = asked.holds(0)
+        fits_none = wanted_hits.holds(0)
         table: Any = SNIPPET_USE.sql
         own, first = peewee.Column(self.table.sql, "id"), len(since.values)
 
@@ -76,12 +76,12 @@ class OwnUsesFilter(Filter):
             query = table.select(table.snippet_id).where(table.worker_id == at(first))
             if since is not ALWAYS:
                 query = query.where(since.build(at))
-            holds = asked.expression(peewee.fn.SUM(table.uses), lambda index: at(first + 1 + index))
+            holds = wanted_hits.expression(peewee.fn.SUM(table.uses), lambda index: at(first + 1 + index))
             return own.in_(query.group_by(table.snippet_id).having(~holds if fits_none else holds))
 
-        key = ("own uses", asked.operator, fits_none, since.key)
-        found = Condition(key, (*since.values, scope.actor_id, *asked.values), build)
-        return negated(found) if fits_none else found
+        key = ("own uses", wanted_hits.operator, fits_none, since.key)
+        condition = Condition(key, (*since.values, scope.actor_id, *wanted_hits.values), build)
+        return negated(condition) if fits_none else condition
 
     def order(self, scope: "SearchScope") -> Any:
         use: Any = SNIPPET_USE.sql.alias("own_use")
@@ -135,9 +135,9 @@ class Snippet(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         """Stores any name of a record type as its full context; an unknown one stays unchanged."""
         owners.check(change, writing)
-        known = self.registry.find(change.value("context").strip().lower())
-        if known is not None:
-            change.new["context"] = known.context
+        record_type = self.registry.find(change.value("context").strip().lower())
+        if record_type is not None:
+            change.new["context"] = record_type.context
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         writing.tx.delete(SNIPPET_USE, snippet_id=record["id"])

@@ -303,7 +303,7 @@ class Ticket(RecordType):
             "status",
             "text",
             "open, waiting, closed or deleted.",
-            lambda record, shown: status.WORDS[record["status_id"]],
+            lambda record, view: status.WORDS[record["status_id"]],
         ),
         Key("url", "url", "Web address of the ticket, by mask.", again="record_url"),
     )
@@ -467,7 +467,7 @@ class Ticket(RecordType):
             return
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.changes("group_id") or change.changes("bucket_id"):
-            _tell_moved(change, writing)
+            _publish_moved(change, writing)
             group = writing.label("group", change.value("group_id"))
             bucket = writing.label("bucket", change.value("bucket_id"))
             writing.log("ticket.moved", CONTEXT, change.id, {"target": target, "group": group, "bucket": bucket})
@@ -536,7 +536,7 @@ def _log_owner(change: Change, writing: Writing, target: str) -> None:
         writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})
 
 
-def _tell_moved(change: Change, writing: Writing) -> None:
+def _publish_moved(change: Change, writing: Writing) -> None:
     """Runs automations of mail.moved after a change of group or bucket."""
     values = events.record_values("ticket", CONTEXT, change.id) | events.actor_values(writing)
     for uri in ("group", "bucket"):

@@ -45,9 +45,9 @@ def _require_own_words(change: Change, writing: Writing) -> None:
     for name in OF_THE_SERVICE:
         if name in change.sent:
             raise AdminOnly(f"{name}: only administrators set it; leave it out", field=name)
-    for name, told in YES.items():
+    for name, reason in YES.items():
         if name in change.sent and not new.get(name):
-            raise AdminOnly(f"{name}: {told}", field=name)
+            raise AdminOnly(f"{name}: {reason}", field=name)
         new[name] = 1
     if new.get("worker_id") not in (None, 0, own):
         raise AdminOnly("worker_id: only administrators write in the name of another worker", field="worker_id")
@@ -75,15 +75,15 @@ def _senders(change: Change, writing: Writing) -> set[int]:
     bucket."""
     own = _own_id(writing)
     worker, address = writing.record("worker", own), writing.record("address", change.new["sender_id"])
-    found = {int(writing.setting("default_sender_id") or 0), worker["email_id"] if worker is not None else 0}
+    address_ids = {int(writing.setting("default_sender_id") or 0), worker["email_id"] if worker is not None else 0}
     if address is not None and own and address["worker_id"] == own:
-        found.add(address["id"])
+        address_ids.add(address["id"])
     ticket = writing.record("ticket", change.new["ticket_id"])
     for uri, column in (("bucket", "bucket_id"), ("group", "group_id")):
         place = writing.record(uri, ticket[column]) if ticket is not None and ticket[column] else None
         if place is not None:
-            found.add(place["reply_address_id"])
-    return found - {0}
+            address_ids.add(place["reply_address_id"])
+    return address_ids - {0}
 
 
 def _own_id(writing: Writing) -> int:

@@ -21,44 +21,44 @@ UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes without a human reader
 Loaded = dict[int, dict[str, Any]]
 
 
-def content_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def content_html(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `content_html`: the sanitized HTML part; absent if there is none or it exceeds MAX_HTML_BYTES."""
     files = {record["id"]: record["html_attachment_id"] for record in records if record["html_attachment_id"]}
-    attachments = shown.type("attachment").table
+    attachments = view.type("attachment").table
     blob_of = {
-        row[0]: row[attachments.position["blob_id"]] for row in shown.tx.get_many(attachments, set(files.values()))
+        row[0]: row[attachments.position["blob_id"]] for row in view.tx.get_many(attachments, set(files.values()))
     }
-    contents = blobs.read_many(shown.tx, set(blob_of.values()), MAX_HTML_BYTES)
-    found: Loaded = {}
+    contents = blobs.read_many(view.tx, set(blob_of.values()), MAX_HTML_BYTES)
+    loaded: Loaded = {}
     for own, file in files.items():
         content = contents.get(blob_of.get(file, 0))
-        html = _safe(shown, content) if content else ""
+        html = _safe(view, content) if content else ""
         if html:
-            found[own] = {"content_html": html}
-    return found
+            loaded[own] = {"content_html": html}
+    return loaded
 
 
-def reply_to(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def reply_to(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `reply_to`: the requesters that a reply is sent to."""
-    return {own: {"reply_to": ", ".join(emails)} for own, emails in _requesters(shown, records).items()}
+    return {own: {"reply_to": ", ".join(emails)} for own, emails in _requesters(view, records).items()}
 
 
-def reply_cc(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def reply_cc(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `reply_cc`: the other addresses in To and Cc, without sender addresses of the service and requesters."""
-    requesters = _requesters(shown, records)
-    listed = {record["id"]: _addressed(record) for record in records}
-    own = _own_addresses(shown)
+    requesters = _requesters(view, records)
+    addressed = {record["id"]: _addressed(record) for record in records}
+    own = _own_addresses(view)
     return {
         id: {"reply_cc": ", ".join(each for each in emails if each not in own and each not in requesters[id])}
-        for id, emails in listed.items()
+        for id, emails in addressed.items()
     }
 
 
-def _safe(shown: DictionaryContext, content: bytes) -> str:
+def _safe(view: DictionaryContext, content: bytes) -> str:
     """The sanitized HTML with images that are files of the message, without remote images."""
 
     def image_url(url: str) -> str | None:
-        return shown.address(url) if paths.OWN_FILE.fullmatch(url) else None
+        return view.address(url) if paths.OWN_FILE.fullmatch(url) else None
 
     try:
         return clean_html(decode(content, "utf-8"), image_url=image_url)
@@ -69,15 +69,15 @@ def _safe(shown: DictionaryContext, content: bytes) -> str:
 def _addressed(record: Record) -> list[str]:
     fields = headers.head(record["headers"])
     sender = headers.emails(fields, "reply-to") or headers.emails(fields, "from")
-    listed = [*([] if record["is_outgoing"] else headers.emails(fields, "to")), *headers.emails(fields, "cc")]
-    return [each for each in dict.fromkeys(listed) if each not in sender]
+    others = [*([] if record["is_outgoing"] else headers.emails(fields, "to")), *headers.emails(fields, "cc")]
+    return [each for each in dict.fromkeys(others) if each not in sender]
 
 
-def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, list[str]]:
+def _requesters(view: DictionaryContext, records: list[Record]) -> dict[int, list[str]]:
     """Returns {message id: addresses that a reply without `to` is sent to}."""
     requester: Any = REQUESTER.sql
     address = table_named("address").alias("who")
-    rows = shown.tx.rows(
+    rows = view.tx.rows(
         lambda: (
             requester.select(requester.ticket_id, address.c.email)
             .join(address, on=(address.c.id == requester.address_id))
@@ -93,15 +93,15 @@ def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, li
     return {record["id"]: of_ticket.get(record["ticket_id"], []) for record in records}
 
 
-def _own_addresses(shown: DictionaryContext) -> set[str]:
+def _own_addresses(view: DictionaryContext) -> set[str]:
     """Returns the addresses with a mail transport, and the default sender, which may use the transport of the
     service."""
     address = table_named("address").alias("own")
-    rows = shown.tx.rows(
+    rows = view.tx.rows(
         lambda: address.select(address.c.email).where(
             peewee.SQL('"own"."mail_transport_id" > 0') | (address.c.id == slot(0))
         ),
-        (default_sender(shown.tx),),
+        (default_sender(view.tx),),
     )
     return {row[0] for row in rows}
 

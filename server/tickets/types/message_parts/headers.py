@@ -36,12 +36,12 @@ def as_map(block: str) -> dict[str, str]:
     >>> as_map("To: a@x\\nTo: b@x\\nSubject: =?utf-8?q?Caf=C3=A9?=")
     {'to': 'a@x, b@x', 'subject': 'Café'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in head(block).fields:
         name, value = name.lower(), headers.header_value(value)
         joint = ", " if name in _ADDRESS_FIELDS else "\n"
-        found[name] = found[name] + joint + value if name in found else value
-    return found
+        values[name] = values[name] + joint + value if name in values else value
+    return values
 
 
 def own_id(fields: headers.Head) -> str:
@@ -59,8 +59,8 @@ def answered_id(fields: headers.Head) -> str:
 
 def emails(fields: headers.Head, name: str) -> list[str]:
     """Returns the addresses of all fields of a lower-case name, in lower case, without duplicates."""
-    listed = addresses.parse_list(", ".join(fields.all(name)))
-    return list(dict.fromkeys(each.address.lower() for each in listed))
+    parsed = addresses.parse_list(", ".join(fields.all(name)))
+    return list(dict.fromkeys(each.address.lower() for each in parsed))
 
 
 def index_texts(block: str) -> dict[str, str]:
@@ -70,10 +70,10 @@ def index_texts(block: str) -> dict[str, str]:
     {'header_subject': 'A B', 'header_to': 'a@x', 'header_delivered_to': 'b@x c@x'}
     """
     is_plain = len(block) <= PLAIN_CHARS and _PLAIN_BLOCK.fullmatch(block) is not None
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in _INDEXED_FIELD.findall(block) if is_plain else head(block).fields:
         part = _INDEXED.get(name.lower())
         if part is not None:
             value = headers.header_value(value)
-            found[part] = f"{found[part]} {value}" if part in found else value
-    return found
+            texts[part] = f"{texts[part]} {value}" if part in texts else value
+    return texts

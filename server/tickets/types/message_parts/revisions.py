@@ -12,7 +12,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 # {column whose former values are stored: its name in log entries}
-TOLD = {
+LOG_NAMES = {
     "content": "the words",
     "html_attachment_id": "the HTML part",
     "headers": "the headers",
@@ -35,10 +35,10 @@ MESSAGE_FORMER = Table(
 )  # former: JSON, {column: value before}
 
 
-def keep(change: Change, writing: Writing) -> None:
+def store(change: Change, writing: Writing) -> None:
     """Stores the former values after a submitted change, and logs it on the ticket; a move is logged on both
     tickets."""
-    changed = [name for name in TOLD if change.changes(name)]
+    changed = [name for name in LOG_NAMES if change.changes(name)]
     if changed:
         writing.tx.insert(
             MESSAGE_FORMER,
@@ -56,24 +56,24 @@ def keep(change: Change, writing: Writing) -> None:
             TICKET,
             ticket_id,
             {
-                "what": ", ".join(TOLD[name] for name in changed),
+                "what": ", ".join(LOG_NAMES[name] for name in changed),
                 "message": str(change.id),
                 "target": writing.label("ticket", ticket_id),
             },
         )
     if change.changes("ticket_id"):
-        _tell_moved(change, writing)
+        _log_moved(change, writing)
 
 
-def _tell_moved(change: Change, writing: Writing) -> None:
+def _log_moved(change: Change, writing: Writing) -> None:
     source, destination = change.was("ticket_id"), change.value("ticket_id")
-    told = {
+    variables = {
         "message": str(change.id),
         "source": writing.label("ticket", source),
         "destination": writing.label("ticket", destination),
     }
     for here, there in ((source, destination), (destination, source)):
-        writing.log("ticket.message.moved", TICKET, here, told, about=(TICKET, there))
+        writing.log("ticket.message.moved", TICKET, here, variables, about=(TICKET, there))
 
 
 def forget(tx: Transaction, message_id: int) -> None:
@@ -94,23 +94,23 @@ def is_changed(tx: Transaction, message_id: int) -> bool:
     return tx.first(MESSAGE_FORMER, message_id=message_id) is not None
 
 
-def _load_changes(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_changes(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     return {
         id: {
             "changes": [
                 {name: each[name] for name in ("changed_at", "actor__context", "actor_id")}
-                | {"changed": [name for name in TOLD if name in each]}
+                | {"changed": [name for name in LOG_NAMES if name in each]}
                 for each in values["former"]
             ]
         }
-        for id, values in _shown(shown, records, form).items()
+        for id, values in _load_former(view, records, form).items()
     }
 
 
-def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_former(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     former: Any = MESSAGE_FORMER.sql
     ids = "[" + ",".join(str(record["id"]) for record in records) + "]"
-    rows = shown.tx.rows(
+    rows = view.tx.rows(
         lambda: (
             former.select(*MESSAGE_FORMER.all_columns)
             .where(in_list(former.message_id, slot(0)))
@@ -118,10 +118,10 @@ def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[i
         ),
         (ids,),
     )
-    found: dict[int, dict[str, Any]] = {record["id"]: {"former": []} for record in records}
+    by_message: dict[int, dict[str, Any]] = {record["id"]: {"former": []} for record in records}
     for row in rows:
         each = dict(zip(MESSAGE_FORMER.names, row, strict=True))
-        found[each["message_id"]]["former"].append(
+        by_message[each["message_id"]]["former"].append(
             {
                 "changed_at": each["changed_at"],
                 "actor__context": each["actor__context"],
@@ -129,7 +129,7 @@ def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[i
                 **json.loads(each["former"]),
             }
         )
-    return found
+    return by_message
 
 
 CHANGES = Expand(
@@ -142,5 +142,5 @@ FORMER = Expand(
     "former",
     "array",
     "What it said before changes, the newest first: changed_at, actor, and what each changed had.",
-    _shown,
+    _load_former,
 )

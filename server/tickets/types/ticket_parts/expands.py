@@ -22,40 +22,40 @@ _TEXTS = (str, int, float)
 Loaded = dict[int, dict[str, Any]]
 
 
-def requesters(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def requesters(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `requesters`: {address id: {id, email, name, contact_id, org_id}}."""
-    return {own: {"requesters": each} for own, each in _requesters(shown, records).items()}
+    return {own: {"requesters": each} for own, each in _requesters(view, records).items()}
 
 
-def requester_emails(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def requester_emails(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `requester_emails`: the addresses joined with ", "; adds `requesters`."""
     return {
         own: {"requesters": each, "requester_emails": ", ".join(one["email"] for one in each.values())}
-        for own, each in _requesters(shown, records).items()
+        for own, each in _requesters(view, records).items()
     }
 
 
-def participants(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def participants(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `participants`: dictionaries of the addresses with their contacts."""
-    rows = _requester_rows(shown, records)
-    addresses = shown.records("address", {row[1] for row in rows})
+    rows = _requester_rows(view, records)
+    addresses = view.records("address", {row[1] for row in rows})
     by_id = {
         record["id"]: dictionary
         for record, dictionary in zip(
-            addresses, shown.dictionaries("address", addresses, "_label,contact_"), strict=True
+            addresses, view.dictionaries("address", addresses, "_label,contact_"), strict=True
         )
     }
-    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    by_ticket: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
     for row in rows:
         if row[1] in by_id:
-            found[row[0]].append(by_id[row[1]])
-    return {own: {"participants": each} for own, each in found.items()}
+            by_ticket[row[0]].append(by_id[row[1]])
+    return {own: {"participants": each} for own, each in by_ticket.items()}
 
 
-def messages(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def messages(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `_messages`: {message id: message}, oldest first; of long tickets the newest MAX_MESSAGES."""
     message = table_named("message").alias("listed")
-    rows = shown.tx.rows(
+    rows = view.tx.rows(
         lambda: (
             message.select(message.c.ticket_id, message.c.id)
             .where(in_list(message.c.ticket_id, slot(0)))
@@ -63,13 +63,14 @@ def messages(shown: DictionaryContext, records: list[Record], form: str) -> Load
         ),
         (ids_text(records),),
     )
-    listed: dict[int, list[int]] = {record["id"]: [] for record in records}
+    ids_by_ticket: dict[int, list[int]] = {record["id"]: [] for record in records}
     for ticket_id, id in rows:
-        listed[ticket_id].append(id)
-    newest = {own: ids[-MAX_MESSAGES:] for own, ids in listed.items()}
-    found = shown.records("message", [id for ids in newest.values() for id in ids])
+        ids_by_ticket[ticket_id].append(id)
+    newest = {own: ids[-MAX_MESSAGES:] for own, ids in ids_by_ticket.items()}
+    shown_messages = view.records("message", [id for ids in newest.values() for id in ids])
     by_id = {
-        record["id"]: dictionary for record, dictionary in zip(found, shown.dictionaries("message", found), strict=True)
+        record["id"]: dictionary
+        for record, dictionary in zip(shown_messages, view.dictionaries("message", shown_messages), strict=True)
     }
     return {own: {"_messages": {str(id): by_id[id] for id in ids if id in by_id}} for own, ids in newest.items()}
 
@@ -77,9 +78,9 @@ def messages(shown: DictionaryContext, records: list[Record], form: str) -> Load
 def latest_activity(name: str, is_outgoing: int) -> Any:
     """Returns the loader of `name`: the time of the newest message in one direction, 0 for none."""
 
-    def load(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+    def load(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
         message = table_named("message").alias("latest")
-        rows = shown.tx.rows(
+        rows = view.tx.rows(
             lambda: (
                 message.select(message.c.ticket_id, peewee.fn.MAX(message.c.created))
                 .where(in_list(message.c.ticket_id, slot(0)), message.c.is_outgoing == slot(1))
@@ -93,21 +94,20 @@ def latest_activity(name: str, is_outgoing: int) -> Any:
     return load
 
 
-def signature(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def signature(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `signature`: of the bucket, else of the group, with the calling worker's names filled in; "" for none."""
-    values = _worker_values(shown)
+    values = _worker_values(view)
     return {
         own: {"signature": fill(each["signature"], values) if each else ""}
-        for own, each in _signatures(shown, records).items()
+        for own, each in _signatures(view, records).items()
     }
 
 
-def signature_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def signature_html(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """Loads `signature_html`: the signature as HTML, converted from the text if it has no HTML."""
-    values = _worker_values(shown)
+    values = _worker_values(view)
     return {
-        own: {"signature_html": _html(each, values) if each else ""}
-        for own, each in _signatures(shown, records).items()
+        own: {"signature_html": _html(each, values) if each else ""} for own, each in _signatures(view, records).items()
     }
 
 
@@ -119,8 +119,8 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
-        found = values.get(match[1], "")
-        return str(found) if isinstance(found, _TEXTS) else ""
+        text = values.get(match[1], "")
+        return str(text) if isinstance(text, _TEXTS) else ""
 
     return PLACEHOLDER.sub(value, template)
 
@@ -133,45 +133,45 @@ def _html(record: Record, values: Mapping[str, Any]) -> str:
     return markdown_to_html(fill(record["signature"], plain), allow_remote_images=True, keep_html=True)
 
 
-def _signatures(shown: DictionaryContext, records: list[Record]) -> dict[int, Record | None]:
-    buckets = _column_of(shown, "bucket", "reply_signature_id", {record["bucket_id"] for record in records})
-    groups = _column_of(shown, "group", "reply_signature_id", {record["group_id"] for record in records})
-    wanted = {
+def _signatures(view: DictionaryContext, records: list[Record]) -> dict[int, Record | None]:
+    buckets = _column_of(view, "bucket", "reply_signature_id", {record["bucket_id"] for record in records})
+    groups = _column_of(view, "group", "reply_signature_id", {record["group_id"] for record in records})
+    signature_ids = {
         record["id"]: buckets.get(record["bucket_id"]) or groups.get(record["group_id"]) or 0 for record in records
     }
-    by_id = {each["id"]: each for each in shown.records("email_signature", wanted.values())}
-    return {own: by_id.get(id) for own, id in wanted.items()}
+    by_id = {each["id"]: each for each in view.records("email_signature", signature_ids.values())}
+    return {own: by_id.get(id) for own, id in signature_ids.items()}
 
 
-def _column_of(shown: DictionaryContext, uri: str, column: str, ids: set[int]) -> dict[int, int]:
-    table = shown.type(uri).table
-    return {row[0]: row[table.position[column]] for row in shown.tx.get_many(table, ids)}
+def _column_of(view: DictionaryContext, uri: str, column: str, ids: set[int]) -> dict[int, int]:
+    table = view.type(uri).table
+    return {row[0]: row[table.position[column]] for row in view.tx.get_many(table, ids)}
 
 
-def _worker_values(shown: DictionaryContext) -> dict[str, Any]:
-    if shown.actor.context != WORKER:
+def _worker_values(view: DictionaryContext) -> dict[str, Any]:
+    if view.actor.context != WORKER:
         return {}
-    workers = shown.records("worker", [shown.actor.id])
-    return {name: value for each in shown.dictionaries("worker", workers) for name, value in each.items()}
+    workers = view.records("worker", [view.actor.id])
+    return {name: value for each in view.dictionaries("worker", workers) for name, value in each.items()}
 
 
-def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
-    found: dict[int, dict[str, dict[str, Any]]] = {record["id"]: {} for record in records}
-    for ticket_id, id, email, contact_id, org_id, first_name, last_name, name in _requester_rows(shown, records):
-        found[ticket_id][str(id)] = {
+def _requesters(view: DictionaryContext, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
+    by_ticket: dict[int, dict[str, dict[str, Any]]] = {record["id"]: {} for record in records}
+    for ticket_id, id, email, contact_id, org_id, first_name, last_name, name in _requester_rows(view, records):
+        by_ticket[ticket_id][str(id)] = {
             "id": id,
             "email": email,
             "name": f"{first_name or ''} {last_name or ''}".strip() or name,
             "contact_id": contact_id,
             "org_id": org_id,
         }
-    return found
+    return by_ticket
 
 
-def _requester_rows(shown: DictionaryContext, records: list[Record]) -> list[tuple[Any, ...]]:
+def _requester_rows(view: DictionaryContext, records: list[Record]) -> list[tuple[Any, ...]]:
     requester: Any = REQUESTER.sql
     address, contact = table_named("address").alias("who"), table_named("contact").alias("person")
-    return shown.tx.rows(
+    return view.tx.rows(
         lambda: (
             requester.select(
                 requester.ticket_id,

@@ -47,11 +47,11 @@ class Comparison:
     def values(self) -> tuple[int, ...]:
         return (self.low, self.high) if self.operator == "between" else (self.low,)
 
-    def expression(self, left: Any, at: Any) -> Any:
+    def expression(self, operand: Any, at: Any) -> Any:
         """Returns the SQL comparison of `left` with slots for `values`."""
         if self.operator == "between":
-            return peewee.Expression(left, "BETWEEN", peewee.NodeList((at(0), peewee.SQL("AND"), at(1))))
-        return peewee.Expression(left, "<>" if self.operator == "!=" else self.operator, at(0))
+            return peewee.Expression(operand, "BETWEEN", peewee.NodeList((at(0), peewee.SQL("AND"), at(1))))
+        return peewee.Expression(operand, "<>" if self.operator == "!=" else self.operator, at(0))
 
 
 def comparison(value: str) -> Comparison:
@@ -101,17 +101,17 @@ class WatcherCountFilter(Filter):
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text):
             return NEVER  # a count always has a value
-        asked = comparison(text.value)
+        wanted_count = comparison(text.value)
         # Records without watchers have no row to count: a comparison that 0 satisfies is evaluated by its complement.
-        fits_none = asked.holds(0)
-        found = self._counted(asked, fits_none)
-        return negated(found) if fits_none else found
+        fits_none = wanted_count.holds(0)
+        condition = self._counted(wanted_count, fits_none)
+        return negated(condition) if fits_none else condition
 
-    def _counted(self, asked: Comparison, opposite: bool) -> Condition:
+    def _counted(self, wanted_count: Comparison, opposite: bool) -> Condition:
         link, own = table_named("link").alias("watched"), peewee.Column(self.table.sql, "id")
 
         def build(at: Any) -> Any:
-            holds = asked.expression(peewee.fn.COUNT(link.c.to_id), at)
+            holds = wanted_count.expression(peewee.fn.COUNT(link.c.to_id), at)
             return own.in_(
                 link.select(link.c.from_id)
                 .where(link.c.from_context == contexts.TICKET, link.c.to_context == contexts.WORKER)
@@ -119,7 +119,9 @@ class WatcherCountFilter(Filter):
                 .having(~holds if opposite else holds)
             )
 
-        return Condition(("watchers count", self.table.name, asked.operator, opposite), asked.values, build)
+        return Condition(
+            ("watchers count", self.table.name, wanted_count.operator, opposite), wanted_count.values, build
+        )
 
 
 class ResponsibilityFilter(Filter):

@@ -31,10 +31,10 @@ def read(change: Change, writing: Writing) -> None:
     for unknown ids."""
     if not change.extras:
         return
-    wanted = _ids(change.extras.get("participant_ids", ""), writing)
-    wanted += _written(change.extras.get("participants", ""), writing)
-    if wanted:
-        change.extras[WANTED] = wanted
+    changes = _ids(change.extras.get("participant_ids", ""), writing)
+    changes += _written(change.extras.get("participants", ""), writing)
+    if changes:
+        change.extras[WANTED] = changes
 
 
 def write(change: Change, writing: Writing) -> None:
@@ -79,19 +79,19 @@ def may_request(email: str, patterns: Iterable[str]) -> bool:
 
 
 def _ids(text: str, writing: Writing) -> list[tuple[bool, int]]:
-    wanted = []
+    changes = []
     for part in filter(None, (each.strip() for each in text.split(","))):
         sign, number = split_sign(part)
         if not is_whole(number):
             raise Invalid(f"participant_ids: '{part[:50]}' is not the id of an address", field="participant_ids")
-        wanted.append((sign != "-", int(number)))
-    _limit(wanted, "participant_ids")
-    if wanted:
-        known = {id for id, _, _ in _addresses(writing, "id", [id for _, id in wanted])}
-        for adds, id in wanted:
-            if adds and id not in known:
+        changes.append((sign != "-", int(number)))
+    _limit(changes, "participant_ids")
+    if changes:
+        existing = {id for id, _, _ in _addresses(writing, "id", [id for _, id in changes])}
+        for adds, id in changes:
+            if adds and id not in existing:
                 raise Invalid(f"participant_ids: there is no address {id}", field="participant_ids")
-    return wanted
+    return changes
 
 
 def _written(text: str, writing: Writing) -> list[tuple[bool, int]]:
@@ -102,19 +102,21 @@ def _written(text: str, writing: Writing) -> list[tuple[bool, int]]:
     if not signs:
         return []
     patterns = writing.setting("mail_exclude_patterns")
-    known = {email.lower(): (id, is_own) for id, email, is_own in _addresses(writing, "email", list(signs))}
-    wanted = []
+    addresses_by_email = {
+        email.lower(): (id, is_own) for id, email, is_own in _addresses(writing, "email", list(signs))
+    }
+    changes = []
     for email, sign in signs.items():
-        id, is_own = known.get(email, (0, 0))
+        id, is_own = addresses_by_email.get(email, (0, 0))
         if sign == "-":
-            wanted += [(False, id)] if id else []
+            changes += [(False, id)] if id else []
         elif not is_own and may_request(email, patterns):
-            wanted.append((True, id or address_of(writing, email, "participants")))
-    return wanted
+            changes.append((True, id or address_of(writing, email, "participants")))
+    return changes
 
 
-def _limit(wanted: Sized, field: str) -> None:
-    if len(wanted) > MAX_PARTICIPANTS:
+def _limit(changes: Sized, field: str) -> None:
+    if len(changes) > MAX_PARTICIPANTS:
         raise Invalid(f"{field}: at most {MAX_PARTICIPANTS} participants in one request", field=field)
 
 

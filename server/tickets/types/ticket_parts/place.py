@@ -28,8 +28,8 @@ def resolve(change: Change, writing: Writing) -> None:
 
 def default_bucket(writing: Writing, group_id: int) -> int:
     """Returns the bucket that new tickets of a group go to, 0 for a group without buckets."""
-    found = writing.find("bucket", group_id=group_id, is_default=1) or writing.find("bucket", group_id=group_id)
-    return int(found["id"]) if found else 0
+    bucket = writing.find("bucket", group_id=group_id, is_default=1) or writing.find("bucket", group_id=group_id)
+    return int(bucket["id"]) if bucket else 0
 
 
 def check_owner(change: Change, writing: Writing) -> None:

@@ -63,35 +63,35 @@ class TicketWords(WordsFilter):
 
     def words(self, texts: list[SearchValue]) -> Condition:
         queries = [[fulltext.words_query(each.value, each.quoted, part) for each in texts] for part in (IN_MESSAGE, "")]
-        said, named = (" AND ".join(filter(None, each)) for each in queries)
-        if not said:
+        message_query, name_query = (" AND ".join(filter(None, each)) for each in queries)
+        if not message_query:
             return NEVER
-        values: tuple[Any, ...] = (said, named)
+        values: tuple[Any, ...] = (message_query, name_query)
         mask = bare_mask(texts[0].value) if len(texts) == 1 else ""
         if mask.isascii() and mask.replace("-", "").isalnum():
             values += (mask, mask + LAST_CHARACTER)
         own = peewee.Column(self.table.sql, "id")
         return Condition(
-            ("ticket words", len(values)), values, lambda at: own.in_(_found(at, len(values) > 2)), makes_list=True
+            ("ticket words", len(values)), values, lambda at: own.in_(_ticket_ids(at, len(values) > 2)), makes_list=True
         )
 
 
-def _found(at: At, has_mask: bool) -> Any:
+def _ticket_ids(at: At, has_mask: bool) -> Any:
     """Selects the ticket ids. at: the query for messages, the query for names, and the bounds of the mask."""
     message, requester, of_org, masked = (
         table_named(name).alias(f"{name}_{alias}")
         for name, alias in (("message", "said"), ("requester", "named"), ("ticket", "of_org"), ("ticket", "masked"))
     )
-    found: Any = message.select(message.c.ticket_id).where(message.c.id.in_(_rows(MESSAGE_TEXT, at(0))))
-    found = found.union_all(_rows(TICKET_TEXT, at(1)))
-    found = found.union_all(
+    ticket_ids: Any = message.select(message.c.ticket_id).where(message.c.id.in_(_rows(MESSAGE_TEXT, at(0))))
+    ticket_ids = ticket_ids.union_all(_rows(TICKET_TEXT, at(1)))
+    ticket_ids = ticket_ids.union_all(
         requester.select(requester.c.ticket_id).where(requester.c.address_id.in_(_rows(ADDRESS_TEXT, at(1))))
     )
-    found = found.union_all(of_org.select(of_org.c.id).where(of_org.c.org_id.in_(_rows(ORG_TEXT, at(1)))))
+    ticket_ids = ticket_ids.union_all(of_org.select(of_org.c.id).where(of_org.c.org_id.in_(_rows(ORG_TEXT, at(1)))))
     if has_mask:
         in_range = (masked.c.mask >= at(2)) & (masked.c.mask < at(3))
-        found = found.union_all(masked.select(masked.c.id).where(in_range))
-    return found
+        ticket_ids = ticket_ids.union_all(masked.select(masked.c.id).where(in_range))
+    return ticket_ids
 
 
 def _rows(text: fulltext.TextIndex, query: Any) -> Any:

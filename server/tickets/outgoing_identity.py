@@ -11,7 +11,7 @@ from server.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class WayOut:
+class OutgoingIdentity:
     """email: the sender address, "" for none. problem: `no sender` or `no transport` if mail cannot be sent, else "".
     signature: the text that replaces `#signature`."""
 
@@ -20,10 +20,10 @@ class WayOut:
     signature: str
 
 
-def of(ctx: Context, group_id: int, bucket_id: int, ticket_id: int = 0) -> WayOut:
+def outgoing_identity(ctx: Context, group_id: int, bucket_id: int, ticket_id: int = 0) -> OutgoingIdentity:
     """Returns the outgoing identity of mail from a bucket of a group. Ids are 0 for none."""
 
-    def read(tx: Transaction) -> WayOut:
+    def read(tx: Transaction) -> OutgoingIdentity:
         reader = RecordReader(ctx, tx)
         group, bucket = reader.record("group", group_id), reader.record("bucket", bucket_id)
         try:
@@ -31,10 +31,10 @@ def of(ctx: Context, group_id: int, bucket_id: int, ticket_id: int = 0) -> WayOu
         except Invalid:
             sender = None
         if sender is None:
-            return WayOut("", "no sender", "")
+            return OutgoingIdentity("", "no sender", "")
         ids = {"worker": ctx.actor.worker_id, "group": group_id, "bucket": bucket_id, "ticket": ticket_id}
         signature = signature_of(sender.signature, Placeholders(ctx, tx, ids))
         way = way_of(tx, reader.registry, sender.address_id)
-        return WayOut(sender.email, "" if way is not None else "no transport", signature.text)
+        return OutgoingIdentity(sender.email, "" if way is not None else "no transport", signature.text)
 
     return ctx.service.store.read(read)
