@@ -1,5 +1,4 @@
-"""Data queries: texts that ask for lists, counts and series of records.
+"""Data queries: texts that request lists, counts and series of records.
 
-frame.py      a text becomes an answer       query_type.py  what a type of query says about itself
-reading.py    text to values                 data_query.py  the values, checked and typed, for a type to read
-types/        one file for each type"""
+frame.py runs a query, text to result query_type.py the declaration of a type of query reading.py text to values
+data_query.py typed access to the values, for a type kinds/ one file for each type"""

@@ -1,6 +1,6 @@
-"""What is in a ZIP file, from its directory alone: nothing is unpacked, and only the end of the file is read.
+"""Lists the contents of a ZIP file from its directory, reading only the end of the file and unpacking nothing.
 
-For files in the database, a range at a time. Encrypted archives have a readable directory too."""
+Reads files in the database in ranges. Encrypted archives have a readable directory too."""
 
 import io
 import os
@@ -12,16 +12,16 @@ from datetime import datetime, tzinfo
 from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
 
-MAX_DIRECTORY_BYTES = 4 * 1024 * 1024  # some 40,000 files; all are held in memory at once
-STAMP = 0x5455  # the extra field with Unix seconds
+MAX_DIRECTORY_BYTES = 4 * 1024 * 1024  # about 40,000 files, all in memory at once
+STAMP = 0x5455  # id of the extra field with Unix seconds
 Read = Callable[[int, int], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """One file or, with a slash at its end, folder. size: bytes once unpacked, as the archive says.
+    """A file, or a folder if its name ends with a slash. size: unpacked bytes according to the archive.
 
-    mtime: Unix seconds, 0 when unknown."""
+    mtime: Unix seconds, 0 if unknown."""
 
     name: str
     index: int
@@ -30,10 +30,10 @@ class ArchiveEntry:
 
 
 def entries(size: int, read: Read, tz: tzinfo) -> list[ArchiveEntry]:
-    """The entries in their order. `read(start, end)` answers bytes of the file, which has `size` of them.
+    """Returns the entries in their order. read(start, end): returns bytes of a file of `size` bytes.
 
-    tz: where its clock times are from, for entries without Unix seconds. Raises Invalid for what is no ZIP file,
-    TooLarge for a directory above MAX_DIRECTORY_BYTES."""
+    tz: the zone of clock times, for entries without Unix seconds. Raises Invalid for a file that is not a valid ZIP
+    archive, TooLarge for a directory above MAX_DIRECTORY_BYTES."""
     try:
         with zipfile.ZipFile(Ranges(size, read)) as archive:
             found = archive.infolist()
@@ -43,7 +43,7 @@ def entries(size: int, read: Read, tz: tzinfo) -> list[ArchiveEntry]:
 
 
 class Ranges(io.RawIOBase):
-    """A file that is read in ranges."""
+    """A file object that reads ranges."""
 
     def __init__(self, size: int, read: Read) -> None:
         self.size = size
@@ -85,7 +85,7 @@ def _mtime(entry: zipfile.ZipInfo, tz: tzinfo) -> int:
     try:
         return int(datetime(*entry.date_time, tzinfo=tz).timestamp())
     except (ValueError, OverflowError):
-        return 0  # the thirtieth of February
+        return 0  # an impossible date, such as 30 February
 
 
 def _stamp(extra: bytes) -> int | None:

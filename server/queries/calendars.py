@@ -1,4 +1,4 @@
-"""What the data queries on calendars share: which calendars a search names, and what is on them in a range."""
+"""Shared code of the data queries on calendars: the selected calendars and their events in a range."""
 
 from server.errors import Invalid
 from server.queries.data_query import DataQuery, KeyValues
@@ -6,13 +6,13 @@ from server.record_types.base import Record
 from server.record_types.calendars import events
 from server.record_types.calendars.occurrences import Occurrence
 
-MAX_CALENDARS = 100  # of one data query
+MAX_CALENDARS = 100  # calendars in one data query
 
 
 def calendars_of(asked: DataQuery, key: str) -> list[Record]:
-    """The calendars that the search under a key finds among those that the caller may read; all without the key.
+    """Returns the calendars that the search under a key matches among the readable ones; all of them without the key.
 
-    Raises BadDataQuery for more than MAX_CALENDARS, unless the search limits them itself."""
+    Raises BadDataQuery for more than MAX_CALENDARS, unless the search has a limit."""
     calendar, values = asked.ctx.service.registry.type("calendar"), asked.values
     inner = KeyValues({"query": values.given[key]} if key in values else {}, asked, position=values.at(key))
     searched = inner.searched(calendar)
@@ -24,8 +24,8 @@ def calendars_of(asked: DataQuery, key: str) -> list[Record]:
 
 
 def on_them(asked: DataQuery, key: str, calendars: list[Record], start: int, end: int) -> dict[int, list[Occurrence]]:
-    """{calendar id: what is on it from `start` until before `end`}. Raises BadDataQuery under `key` for a range that
-    cannot be looked at."""
+    """Returns {calendar id: events from start until before end}. Raises BadDataQuery under `key` for a range that is
+    too long."""
     try:
         return events.occurrences(asked.tx, calendars, start, end, asked.scope.tz)
     except Invalid as error:

@@ -1,6 +1,6 @@
-"""What a data query asks for, in the hands of its type: values with their types, record types, searches.
+"""A data query as its type sees it: typed values, record types, searches.
 
-Accessors raise BadDataQuery with the position of the value that cannot be."""
+Accessors raise BadDataQuery with the position of an invalid value."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from server.record_types.base import RecordType
     from server.store.transaction import Transaction
 
-MAX_SEARCH_CHARS = 6_144  # query: and query.required: together, so that the searches of the counted cells fit a search
+# Of query: and query.required: together, so that the search of each counted cell stays within the limit of a search.
+MAX_SEARCH_CHARS = 6_144
 
 
 @dataclass(frozen=True)
 class KeyValues:
-    """The keys of a data query, or of one group in it. `id` is the free part of a group's name: `open` of series.open.
+    """The keys of a data query or of one of its groups.
 
-    position: where it begins."""
+    id: the free part of a group's name, `open` in series.open. position: where it begins."""
 
     given: dict[str, KeyValue]
-    asked: "DataQuery | None" = None  # None before there is a snapshot: then nothing can be looked up yet
+    asked: "DataQuery | None" = None  # None before the snapshot, when the database cannot be read yet
     id: str = ""
     position: int = 0
 
@@ -44,12 +45,12 @@ class KeyValues:
         return name in self.given
 
     def at(self, name: str) -> int:
-        """Where the value of a key begins, for errors; where the query begins when it is not given."""
+        """Returns the position of a key's value for errors, or of the query if the key is absent."""
         found = self.given.get(name)
         return found.position if found else self.position
 
     def text(self, name: str, default: str = "") -> str:
-        """One value; the declared default, or else `default`, when it is not given."""
+        """Returns one value; if it is absent, the declared default, else `default`."""
         found = self.given.get(name)
         if found is None:
             return default
@@ -67,16 +68,16 @@ class KeyValues:
         return value
 
     def texts(self, name: str) -> tuple[SearchValue, ...]:
-        """The items of a list, each with its position; () when it is not given."""
+        """Returns the items of a list with their positions, () if it is absent."""
         found = self.given.get(name)
         return found.texts if found else ()
 
     def words(self, name: str) -> list[str]:
-        """The items of a list as plain texts."""
+        """Returns the items of a list as plain texts."""
         return [each.value for each in self.texts(name)]
 
     def number(self, name: str, default: int) -> int:
-        """A whole number within the declared bounds."""
+        """Returns a whole number within the declared bounds."""
         found = self.given.get(name)
         if found is None:
             return default
@@ -87,12 +88,12 @@ class KeyValues:
         return number
 
     def group(self, name: str) -> "KeyValues | None":
-        """The values of a group, None when it is not given."""
+        """Returns the values of a group, None if it is absent."""
         found = self.given.get(name)
         return None if found is None else KeyValues(found.inner, self.asked, found.id, found.position)
 
     def groups(self, pattern: str) -> "Iterator[KeyValues]":
-        """Each group that a pattern such as `series.<id>` declares, in the order of the text."""
+        """Yields each group that matches a pattern such as `series.<id>`, in the order of the text."""
         for name, found in self.given.items():
             if found.key.name == pattern:
                 group = self.group(name)
@@ -100,15 +101,15 @@ class KeyValues:
                 yield group
 
     def named(self, pattern: str) -> list[KeyValue]:
-        """Each key that a pattern such as `by.<id>` declares, in the order of the text."""
+        """Returns each key that matches a pattern such as `by.<id>`, in the order of the text."""
         return [found for found in self.given.values() if found.key.name == pattern]
 
     def bad(self, name: str, reason: str) -> BadDataQuery:
-        """The error for the value of a key."""
+        """Creates the error for the value of a key."""
         return BadDataQuery(about_field(name, reason), position=self.at(name), field=name)
 
     def record_type(self, name: str = "of") -> "RecordType":
-        """The record type that a key names, one that can be searched."""
+        """Returns the searchable record type that a key names."""
         assert self.asked is not None
         text, registry = self.text(name), self.asked.ctx.service.registry
         found = registry.find(text)
@@ -122,8 +123,10 @@ class KeyValues:
         return found
 
     def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "QuerySearch":
-        """The search of `query:` and `query.required:` among what the caller may read, in the caller's zone or that of
-        `timezone:`. order: used where `query:` says none. Raises BadQuery for what either cannot mean."""
+        """Returns the search of `query:` and `query.required:` among readable records, in the zone of the query or of
+        `timezone:`.
+
+        order: the order if `query:` has no sort:. Raises BadQuery for an invalid search."""
         if not record_type.offers("search"):
             raise self.bad("of", f"{record_type.label_names[1].lower()} cannot be searched")
         assert self.asked is not None
@@ -168,7 +171,7 @@ class KeyValues:
 
 @dataclass(frozen=True)
 class QuerySearch:
-    """A compiled search, its text in parentheses ("" when it finds all), and `limit:` and `page:` inside it."""
+    """A compiled search, its text in parentheses ("" if it matches everything), and its `limit:` and `page:`."""
 
     search: CompiledSearch
     source: str
@@ -182,9 +185,9 @@ class QuerySearch:
 
 @dataclass
 class DataQuery:
-    """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`.
+    """One data query. format: one of its type's. scope: in the zone of `timezone:`.
 
-    placeholders: the values of each `${name}` in it; None when those are no placeholders."""
+    placeholders: the values of each `${name}`, None to read `${name}` literally."""
 
     ctx: "Context"
     tx: "Transaction"
@@ -195,16 +198,17 @@ class DataQuery:
     values: KeyValues = field(init=False)
 
     def text(self, part: str) -> str:
-        """A part of the query's text with its placeholders filled. Raises BadQuery for a value that no text holds."""
+        """Returns a part of the query's text, placeholders filled in. Raises BadQuery for a value without a textual
+        form."""
         return part if self.placeholders is None else filled_text(part, self.placeholders)
 
     def dictionaries(self) -> Dictionaries:
-        """Shows records to the caller."""
+        """Returns a builder of record dictionaries for the caller."""
         return Dictionaries(self.ctx, self.tx)
 
 
 def zone_of(text: SearchValue) -> tzinfo:
-    """The zone that a text names. Raises BadDataQuery at its position."""
+    """Returns the zone that a text names. Raises BadDataQuery at its position."""
     try:
         return times.zone(text.value)
     except Invalid as error:

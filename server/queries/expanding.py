@@ -1,4 +1,4 @@
-"""`expand:` of answers that hold records as `<name>_id` and `<name>__context`: their keys, under the same name."""
+"""`expand:` for results that name records by `<name>_id` and `<name>__context`: adds the keys of these records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ from server.records.dictionary import MAX_PATH_CHARS, MAX_PATHS, Dictionaries
 
 
 def paths_of(words: Sequence[str]) -> list[str]:
-    """The items of `expand:` that can be keys."""
+    """Returns the items of `expand:` that are possible keys."""
     return [word for word in dict.fromkeys(words) if word and len(word) <= MAX_PATH_CHARS][:MAX_PATHS]
 
 
 def expanded(shown: Dictionaries, dictionaries: list[dict[str, Any]], words: Sequence[str]) -> None:
-    """Put the keys of records into the dictionaries: `group_` opens what `group_id` and `group__context` name."""
+    """Adds the keys of records to the dictionaries: `group_` expands the record of `group_id` and `group__context`."""
     if not dictionaries:
         return
     for path in paths_of(words):

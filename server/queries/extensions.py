@@ -1,6 +1,6 @@
-"""Where this program can be told apart by parts: its extension points, and what each holds.
+"""The extension points of this program and their parts.
 
-Nothing is installed at run time but record types; the lists are what the code has. Ours: which points there are."""
+Nothing is installed at run time except record types; the lists reflect the code."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,7 +18,7 @@ from server.record_types.shared.triggers import PREFIX, TRIGGERS
 
 @dataclass(frozen=True)
 class Extension:
-    """One part. plugin_id: what it comes with; params: what else is known of it."""
+    """One part. plugin_id: the plugin it belongs to. params: further details."""
 
     id: str
     name: str
@@ -28,7 +28,7 @@ class Extension:
 
 @dataclass(frozen=True)
 class ExtensionPoint:
-    """A kind of parts. `parts` lists them for the moment of the call."""
+    """A kind of parts. parts: lists them at the time of the call."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ def _queries(ctx: Context) -> Iterable[Extension]:
 
 
 def _words(id: str) -> str:
-    """An id as words.
+    """Converts an id to words.
 
     >>> _words("mail.reply.validate")
     'Mail reply validate'

@@ -1,9 +1,9 @@
-"""The formulas of `metric:`: `x` with + - * / **, parentheses, and filters behind a pipe. Nothing else can be written.
+"""The formulas of `metric:`: `x` with + - * / **, parentheses, and filters after a pipe. Nothing else is allowed.
 
     (x/60)|round        x*100        (x ** 2 - 1)|number_format(2)
 
-A filter takes the whole formula before it. The expressions of templates are not used for it: there a filter takes the
-last operand alone, divisions by zero are errors, texts and lists are values, and mistakes have no place in a query."""
+A filter applies to the whole formula before it. Template expressions are unsuitable: there a filter applies to the last
+operand, division by zero is an error, texts and lists are values, and errors have no position in the query."""
 
 import math
 import re
@@ -15,10 +15,10 @@ from server.digits import is_whole
 from server.errors import BadDataQuery, nearest
 
 MAX_FORMULA_CHARS = 255
-MAX_FORMULA_DEPTH = 20  # parentheses inside parentheses
-MAX_POWER = 1_000  # of numbers as large as that, neither the time nor the digits are worth it
+MAX_FORMULA_DEPTH = 20  # nested parentheses
+MAX_POWER = 1_000  # larger powers take too long and overflow anyway
 MAX_DECIMALS = 10
-EXACT = 2**53  # whole numbers from here on are shown as floats
+EXACT = 2**53  # larger whole numbers become floats
 FILTERS = ("abs", "round", "number_format")
 _TOKEN = re.compile(r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<name>[A-Za-z_]+)|(?P<sign>\*\*|[-+*/()|,]))")
 Number = float
@@ -27,12 +27,12 @@ Node = Callable[[Number], Number]
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that was read: call it with a number."""
+    """A parsed formula, called with a number."""
 
     node: Node
 
     def __call__(self, x: float | None) -> float | None:
-        """The value for x; None where there is none: of None, divided by zero, beyond what a number can be."""
+        """Returns the value for x; None for None, a division by zero, or a result that is not a finite real number."""
         if x is None:
             return None
         try:
@@ -45,7 +45,7 @@ class Formula:
 
 
 def formula(text: str, position: int) -> Formula:
-    """The formula of a text. Raises BadDataQuery at the place of the mistake; `position` is where the text begins.
+    """Parses a formula. Raises BadDataQuery at the position of the error. position: where the text begins.
 
     >>> formula("(x/60)|round", 0)(150), formula("-x**2 + 1", 0)(3)
     (3, -8)
@@ -119,7 +119,7 @@ class _FormulaParser:
         if not self._take("**"):
             return base
         self._deeper()
-        exponent = self._signed()  # from the right, and `2 ** -1` is a power
+        exponent = self._signed()  # right-associative, and allows `2 ** -1`
         self.depth -= 1
         return _raised(base, exponent)
 
@@ -197,12 +197,12 @@ def _raised(base: Node, exponent: Node) -> Node:
         power = exponent(x)
         if abs(power) > MAX_POWER:
             raise ArithmeticError(power)
-        return float(base(x)) ** power  # a float: whole numbers would grow without end
+        return float(base(x)) ** power  # float arithmetic is bounded, integer arithmetic is not
 
     return raised
 
 
 def _rounded(value: Number, decimals: int) -> Number:
-    """Half away from zero, as people round."""
+    """Rounds half away from zero, as people do."""
     shift = 10**decimals
     return math.copysign(math.floor(abs(value) * shift + 0.5), value) / shift

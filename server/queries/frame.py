@@ -1,5 +1,4 @@
-"""One data query, from its text to its answer: which type it is of, whether every key fits, and the time it may
-take."""
+"""Runs a data query from its text to its result: finds its type, validates its keys, and limits its time."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -23,10 +22,10 @@ MAX_TIMEOUT_MS = 60_000
 
 
 def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """{data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}` in it.
+    """Returns {data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}`.
 
-    Raises Required for an empty text, BadQuery with a position for one that cannot be understood, BadDataQuery when it
-    takes longer than its `timeout:`."""
+    Raises Required for an empty text, BadQuery with a position for an invalid one, BadDataQuery if it exceeds its
+    `timeout:`."""
     if not q.strip():
         raise Required("q is required: a data query such as type:worklist.subtotals of:ticket by:[status]", field="q")
     terms = terms_of(q, placeholders)
@@ -37,7 +36,7 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
     milliseconds = asking.number("timeout", DEFAULT_TIMEOUT_MS) or MAX_TIMEOUT_MS
     zone = zone_of(found["timezone"].texts[0]) if "timezone" in found else ctx.tz
     if ctx.steps is not None and not query_type.is_quick:
-        raise OutOfSteps  # what is done with the rows afterwards would hold the event loop: on a thread from the start
+        raise OutOfSteps  # processing the rows would block the event loop, so the query starts on a thread
 
     def read(tx: Transaction) -> QueryResult:
         rules = Rules(ctx.service.registry, ctx.actor)
@@ -62,7 +61,7 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
 
 
 def type_named(q: str, placeholders: Mapping[str, Any]) -> str:
-    """The type that a data query names, "" for none or for what is no data query."""
+    """Returns the type that a data query names, "" for none or for an invalid query."""
     try:
         named = [term.value for term in terms_of(q, placeholders) if term.field == "type"]
     except BadQuery:
@@ -72,7 +71,7 @@ def type_named(q: str, placeholders: Mapping[str, Any]) -> str:
 
 @cache
 def query_types() -> dict[str, QueryType]:
-    """{name: type} of every type in the folder kinds/, sorted by name."""
+    """Returns {name: type} of every type in the folder kinds/, sorted by name."""
     found: dict[str, QueryType] = {}
     for module in load_all(kinds.__name__, kinds.__path__):
         for value in vars(module).values():
@@ -110,7 +109,7 @@ def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, KeyValue
 
 
 def keys_of(query_type: QueryType) -> tuple[QueryKey, ...]:
-    """The keys of a type with those that every type has."""
+    """Returns the keys of a type, including those that every type has."""
     common = (
         QueryKey("type", "text", "What is asked.", required=True),
         QueryKey(

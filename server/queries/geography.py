@@ -1,6 +1,6 @@
-"""Points on a map, and collections of them as maps and tables take them: GeoJSON, TopoJSON, rows.
+"""Points on a map, and their formats for maps and tables: GeoJSON, TopoJSON, rows.
 
-Coordinates are longitude, latitude."""
+Coordinates are longitude, latitude. Follows RFC 7946 for GeoJSON."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _PAIR = re.compile(r"\s*([^\s,]{1,30})\s*,\s*([^\s,]{1,30})\s*\Z")
 
 @dataclass(frozen=True)
 class GeoPoint:
-    """One point with what is told of it."""
+    """One point with its properties."""
 
     longitude: float
     latitude: float
@@ -28,7 +28,7 @@ class GeoPoint:
 
 
 def coordinates(text: str) -> tuple[float, float]:
-    """Longitude and latitude of `latitude, longitude` or `POINT(longitude latitude)`. Raises Invalid.
+    """Parses `latitude, longitude` or `POINT(longitude latitude)` into longitude and latitude. Raises Invalid.
 
     >>> coordinates("52.5, 13.39"), coordinates("POINT(13.39 52.5)")
     ((13.39, 52.5), (13.39, 52.5))
@@ -49,7 +49,7 @@ def coordinates(text: str) -> tuple[float, float]:
 
 
 def geojson(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
-    """One collection of features; `svc_series` tells of which series each is."""
+    """Returns one collection of features; `svc_series` is the series of each."""
     features = [
         {"type": "Feature", "geometry": each.geometry, "properties": each.properties | {"svc_series": name}}
         for name, places in series.items()
@@ -59,7 +59,7 @@ def geojson(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
 
 
 def topojson(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
-    """One object for each series."""
+    """Returns one object per series."""
     return {
         "type": "Topology",
         "objects": {
@@ -73,7 +73,7 @@ def topojson(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
 
 
 def table(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
-    """Rows with series, longitude and latitude, and a column for each property."""
+    """Returns rows with series, longitude and latitude, and a column per property."""
     names = _names(each for places in series.values() for each in places)
     columns = {"series": "Series", **{name: name.replace("_", " ").capitalize() for name in names}}
     columns |= {"longitude": "Longitude", "latitude": "Latitude"}
@@ -93,7 +93,7 @@ def table(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
 
 
 def render_points(series: dict[str, list[GeoPoint]], format: str) -> dict[str, Any]:
-    """In one of FORMATS."""
+    """Renders series in one of FORMATS."""
     return {"geojson": geojson, "table": table, "topojson": topojson}[format](series)
 
 

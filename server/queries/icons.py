@@ -1,6 +1,4 @@
-"""The names of icons that charts, sheets and the console may ask for. Names only: what they look like is the console's.
-
-Ours: which ones there are."""
+"""The names of icons for charts, sheets and the console. The console has the images."""
 
 ICONS = tuple(
     "alert archive arrow-down arrow-left arrow-right arrow-up attachment ban bell book bookmark bot box bucket bug "

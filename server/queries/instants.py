@@ -1,4 +1,4 @@
-"""Dates and ranges of dates under keys of data queries, in the zone of the query."""
+"""Reads dates and date ranges from keys of data queries, in the zone of the query."""
 
 from server import times
 from server.errors import Invalid
@@ -6,9 +6,9 @@ from server.queries.data_query import DataQuery
 
 
 def edges(asked: DataQuery, key: str, default: str, now: int | None = None) -> times.Span:
-    """The first and last second of what one date text names. now: what amounts such as `+1 month` are counted from.
+    """Returns the first and last second of a date text. now: the base of amounts such as `+1 month`.
 
-    Raises BadDataQuery for a text that is no date."""
+    Raises BadDataQuery for an invalid date."""
     text = asked.values.text(key, default)
     try:
         return times.bounds(text, asked.ctx.now if now is None else now, asked.scope.tz)
@@ -17,7 +17,8 @@ def edges(asked: DataQuery, key: str, default: str, now: int | None = None) -> t
 
 
 def span(asked: DataQuery, key: str, default: str) -> times.Span:
-    """The range of seconds that a text selects, as in searches. Raises BadDataQuery for an unreadable or empty one."""
+    """Returns the range of seconds that a text selects, as in searches. Raises BadDataQuery for an invalid or empty
+    one."""
     try:
         found = times.span(asked.values.text(key, default), asked.ctx.now, asked.scope.tz)
     except Invalid as error:

@@ -1,4 +1,4 @@
-"""What the series of a chart are called."""
+"""The labels of the series of a chart."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from server.queries.data_query import KeyValues
 
 
 def labels(series: Sequence[KeyValues], *taken: str) -> list[str]:
-    """The label of each series, or else its id. Raises BadDataQuery when one stands twice or is `taken`: charts know
-    their series by label."""
+    """Returns the label of each series, else its id. Raises BadDataQuery for a duplicate or a reserved label, because
+    charts identify series by label."""
     found: list[str] = []
     for each in series:
         label = each.text("label") or each.id

@@ -1,4 +1,4 @@
-"""The lines of worklist.series: numbers over the values of a field, one line for each search."""
+"""The lines of worklist.series: numbers over the values of a field, one line per search."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -17,13 +17,13 @@ from server.queries.data_query import DataQuery, KeyValues
 from server.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of
 from server.record_types.base import RecordType
 
-DEFAULT_POINTS = 10  # of a field that is no date, where the search has no `limit:`
+DEFAULT_POINTS = 10  # values of a field that is not a date, if the search has no `limit:`
 
 
 @dataclass(frozen=True)
 class DataSeries:
-    """One series: its number at each value of x. column: its type in a table. hits: how many records
-    stand behind each."""
+    """One series with its number at each value of x. column: its type in a table. hits: the number of records at each
+    value."""
 
     id: str
     label: str
@@ -35,12 +35,12 @@ class DataSeries:
 
     @property
     def calendar(self) -> TimeScale | None:
-        """The bins of x; None when it is no date."""
+        """The time scale of x, None if x is not a date."""
         return self.x.calendar if isinstance(self.x, DateDimension) else None
 
 
 def line(asked: DataQuery, values: KeyValues, label: str) -> DataSeries:
-    """One `series.<id>:` as counted. What has no date has no place on an axis of dates, and is left out."""
+    """Counts one `series.<id>:`. Omits records without a date if x is a date."""
     record_type = values.record_type()
     searched = values.searched(record_type)
     fields = Fields(searched.search, asked.dictionaries())
@@ -64,7 +64,7 @@ def line(asked: DataQuery, values: KeyValues, label: str) -> DataSeries:
 
 
 def _column(record_type: RecordType, measured: Dimension | None, function: Function) -> dict[str, Any]:
-    """The type of numbers of records is that of the records."""
+    """The column type; numbers of records link to the records."""
     if measured is None or measured.name == "id":
         return {"type": "context", "type_options": {"context": record_type.context, "context_id_key": "id"}}
     if isinstance(measured, RecordDimension):
@@ -73,7 +73,7 @@ def _column(record_type: RecordType, measured: Dimension | None, function: Funct
 
 
 def shared_axis(lines: list[DataSeries]) -> list[Member]:
-    """Every value of x that a line has: dates in their order, others by how many records they have, most first."""
+    """Returns every value of x in any line: dates in order, others by number of records, descending."""
     members: dict[Hashable, Member] = {}
     hits: dict[Hashable, int] = {}
     for each in lines:
@@ -86,9 +86,9 @@ def shared_axis(lines: list[DataSeries]) -> list[Member]:
 
 
 def filled_axis(lines: list[DataSeries], members: list[Member]) -> list[tuple[Hashable, str]]:
-    """[(key, label)] of each step of a time axis, without gaps between the first and the last bin.
+    """Returns [(key, label)] of each step of a time axis, without gaps between the first and the last bin.
 
-    Raises BadDataQuery when there are too many steps, or lines with different units."""
+    Raises BadDataQuery for too many steps, and for lines with different units."""
     calendars = [(each.x, each.calendar) for each in lines]
     first, calendar = calendars[0]
     unit = calendar.unit if calendar else None
@@ -114,7 +114,7 @@ def filled_axis(lines: list[DataSeries], members: list[Member]) -> list[tuple[Ha
 
 
 def axis_params(lines: list[DataSeries]) -> dict[str, Any]:
-    """`_.format_params` of a time series; step and format are blank where x is no date."""
+    """Returns `_.format_params` of a time series; step and format are blank if x is not a date."""
     calendar = lines[0].calendar
     unit = calendar.unit if calendar else None
     return {"xaxis_key": "ts", "xaxis_step": unit.step if unit else "", "xaxis_format": unit.axis if unit else ""}

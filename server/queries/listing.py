@@ -1,6 +1,6 @@
-"""Lists that are there as a whole, such as the record types: narrowed down by `filter:`, in pages by `limit:`.
+"""Filters and pages complete lists, such as the record types, by `filter:` and `limit:`.
 
-Not for records: searches find those."""
+Records are found by searches instead."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,9 @@ Item = dict[str, Any]
 
 
 def filter_items(values: KeyValues, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
-    """Those items that hold the text of `filter:`, in any case, in one of the keys `names`.
+    """Returns the items that contain the text of `filter:` in one of the keys `names`, ignoring case.
 
-    Without `limit:` they are one page, and nothing tells of paging."""
+    Without `limit:` the result is one page without paging information."""
     wanted = values.text("filter").lower()
     found = [each for each in items if any(wanted in str(each[name]).lower() for name in names)]
     limit, index = values.number("limit", 0), values.number("page", 0)
@@ -27,5 +27,5 @@ def filter_items(values: KeyValues, items: Sequence[Item], names: tuple[str, ...
 
 
 def by_key(answer: QueryResult, key: str) -> QueryResult:
-    """The same with the list as a map."""
+    """Converts a list result to a map."""
     return QueryResult({each[key]: each for each in answer.data}, answer.extra)

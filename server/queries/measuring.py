@@ -1,4 +1,4 @@
-"""What is measured in one group of a data query: the field, the function, and the formula behind it."""
+"""The measure in one group of a data query: field, function and formula."""
 
 from server.counting.dimensions.base import Dimension
 from server.counting.dimensions.options import options
@@ -13,16 +13,16 @@ COUNT = FUNCTIONS["count"]
 
 
 def field_of(values: KeyValues, name: str, fields: Fields, alias: str) -> Dimension:
-    """The field under a key, which must be given. alias: what it may call a table that it joins.
+    """Returns the field under a required key. alias: for a table that it joins.
 
     Raises BadDataQuery with the nearest name."""
     return fields.named(options(values.texts(name)[0]), alias)
 
 
 def measured_of(values: KeyValues, name: str, fields: Fields, functions: list[Function]) -> Dimension | None:
-    """The field under a key, None when it is not given and counting is all there is to do.
+    """Returns the field under a key, None if it is absent and only records are counted.
 
-    Raises BadDataQuery when a function needs a field, or one with numbers."""
+    Raises BadDataQuery if a function requires a field, or a numeric one."""
     if name not in values:
         lacking = next((each for each in functions if each is not COUNT), None)
         if lacking is not None:
@@ -36,7 +36,7 @@ def measured_of(values: KeyValues, name: str, fields: Fields, functions: list[Fu
 
 
 def functions_of(values: KeyValues) -> list[Function]:
-    """The functions of `functions:` or the one of `function:`; count when neither is given."""
+    """Returns the functions of `functions:` or the one of `function:`; count if both are absent."""
     if "functions" in values and "function" in values:
         raise values.bad("functions", "write one of 'function:' and 'functions:'")
     name = "functions" if "functions" in values else "function"
@@ -52,7 +52,7 @@ def functions_of(values: KeyValues) -> list[Function]:
 
 
 def metric_of(values: KeyValues, name: str) -> Metric:
-    """What a number is shown as: by the formula under a key, or only rounded."""
+    """Returns the conversion of a number for display: the formula under a key, or rounding alone."""
     if name not in values:
         return lambda x: None if x is None else plain(x)
     text = values.texts(name)[0]

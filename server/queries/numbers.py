@@ -1,14 +1,15 @@
-"""Numbers in data queries: with a fraction, and below zero, where whole ones of a declared range do not do."""
+"""Fractional and negative numbers in data queries."""
 
 from server.errors import Invalid
 from server.queries.data_query import KeyValues
 from server.search.filters.number import decimal
 
-MAX_MAGNITUDE = 10.0**15  # beyond it neighbouring floats are more than a fraction apart
+MAX_MAGNITUDE = 10.0**15  # above it, floats cannot represent fractions
 
 
 def number_of(values: KeyValues, name: str, default: float) -> float:
-    """The number under a key, `default` when it is not given. Raises BadDataQuery for what is none, or too large."""
+    """Returns the number under a key, `default` if it is absent. Raises BadDataQuery for an invalid or too large
+    one."""
     if name not in values:
         return default
     try:

@@ -1,4 +1,4 @@
-"""Pages of data queries, counted from 0, and how `_.paging` tells of them."""
+"""Pages of data queries, counted from 0, and their description in `_.paging`."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -7,9 +7,10 @@ Item = TypeVar("Item")
 
 
 def paging(total: int, count: int, limit: int, index: int) -> dict[str, Any]:
-    """{"page": {of, rows, index, prev, first, next, last}}: `count` rows of `total` on page `index` of `limit` rows.
+    """Returns {"page": {of, rows, index, prev, first, next, last}} for `count` of `total` rows on page `index` of
+    `limit` rows.
 
-    prev and first are left out on the first page, next and last on the last one."""
+    The first page has no prev and first, the last page no next and last."""
     pages = -(-total // limit)
     page: dict[str, Any] = {
         "of": pages,
@@ -30,6 +31,6 @@ def paging(total: int, count: int, limit: int, index: int) -> dict[str, Any]:
 
 
 def page_of(items: Sequence[Item], limit: int, index: int) -> tuple[Sequence[Item], dict[str, Any]]:
-    """One page of a list that is there as a whole, and its paging."""
+    """Returns one page of a complete list, and its paging."""
     shown = items[index * limit : (index + 1) * limit]
     return shown, paging(len(items), len(shown), limit, index)

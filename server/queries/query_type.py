@@ -1,6 +1,6 @@
-"""What a type of data query declares: its keys, its formats, and the function that answers.
+"""The declaration of a type of data query: its keys, its formats, and the function that runs it.
 
-Not for reading texts (reading.py), nor for what several types compute."""
+reading.py parses texts."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -24,10 +24,10 @@ KINDS = {
 
 @dataclass(frozen=True)
 class QueryKey:
-    """One key. A name that ends in `.<id>` stands for any number of keys; `<name>` alone, in a group, for every key.
+    """One key. A name ending in `.<id>` matches any number of keys; `<name>` alone, in a group, matches every key.
 
-    low, high: the bounds of a number. choices: all texts that are taken; () means any. keys: what stands in a group.
-    aliases: other names of the same key."""
+    low, high: bounds of a number. choices: allowed texts, () for any. keys: the keys of a group. aliases: other names
+    of the key."""
 
     name: str
     kind: Kind
@@ -46,7 +46,7 @@ class QueryKey:
 
     @property
     def prefix(self) -> str:
-        """What stands before the free part of a pattern: `series.`, or nothing."""
+        """The fixed part of a pattern: `series.`, or ""."""
         return self.name[: self.name.index("<")] if self.is_pattern else self.name
 
     def describe(self) -> dict[str, Any]:
@@ -64,7 +64,8 @@ class QueryKey:
 
 @dataclass(frozen=True)
 class QueryResult:
-    """data, and what stands in `_` beside `type` and `format`. later: makes the answer once the snapshot is closed."""
+    """data, and the contents of `_` besides `type` and `format`. later: computes the result after the snapshot is
+    closed."""
 
     data: Any = None
     extra: dict[str, Any] = field(default_factory=dict)
@@ -72,9 +73,9 @@ class QueryResult:
 
 
 class QueryType:
-    """The base of all. `keys` without those that every type has; the first of `formats` is the default.
+    """Base class of types. keys: without those that every type has. formats: the first is the default.
 
-    is_quick: nothing is counted, so the event loop may answer it itself."""
+    is_quick: it does not count, so that the event loop may run it."""
 
     name: ClassVar[str] = ""
     description: ClassVar[str] = ""
@@ -83,11 +84,11 @@ class QueryType:
     is_quick: ClassVar[bool] = False
 
     def run(self, asked: "DataQuery") -> QueryResult:
-        """The answer, inside one snapshot. Raises BadQuery for values that make no sense."""
+        """Runs the query inside one snapshot. Raises BadQuery for invalid values."""
         raise NotImplementedError
 
     def describe(self) -> dict[str, Any]:
-        """As data, for `describe --json`."""
+        """Describes the type as data, for `describe --json`."""
         return {
             "name": self.name,
             "description": self.description,

@@ -1,6 +1,7 @@
-"""The text of a data query becomes values: every key against its declaration, each mistake with its position.
+"""Parses the text of a data query into values: checks every key against its declaration and reports errors with
+positions.
 
-Knows no type of query and no record type; what values mean is data_query.py's and the types'."""
+Knows neither types of query nor record types; data_query.py and the types interpret the values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,12 +14,12 @@ from server.search.lexer import TokenKind, tokens
 from server.search.parser import parse_group
 from server.search.placeholders import filled
 
-MAX_KEYS = 100  # keys of one data query, at all depths together
+MAX_KEYS = 100  # keys of one data query or group
 
 
 @dataclass(frozen=True)
 class KeyValue:
-    """One key as given. `key` is its declaration, `id` the free part of a pattern's name.
+    """A key in the query. key: its declaration. id: the free part of a pattern's name.
 
     inner: the values of a group, by name."""
 
@@ -30,7 +31,7 @@ class KeyValue:
 
     @property
     def position(self) -> int:
-        """Where its value begins."""
+        """The position of its value."""
         return self.term.value_position
 
     @property
@@ -43,18 +44,18 @@ class KeyValue:
 
 
 def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
-    """The keys of the outermost level with their values. Raises BadQuery for what is no key with a value.
+    """Returns the keys of the outermost level with their values. Raises BadQuery for anything else.
 
-    values: of each `${name}`; None when those are no placeholders."""
+    values: of each `${name}`, None to read `${name}` literally."""
     group = parse_group(q)
     return tuple(_terms(group if values is None else filled(group, values)))
 
 
 def read_keys(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -> dict[str, KeyValue]:
-    """{name: KeyValue}, in the order of the text; an alias comes under its key's name.
+    """Returns {name: KeyValue} in the order of the text; an alias gets the name of its key.
 
-    where: what the keys belong to, for messages. Raises BadDataQuery for an unknown key, the same twice, a value of
-    the wrong kind."""
+    where: the owner of the keys, for messages. Raises BadDataQuery for an unknown key, a duplicate, or a value of the
+    wrong kind."""
     found: dict[str, KeyValue] = {}
     for term in terms:
         key, id = _declared(term, keys, where)
@@ -71,7 +72,7 @@ def read_keys(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -
 
 
 def require(found: dict[str, KeyValue], keys: tuple[QueryKey, ...], position: int, where: str) -> None:
-    """Raises BadDataQuery for a key that must be given and is not; `position` is where it should be."""
+    """Raises BadDataQuery for a missing required key; position: where it should be."""
     for key in keys:
         is_there = any(each.key is key for each in found.values())
         if key.required and not is_there:
@@ -81,7 +82,7 @@ def require(found: dict[str, KeyValue], keys: tuple[QueryKey, ...], position: in
 
 
 def source_of(q: str, position: int) -> str:
-    """The text from the bracket at `position` to its partner, both included."""
+    """Returns the text from the bracket at `position` to the matching bracket, inclusive."""
     depth = 0
     for token in tokens(q[position:]):
         if token.kind is TokenKind.OPEN:

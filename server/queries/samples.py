@@ -1,4 +1,4 @@
-"""Made-up numbers for trying out charts. The same query gives the same numbers, also those that look random."""
+"""Made-up numbers to try out charts. A query always returns the same numbers, random-looking ones included."""
 
 import random
 
@@ -7,7 +7,7 @@ from server.queries.data_query import KeyValues
 from server.queries.numbers import number_of
 from server.queries.query_type import QueryKey
 
-MAX_SAMPLES = 1_000  # of one series
+MAX_SAMPLES = 1_000  # numbers in one series
 DEFAULT_SAMPLES = 10
 DECIMALS = 2
 LABEL = QueryKey("label", "text", "Its name; the id when absent.")
@@ -15,7 +15,7 @@ TREND = QueryKey("trend", "text", "Which way the numbers go.", default="random",
 
 
 def bounds(series: KeyValues, axis: str) -> tuple[float, float]:
-    """The numbers of `<axis>.min:` and `<axis>.max:`, 0 and 100 when absent. Raises BadDataQuery when they cross."""
+    """Returns `<axis>.min:` and `<axis>.max:`, by default 0 and 100. Raises BadDataQuery if min is above max."""
     low, high = number_of(series, f"{axis}.min", 0), number_of(series, f"{axis}.max", 100)
     if low > high:
         raise series.bad(f"{axis}.min", f"{plain(low)} is above {axis}.max, {plain(high)}")
@@ -23,9 +23,9 @@ def bounds(series: KeyValues, axis: str) -> tuple[float, float]:
 
 
 def spread(count: int, low: float, high: float, trend: str, seed: str) -> list[float]:
-    """`count` numbers from low to high: at equal steps up or down, or at random.
+    """Returns `count` numbers from low to high: at equal steps up or down, or at random.
 
-    Whole where both ends are, and as far apart as there are numbers; else with two decimals.
+    Whole numbers if both bounds are whole and the range has enough of them; else with two decimals.
 
     >>> spread(3, 0, 10, "down", ""), spread(3, 0, 1, "up", "")
     ([10, 5, 0], [0, 0.5, 1])

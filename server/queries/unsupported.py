@@ -1,4 +1,4 @@
-"""Types of data query that are known and cannot be answered here: callers are told so, instead of "unknown type"."""
+"""Known but unsupported types of data query, which raise a specific error instead of "unknown type"."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from server.queries.query_type import QueryResult, QueryType
 
 
 class UnsupportedQuery(QueryType):
-    """reason: why, for the message. Its keys are checked anyway."""
+    """reason: shown in the message. Its keys are validated all the same."""
 
     reason: ClassVar[str] = "is not available on this installation"
     is_quick = True

@@ -1,6 +1,6 @@
-"""How much is used what: by item as a table, and by month as a chart.
+"""Reports of usage: by item as a table, and by month as a chart.
 
-Not for counting: uses come as (item, instant, number)."""
+Takes counted uses as (item, instant, number)."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -12,12 +12,12 @@ from server.queries.data_query import DataQuery
 from server.queries.query_type import QueryResult
 from server.times.reading import unix
 
-MONTHS = 13  # with the one that goes on
-MAX_ITEMS = 1000  # of a table, those used most
-MAX_SERIES = 50  # of a chart, those used most
-MAX_USES = 200_000  # numbers by item and day that are added up for a chart
+MONTHS = 13  # including the current one
+MAX_ITEMS = 1000  # rows in a table, the most used items
+MAX_SERIES = 50  # series in a chart, the most used items
+MAX_USES = 200_000  # rows by item and time that are summed for a chart
 
-Uses = Iterable[tuple[int, int, float]]  # (item, an instant, how many)
+Uses = Iterable[tuple[int, int, float]]  # (item, instant, number)
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Months:
     since: int
 
     def chart(self, uses: Uses, names: Mapping[int, str]) -> QueryResult:
-        """`timeseries`: {ts: months, name of an item: numbers}, the most used first. Items without a name are left
-        out; two alike get their ids."""
+        """Returns the format `timeseries`: {ts: months, name of an item: numbers}, the most used first. Omits items
+        without a name; duplicate names get their ids."""
         calendar, listed = self.calendar, [each for each in uses if each[0] in names]
         bins = calendar.fold({self.since, calendar.now, *(at for _, at, _ in listed)}, 1) or {}
         axis = calendar.axis(bins[self.since], bins[calendar.now]) or []
@@ -48,7 +48,7 @@ class Months:
 
 
 def months(asked: DataQuery) -> Months:
-    """The last MONTHS months."""
+    """Returns the last MONTHS months."""
     tz, now = asked.scope.tz, asked.ctx.now
     local = datetime.fromtimestamp(now, tz)
     years, place = divmod(local.month - MONTHS, 12)
@@ -57,7 +57,7 @@ def months(asked: DataQuery) -> Months:
 
 
 def table(columns: dict[str, dict[str, Any]], rows: list[dict[str, Any]]) -> QueryResult:
-    """`table`: {columns, rows}."""
+    """Returns the format `table`: {columns, rows}."""
     return QueryResult({"columns": columns, "rows": rows})
 
 

@@ -1,1 +1,1 @@
-"""One file for each type of data query. frame.py finds them by looking into this folder."""
+"""One file for each type of data query; frame.py loads all modules of this folder."""

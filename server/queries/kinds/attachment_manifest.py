@@ -1,4 +1,4 @@
-"""`attachment.manifest`: what is in a ZIP attachment, without unpacking it."""
+"""`attachment.manifest`: lists the contents of a ZIP attachment without unpacking it."""
 
 from dataclasses import asdict
 from typing import Any
@@ -15,8 +15,8 @@ MAX_LISTED = 1_000
 class AttachmentManifest(QueryType):
     """{cursor: {num_files, offset_start, offset_end, limit}, files: [{name, index, size, mtime}]}.
 
-    Ours: num_files, offset and limit count the files that `filter:` finds, `index` is the place in the archive;
-    offset_end is the last one shown."""
+    num_files, offset and limit count the files that match `filter:`; `index` is the place in the archive; offset_end is
+    the last one returned."""
 
     name = "attachment.manifest"
     description = "The files in a ZIP attachment."
@@ -33,7 +33,7 @@ class AttachmentManifest(QueryType):
         found = _entries(asked)
         wanted = values.text("filter")
         if wanted:
-            import re2  # a large library in C++, which few of the first requests need
+            import re2  # a large C++ library, loaded when first needed
 
             pattern = re2.compile("(?is)" + ".*".join(map(re2.escape, wanted.split("*"))))
             found = [each for each in found if pattern.fullmatch(each.name)]

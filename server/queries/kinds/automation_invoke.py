@@ -1,6 +1,6 @@
-"""`automation.invoke`: an automation answers the query.
+"""`automation.invoke`: runs an automation that returns the result.
 
-What runs automations stands above this layer, and registers here (`answers`)."""
+The runner of automations is in a higher layer and registers itself here (`answers`)."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from server.context import Context
 
 TRIGGER = PREFIX + "data.query"
-MAX_NAMES = 250  # looked at for the nearest one
+MAX_NAMES = 250  # names considered for a suggestion
 Invoke = Callable[["Context", str, dict[str, Any], str], dict[str, Any]]
 _invoked_by: list[Invoke] = []
 
 
 def answers(invoke: Invoke) -> Invoke:
-    """Register invoke(ctx, name, inputs, format): it runs an automation and answers {data, _}."""
+    """Registers invoke(ctx, name, inputs, format), which runs an automation and returns {data, _}."""
     _invoked_by[:] = [invoke]
     return invoke
 
 
 class AutomationInvoke(QueryType):
-    """{data} as the automation returns it; it acts as the service itself, whoever asks."""
+    """{data} as returned by the automation, which runs as the service for every caller."""
 
     name = "automation.invoke"
     description = "What an automation answers."
@@ -61,7 +61,7 @@ class AutomationInvoke(QueryType):
 
 
 def _inputs(group: KeyValues | None) -> dict[str, Any]:
-    """Texts, or lists of texts."""
+    """Returns texts, or lists of texts, by name."""
     found: dict[str, Any] = {}
     for name, given in group.given.items() if group is not None else ():
         words = [text.value for text in given.texts]
@@ -70,7 +70,7 @@ def _inputs(group: KeyValues | None) -> dict[str, Any]:
 
 
 def _names(asked: DataQuery, wanted: str) -> list[str]:
-    """The names of automations that data queries start and the caller may read, the wanted one before others."""
+    """Returns the names of readable automations that data queries can start, the wanted one first."""
     record_type = asked.ctx.service.registry.type("automation")
     readable, table = asked.scope.readable(record_type), record_type.table.sql
 

@@ -1,4 +1,4 @@
-"""`calendar.availability`: available minutes of each hour."""
+"""`calendar.availability`: available minutes per hour."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from server.record_types.calendars.availability import free, hours, minutes
 
 
 class CalendarAvailability(QueryType):
-    """[{date, value}], a row for each hour of the range; minutes of several calendars are added up."""
+    """[{date, value}], one row per hour of the range; sums the minutes of several calendars."""
 
     name = "calendar.availability"
     description = "How many minutes of each hour calendars are available."

@@ -1,4 +1,4 @@
-"""`calendar.events`: what is on calendars between two dates, by day."""
+"""`calendar.events`: events of calendars between two dates, by day."""
 
 from server.errors import Invalid
 from server.queries.calendars import calendars_of, on_them
@@ -10,7 +10,7 @@ from server.record_types.calendars.agenda import by_day
 
 
 class CalendarEvents(QueryType):
-    """{events: {midnight: [event]}}; what goes on over midnight stands on each day, cut to it."""
+    """{events: {midnight: [event]}}; an event that spans midnight is on each of its days, cut at midnight."""
 
     name = "calendar.events"
     description = "The events of calendars between two dates, by day."

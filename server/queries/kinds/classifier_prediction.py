@@ -1,11 +1,11 @@
-"""`classifier.prediction`: needs classifiers, which this program does not have."""
+"""`classifier.prediction`: requires classifiers, which this program does not have."""
 
 from server.queries.query_type import QueryKey
 from server.queries.unsupported import UnsupportedQuery
 
 
 class ClassifierPrediction(UnsupportedQuery):
-    """Always refused."""
+    """Always raises BadDataQuery."""
 
     name = "classifier.prediction"
     description = "What a classifier takes a text for."

@@ -1,4 +1,4 @@
-"""`data.query.types`: what can be asked."""
+"""`data.query.types`: the types of data query."""
 
 from server.queries import frame
 from server.queries.data_query import DataQuery
@@ -7,7 +7,7 @@ from server.queries.unsupported import UnsupportedQuery
 
 
 class DataQueryTypes(QueryType):
-    """{type: {name, description}} of every type that this installation answers."""
+    """{type: {name, description}} of every supported type."""
 
     name = "data.query.types"
     description = "The types of data query."

@@ -1,11 +1,11 @@
-"""`gpg.keyinfo`: needs a key ring, which this program does not have."""
+"""`gpg.keyinfo`: requires a key ring, which this program does not have."""
 
 from server.queries.query_type import QueryKey
 from server.queries.unsupported import UnsupportedQuery
 
 
 class GpgKeyinfo(UnsupportedQuery):
-    """Always refused."""
+    """Always raises BadDataQuery."""
 
     name = "gpg.keyinfo"
     description = "What is known of a PGP key."

@@ -1,4 +1,4 @@
-"""`metrics.timeseries`: metrics over time, a line for each series."""
+"""`metrics.timeseries`: metrics over time, one line per series."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ MISSING = ("null", "zero", "carry")
 
 
 class MetricsTimeseries(QueryType):
-    """{ts: [labels of ticks], name of a series: [numbers]}. A series of an unknown metric is left out."""
+    """{ts: [labels of ticks], name of a series: [numbers]}. Omits a series of an unknown metric."""
 
     name = "metrics.timeseries"
     description = "Metrics over time."
@@ -71,7 +71,7 @@ class MetricsTimeseries(QueryType):
 
 
 def _lines(asked: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
-    """{name: numbers} of one series, one for each value that it is split by; None for an unknown metric."""
+    """Returns {name: numbers} of one series, split by the values of `by:`; None for an unknown metric."""
     metric = asked.ctx.service.registry.type("metric")
     row = asked.tx.first(metric.table, name=series.text("metric"))
     if row is None:
@@ -105,7 +105,7 @@ def _value(cell: Cell | None, function: str) -> float | None:
 
 
 def _filled(values: list[float | None], missing: str) -> list[float | None]:
-    """The values with their gaps filled; nothing can be carried on before the first."""
+    """Fills gaps in the values; `carry` leaves gaps before the first value."""
     last: float | None = 0 if missing == "zero" else None
     filled: list[float | None] = []
     for value in values:

@@ -1,4 +1,4 @@
-"""`platform.extension.points`: where the program can be told apart by parts."""
+"""`platform.extension.points`: the extension points of the program."""
 
 from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS

@@ -1,4 +1,4 @@
-"""`record.fields`: what can be written to records of a type."""
+"""`record.fields`: the writable fields of a record type."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from server.record_types.shared import custom
 from server.record_types.traits import CustomFields
 from server.store.transaction import Transaction
 
-PATTERN = "custom_<id>"  # stands for the custom fields, which are told one by one here
+PATTERN = "custom_<id>"  # replaced by the individual custom fields
 
 
 class RecordFields(QueryType):
-    """{key: {key, type, is_required, is_immutable, notes}} in the order of the keys.
+    """{key: {key, type, is_required, is_immutable, notes}}, sorted by key.
 
-    Ours: custom fields come under their uri, with the name of their kind as type."""
+    Custom fields have their uri as key and the name of their kind as type."""
 
     name = "record.fields"
     description = "The fields that records of a type are written with."

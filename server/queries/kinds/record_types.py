@@ -1,4 +1,4 @@
-"""`record.types`: the record types that there are."""
+"""`record.types`: all record types."""
 
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
@@ -9,7 +9,7 @@ from server.translation import about_field, lazy_gettext
 
 
 class RecordTypes(QueryType):
-    """[{id, uri, label_singular, label_plural}] in the order of the uris. Ours: of several options all must hold."""
+    """[{id, uri, label_singular, label_plural}], sorted by uri. Several `options:` must all hold."""
 
     name = "record.types"
     description = "The record types, with their names."

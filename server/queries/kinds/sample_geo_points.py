@@ -1,4 +1,4 @@
-"""`sample.geo.points`: points that the query itself holds, for trying out maps."""
+"""`sample.geo.points`: points written in the query, to try out maps."""
 
 from server.errors import Invalid
 from server.queries.data_query import DataQuery, KeyValues
@@ -19,7 +19,7 @@ POINT = QueryKey(
 
 
 class SampleGeoPoints(QueryType):
-    """The points of each series as a map takes them. Ours: every format that worklist.geo.points has."""
+    """The points of each series, in every format of worklist.geo.points."""
 
     name = "sample.geo.points"
     description = "Points that the query names."

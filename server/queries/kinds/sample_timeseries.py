@@ -1,4 +1,4 @@
-"""`sample.timeseries`: made-up numbers over time, for trying out charts."""
+"""`sample.timeseries`: made-up numbers over time, to try out charts."""
 
 from datetime import datetime, timedelta
 
@@ -25,7 +25,7 @@ SERIES = QueryKey(
 
 
 class SampleTimeseries(QueryType):
-    """{ts: [labels], <label>: [numbers]}; the last of `x.count:` bins is the one that now is in."""
+    """{ts: [labels], <label>: [numbers]}; the last of `x.count:` bins contains the current time."""
 
     name = "sample.timeseries"
     description = "Made-up numbers over time."
@@ -50,7 +50,7 @@ class SampleTimeseries(QueryType):
 
 
 def _last(unit: Unit, now: Wall, count: int) -> list[Wall]:
-    """The beginnings of the last bins, the one of `now` at the end."""
+    """Returns the starts of the last `count` bins, the current one last."""
     found = [unit.start(now.replace(hour=0, minute=0, second=0, microsecond=0))]
     while len(found) < count:
         found.append(unit.start(found[-1] - DAY))

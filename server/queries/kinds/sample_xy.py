@@ -1,4 +1,4 @@
-"""`sample.xy`: made-up points for trying out scatter charts."""
+"""`sample.xy`: made-up points, to try out scatter charts."""
 
 from server.queries.data_query import DataQuery
 from server.queries.labels import labels
@@ -23,7 +23,7 @@ SERIES = QueryKey(
 
 
 class SampleXy(QueryType):
-    """Two rows for each series: its label with `_x` and every x, its label and every y."""
+    """Two rows per series: `<label>_x` and every x, then the label and every y."""
 
     name = "sample.xy"
     description = "Made-up points."

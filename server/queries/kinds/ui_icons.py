@@ -7,7 +7,7 @@ from server.queries.query_type import QueryResult, QueryType
 
 
 class UiIcons(QueryType):
-    """[{icon}] by name, in pages of `limit:`."""
+    """[{icon}], sorted by name, in pages of `limit:`."""
 
     name = "ui.icons"
     description = "The names of icons."

@@ -1,4 +1,4 @@
-"""`usage.snippets` and `usage.behaviors`: what is used how often."""
+"""`usage.snippets` and `usage.behaviors`: how often snippets and behaviors are used."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ NUMBER = {"type": "number"}
 
 
 class UsageSnippets(QueryType):
-    """The snippets that the caller may read, by how often they were used."""
+    """The readable snippets by number of uses."""
 
     name = "usage.snippets"
     description = "How often snippets are used."
@@ -47,7 +47,7 @@ class UsageSnippets(QueryType):
 
 
 def _snippets(asked: DataQuery) -> list[tuple[int, str, int]]:
-    """[(id, title, uses)] of the most used ones."""
+    """Returns [(id, title, uses)] of the most used snippets."""
     snippet = asked.ctx.service.registry.type("snippet")
     condition, t = asked.scope.readable(snippet), snippet.table.sql
     if condition is NEVER:
@@ -63,7 +63,7 @@ def _snippets(asked: DataQuery) -> list[tuple[int, str, int]]:
 
 
 def _snippets_by_month(asked: DataQuery) -> QueryResult:
-    """By the hours of their uses, which are counted for workers."""
+    """Returns the uses by month, from counts per worker and hour."""
     last, listed = months(asked), _snippets(asked)
     use: Any = SNIPPET_USE.sql
     rows = asked.tx.rows(
@@ -80,7 +80,7 @@ def _snippets_by_month(asked: DataQuery) -> QueryResult:
 
 
 class UsageBehaviors(QueryType):
-    """The behaviors that the caller may read, by how often they ran and how long it took."""
+    """The readable behaviors by number of runs, with their duration."""
 
     name = "usage.behaviors"
     description = "How often behaviors run, and how long it takes."
@@ -135,7 +135,7 @@ def _behaviors(asked: DataQuery, ids: set[int]) -> dict[int, dict[str, Any]]:
 
 
 def _by_day(asked: DataQuery, name: str) -> Uses:
-    """[(behavior, middle of a day, number)] of a metric, from the days that are kept for ever."""
+    """Returns [(behavior, middle of a day, number)] of a metric, from the daily bins, which are never deleted."""
     metric, t = table_named("metric"), METRIC_SAMPLE.sql
     rows = asked.tx.rows(
         lambda: (

@@ -37,7 +37,7 @@ SERIES = QueryKey(
 
 
 class WorklistGeoPoints(QueryType):
-    """Ours: only records with a location count; without `limit:` all of them, up to MAX_POINTS."""
+    """Only records with a location count; without `limit:` all of them, up to MAX_POINTS."""
 
     name = "worklist.geo.points"
     description = "Records with a geolocation as points on a map."
@@ -82,7 +82,7 @@ def _places(asked: DataQuery, values: KeyValues) -> list[GeoPoint]:
 
 
 def _fields(values: KeyValues, record_type: RecordType, scope: SearchScope) -> tuple[SearchValue, list[SearchValue]]:
-    """The field that says where, and the others."""
+    """Returns the geolocation field and the other fields."""
     told = list(values.texts("fields"))
     if len(told) > MAX_FIELDS:
         raise values.bad("fields", f"at most {MAX_FIELDS} fields, these are {len(told)}")
@@ -110,7 +110,7 @@ def _is_location(record_type: RecordType, name: str, scope: SearchScope) -> bool
 
 
 def _property(dimension: Dimension, member: Member) -> Any:
-    """Numbers as such, what has a name by it, nothing as null."""
+    """Returns a number as such, a record or choice by its label, and null for no value."""
     is_plain = isinstance(dimension, (NumberDimension, DateDimension)) and not isinstance(dimension, FlagDimension)
     if is_plain or member.value in ("", None):
         return None if member.key in ("", None) else member.value

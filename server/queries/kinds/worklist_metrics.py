@@ -1,4 +1,4 @@
-"""`worklist.metrics`: single numbers, each of a search of its own."""
+"""`worklist.metrics`: single numbers, each from a separate search."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ VALUES = QueryKey(
 
 @dataclass(frozen=True)
 class MetricValue:
-    """One number. kind: of the column in a table, "search" where it is a number of records. query: finds them."""
+    """One number. kind: the column type in a table, "search" for a number of records. query: the search for them."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class MetricValue:
 
 
 class WorklistMetrics(QueryType):
-    """Ours: with several functions the ids are `<id>_<function>`; average, minimum and maximum of nothing are null."""
+    """With several functions the ids are `<id>_<function>`. Average, minimum and maximum of no values are null."""
 
     name = "worklist.metrics"
     description = "Single numbers, each of a search of its own."
@@ -79,7 +79,7 @@ def _metrics(asked: DataQuery, values: KeyValues, label: str) -> list[MetricValu
 
 
 def _numbers(searched: QuerySearch, measured: Dimension | None, functions: list[Function]) -> list[float | None]:
-    """The number of each function. Those that add up share a statement."""
+    """Returns the number of each function. Functions that need sums share a statement."""
     added_up = next((each for each in functions if each.needs_numbers), None)
     tallies = {}
     for function in functions:

@@ -1,4 +1,4 @@
-"""`worklist.records`: a page of records that a search finds."""
+"""`worklist.records`: one page of the records that match a search."""
 
 from server.queries.data_query import DataQuery
 from server.queries.expanding import paths_of
@@ -6,7 +6,7 @@ from server.queries.paging import paging
 from server.queries.query_type import EXPAND, PAGE, SEARCHED, QueryResult, QueryType
 
 DEFAULT_LIMIT = 25
-# Types whose worklists are shorter or longer.
+# {type: rows per page, if not DEFAULT_LIMIT}
 LIMITS = dict.fromkeys(
     ("ticket", "address", "org", "call", "activity_log", "calendar_event", "time_entry", "kb_article"), 10
 ) | {"notification": 100}
@@ -14,7 +14,7 @@ ORDERS: dict[str, tuple[tuple[str, bool], ...]] = {"ticket": (("updated", True),
 
 
 class WorklistRecords(QueryType):
-    """Records by id in the order of the search; `limit:` and `sort:` stand inside `query:`."""
+    """Records by id in the order of the search; `limit:` and `sort:` belong inside `query:`."""
 
     name = "worklist.records"
     description = "A page of the records that a search finds."

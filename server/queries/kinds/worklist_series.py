@@ -1,4 +1,4 @@
-"""`worklist.series`: numbers over the values of a field, such as days; one line for each search."""
+"""`worklist.series`: numbers over the values of a field, such as days; one line per search."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ AXIS = "ts"
 
 
 class WorklistSeries(QueryType):
-    """Ours: bins of dates are never cut; of other fields the `limit:` of the search are kept, or 10."""
+    """Shows all bins of dates; of other fields as many values as the `limit:` of the search, or 10."""
 
     name = "worklist.series"
     description = "Numbers over the values of a field, a line for each search."

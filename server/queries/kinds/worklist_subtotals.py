@@ -1,4 +1,4 @@
-"""`worklist.subtotals`: how records spread over the values of fields."""
+"""`worklist.subtotals`: the distribution of records over the values of fields."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ from server.queries.subtotals.lists import dictionaries, table
 from server.queries.subtotals.result import SubtotalsResult, regrouped, result
 from server.queries.subtotals.tree import tree
 
-MAX_FIELDS = 5  # of one `by:`
+MAX_FIELDS = 5  # fields in one `by:`
 
 SHAPES: dict[str, Callable[[SubtotalsResult], tuple[Any, dict[str, Any]]]] = {
     "tree": tree,
@@ -34,7 +34,7 @@ COUNT, SUM = FUNCTIONS["count"], FUNCTIONS["sum"]
 
 
 class WorklistSubtotals(QueryType):
-    """Every cell comes with a search that finds its records; `limit:` and `sort:` in `query:` have no effect."""
+    """Every cell includes a search for its records; `limit:` and `sort:` in `query:` have no effect."""
 
     name = "worklist.subtotals"
     description = "How the records of a search spread over the values of fields."
@@ -74,7 +74,7 @@ class WorklistSubtotals(QueryType):
 
 
 def _function(values: KeyValues, plain: str, pattern: str, default: Function) -> tuple[KeyValue | None, Function]:
-    """`by:` or `by.<function>:`, and the function. Raises BadDataQuery for both."""
+    """Returns the key `by:` or `by.<function>:` and the function. Raises BadDataQuery if both are present."""
     named = values.named(pattern)
     given = [*([values.given[plain]] if plain in values else []), *named]
     if len(given) > 1:
@@ -120,7 +120,7 @@ def _check(measured: Dimension | None, function: Function) -> None:
 
 
 def _lift(dimensions: list[Dimension]) -> None:
-    """A step left out would look as if nothing had been then: without a limit asked, the axis holds all bins."""
+    """Removes the default limit of a date axis: a missing step would look like a time without records."""
     if dimensions and isinstance(dimensions[0], DateDimension):
         dimensions[0].default_limit = MAX_BINS
 

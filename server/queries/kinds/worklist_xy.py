@@ -44,7 +44,7 @@ SERIES = QueryKey(
 
 @dataclass(frozen=True)
 class Spot:
-    """One point as shown: both values with their labels."""
+    """A displayed point: both values with their labels."""
 
     x: Any
     x_label: str
@@ -54,7 +54,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Spots:
-    """One series of them."""
+    """The points of one series."""
 
     label: str
     x: Dimension
@@ -63,8 +63,8 @@ class Spots:
 
 
 class WorklistXy(QueryType):
-    """Ours: what has no value across or upwards makes no point; over bins of dates `y` is the average in each, and
-    `limit:` cuts only when it is given."""
+    """A record without a value on either axis has no point. Over bins of dates, `y` is the average per bin, and all
+    bins are shown unless there is a `limit:`."""
 
     name = "worklist.xy"
     description = "Two fields of each record as points."
@@ -113,7 +113,7 @@ def _spot(
 
 
 def _binned(searched: QuerySearch, x: DateDimension, y: Dimension, metric: Metric) -> list[Spot]:
-    """One point for each bin, in the order of time."""
+    """Returns one point per bin, in chronological order."""
     x.default_limit = MAX_ROWS
     dated: list[tuple[Member, float | None]] = [
         (member, metric(tally.value(AVERAGE)))
@@ -134,7 +134,7 @@ def _scatterplot(series: list[Spots]) -> QueryResult:
 
 
 def _table(series: list[Spots]) -> QueryResult:
-    """With several series a column tells which one a row is of."""
+    """Returns a table, with a column for the series if there are several."""
     first = series[0]
     columns = {"x_label": {"label": first.x.label, "type": "text"}, "y_label": {"label": first.y.label, "type": "text"}}
     several = len(series) > 1
@@ -153,7 +153,7 @@ def _pie(series: list[Spots]) -> QueryResult:
 
 
 def _categories(series: list[Spots]) -> QueryResult:
-    """One row for each series, `hits` when there is only one; 0 where a series has nothing."""
+    """Returns one row per series, named `hits` if there is only one; 0 where a series has no value."""
     heads = [spot.x_label for each in series for spot in each.spots]
     rows: list[list[Any]] = [["label", *heads]]
     start = 0

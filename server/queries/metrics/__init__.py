@@ -1,4 +1,4 @@
 """Series of metrics over time.
 
-ticks.py     the steps of the axis, and the size of bins to read     choosing.py   `query:` on dimensions
-samples.py   samples out of the database, added up by tick           splitting.py  one series for each value"""
+ticks.py steps of the axis, and the size of bins to read choosing.py `query:` on dimensions samples.py reads samples and
+sums them by tick splitting.py one series per dimension value"""

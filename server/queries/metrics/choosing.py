@@ -1,6 +1,6 @@
-"""`query:( worker_id:![1,2] group_id:(name:Support) )`: which samples count, by their dimensions.
+"""`query:( worker_id:![1,2] group_id:(name:Support) )`: selects samples by their dimensions.
 
-Samples keep dimensions as text, so this is decided here and not by the database."""
+Samples store dimensions as text, so the selection happens here rather than in the database."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,20 +11,21 @@ from server.queries.reading import KeyValue
 from server.search.ast import BooleanGroup, Items, Subquery, Term
 from server.search.conditions import slots_from
 
-MAX_FOUND = 10_000  # records that a search under a dimension may find
+MAX_FOUND = 10_000  # records that a search under a dimension may match
 
 Chooses = Callable[[Mapping[str, str]], bool]
 Declared = Mapping[str, Mapping[str, Any]]
 
 
 def chooser(asked: DataQuery, found: KeyValue, dimensions: Declared) -> Chooses:
-    """Whether samples with these dimensions count. Raises BadDataQuery for what is no dimension, or no value."""
+    """Returns a predicate on the dimensions of a sample. Raises BadDataQuery for an unknown dimension or invalid
+    value."""
     assert isinstance(found.term.value, Subquery)
     return _group(asked, found.term.value.root, dimensions)
 
 
 def find_dimension(name: str, position: int, dimensions: Declared, field: str) -> Mapping[str, Any]:
-    """A dimension by name. Raises BadDataQuery."""
+    """Returns a dimension by name. Raises BadDataQuery."""
     if name not in dimensions:
         raise BadDataQuery(
             f"'{name[:80]}' is not a dimension of the metric{nearest(name, dimensions)}", position=position, field=field
@@ -61,7 +62,7 @@ def _values(asked: DataQuery, term: Term, dimension: Mapping[str, Any]) -> froze
 
 
 def _found(asked: DataQuery, query: Subquery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
-    """The ids of the records that a search on the dimension's type finds, as text."""
+    """Returns the ids, as text, of the records that a search on the dimension's type matches."""
     uri = str(dimension.get("record_type", ""))
     record_type = asked.ctx.service.registry.find(uri)
     if dimension["type"] != "record" or record_type is None:

@@ -1,6 +1,6 @@
-"""Samples of one metric, added up by tick and by the values of some dimensions.
+"""Samples of one metric, summed by tick and by the values of some dimensions.
 
-Samples of records that the caller may not read do not count."""
+Samples about records that the caller may not read are left out."""
 
 import json
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from server.record_types.shared.usage_buffer import Totals
 from server.search.conditions import ALWAYS
 from server.store.statements import slot
 
-MAX_ROWS = 200_000  # bins of one series
+MAX_ROWS = 200_000  # stored bins read for one series
 
-Split = tuple[str, ...]  # a value of each dimension of `by:`
-Cells = dict[Split, dict[int, "Cell"]]  # by split, then by tick
+Split = tuple[str, ...]  # one value per dimension of `by:`
+Cells = dict[Split, dict[int, "Cell"]]  # cells by split and tick
 
 
 class Cell(Totals):
-    """Samples of one tick. seen: the different combinations of dimensions."""
+    """Samples of one tick. seen: the distinct combinations of dimensions."""
 
     __slots__ = ("seen",)
 
@@ -44,7 +44,8 @@ def cells(
     needs_all: bool,
     position: int,
 ) -> Cells:
-    """The samples that count. needs_all: whether `seen` is asked for. Raises BadDataQuery for more than MAX_ROWS."""
+    """Returns the selected samples by split and tick. needs_all: whether `seen` is needed. Raises BadDataQuery for more
+    than MAX_ROWS."""
     limited = _limited(asked, dimensions)
     rows = _rows(asked, metric_id, ticks, bool(by or chooses or needs_all or limited))
     if len(rows) > MAX_ROWS:
@@ -63,7 +64,7 @@ def cells(
 
 
 def _rows(asked: DataQuery, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
-    """[(beginning, dimensions, count, sum, min, max)]; dimensions are "{}" where they need not be told apart."""
+    """Returns [(start, dimensions, count, sum, min, max)]; dimensions are "{}" if they need no distinction."""
     t: Any = METRIC_SAMPLE.sql
 
     def build() -> Any:
@@ -78,13 +79,13 @@ def _rows(asked: DataQuery, metric_id: int, ticks: Ticks, is_apart: bool) -> lis
         )
         return (query if is_apart else query.group_by(column["bin"])).limit(MAX_ROWS + 1)
 
-    # A day of UTC may begin before that of the zone in which its middle lies.
+    # A UTC day may start before the local day that contains its middle.
     first = ticks.start - ticks.seconds // 2
     return asked.tx.rows(build, (metric_id, ticks.seconds, first, ticks.end))
 
 
 def _limited(asked: DataQuery, dimensions: Declared) -> dict[str, str]:
-    """{dimension: record type} of those whose records the caller may not all read."""
+    """Returns {dimension: record type} of the dimensions with records that the caller may not read."""
     shown, found = asked.dictionaries(), {}
     for name, each in dimensions.items():
         record_type = shown.find_type(str(each.get("record_type", ""))) if each["type"] == "record" else None
@@ -99,7 +100,7 @@ def _limited(asked: DataQuery, dimensions: Declared) -> dict[str, str]:
 def _splits(
     asked: DataQuery, texts: set[str], by: list[str], chooses: Chooses | None, limited: Mapping[str, str]
 ) -> dict[str, Split | None]:
-    """{dimensions as stored: the values that they are split by}; None for what does not count."""
+    """Returns {stored dimensions: values to split by}, None for samples that do not count."""
     samples: dict[str, dict[str, str]] = {text: json.loads(text) for text in texts}
     readable = {name: _readable(asked, uri, name, samples.values()) for name, uri in limited.items()}
 
@@ -113,9 +114,9 @@ def _splits(
 
 
 def _readable(asked: DataQuery, uri: str, name: str, samples: Any) -> set[str]:
-    """The ids among the values of a dimension that the caller may read, as text; 0 is no record."""
+    """Returns the readable ids among the values of a dimension, as text; 0 means no record."""
     ids = {id for sample in samples if (id := id_in(sample.get(name, "0")))}
     groups = asked.ctx.actor.reads_groups
-    if uri == "group" and groups is not None:  # groups are known to all, what is in private ones is not
+    if uri == "group" and groups is not None:  # everybody may read groups, but not the contents of private ones
         return {"0", *(str(id) for id in ids & groups)}
     return {"0", *(str(id) for id in asked.dictionaries().readable_ids(uri, ids))}

@@ -1,4 +1,4 @@
-"""`by:[worker_id]`: one series for each value of some dimensions, and what it is called."""
+"""`by:[worker_id]`: one series per value of some dimensions, and its name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from server.queries.metrics.samples import Cell, Cells, Split
 from server.queries.query_type import QueryKey
 from server.translation import lazy_gettext
 
-MAX_SPLIT = 50  # series that one is split into; what has fewer samples is put together
+MAX_SPLIT = 50  # series that one is split into; those with the fewest samples are combined
 NONE, OTHER = "(none)", "(other)"
 BY_KEYS = (
     QueryKey("as", "text", "What the values are.", choices=("record", "text")),
@@ -21,7 +21,7 @@ BY_KEYS = (
 
 
 def largest(found: Cells) -> Cells:
-    """The splits with the most samples, and the others as one."""
+    """Returns the splits with the most samples, and the rest combined into one."""
     if len(found) <= MAX_SPLIT:
         return found
     order = sorted(found, key=lambda split: (-sum(each.count for each in found[split].values()), split))
@@ -36,8 +36,7 @@ def largest(found: Cells) -> Cells:
 
 
 def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
-    """{split: name of its series}, in the order of the names: `Label :: value`; two records called alike get their
-    ids."""
+    """Returns {split: name of its series}, sorted by name: `Label :: value`, with the id added to ambiguous names."""
     by = series.words("by")
     if not by:
         return {(): label}
@@ -61,7 +60,7 @@ def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared,
 def _called(
     asked: DataQuery, values: set[str], dimension: Mapping[str, Any], options: KeyValues | None
 ) -> dict[str, str]:
-    """{value: what it is called}."""
+    """Returns {value: display name}."""
     kind, uri, key = str(dimension["type"]), str(dimension.get("record_type", "")), ""
     if options is not None:
         kind = options.text("as", "record" if "record_type" in options else kind)

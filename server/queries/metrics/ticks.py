@@ -1,4 +1,4 @@
-"""The axis of a time series of metrics: its ticks, and the size of the stored bins that are added up into them."""
+"""The axis of a time series of metrics: its ticks, and the size of the stored bins summed into them."""
 
 from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
 from server.dataclass import dataclass
@@ -20,7 +20,7 @@ PERIODS = {
 
 @dataclass(frozen=True)
 class Ticks:
-    """bins: the ticks in order. seconds: the size of stored bins. start, end: the first and last second of them."""
+    """bins: the ticks in order. seconds: the size of stored bins. start, end: first and last second of the axis."""
 
     calendar: TimeScale
     bins: list[Bin]
@@ -29,7 +29,7 @@ class Ticks:
     end: int
 
     def places(self, starts: set[int]) -> dict[int, int]:
-        """{beginning of a stored bin: the tick that it belongs to}; a bin that lies in two belongs to that of its
+        """Returns {start of a stored bin: index of its tick}; a bin that overlaps two ticks belongs to the one with its
         middle."""
         middle = self.seconds // 2
         known = {each.start: place for place, each in enumerate(self.bins)}
@@ -38,7 +38,7 @@ class Ticks:
 
 
 def ticks(asked: DataQuery, default: str) -> Ticks:
-    """The ticks of `period:` that `range:` touches, whole ones. Raises BadDataQuery for too many."""
+    """Returns the whole ticks of `period:` that `range:` touches. Raises BadDataQuery for too many."""
     values, tz = asked.values, asked.scope.tz
     period = values.text("period", "day")
     calendar, within = TimeScale(UNIT_BY_NAME[PERIODS[period]], tz, asked.ctx.now), span(asked, "range", default)
@@ -51,7 +51,8 @@ def ticks(asked: DataQuery, default: str) -> Ticks:
 
 
 def _size(period: str, start: int, now: int) -> int:
-    """The finest bins that are kept for all of the range: hours know the days of every zone, stored days only UTC's."""
+    """Returns the finest bin size retained for the whole range: hours fit the days of every zone, stored days only
+    UTC."""
     if period in ("minute", "hour"):
         return FIVE_MINUTES if period == "minute" else HOUR
     return HOUR if start >= now - KEPT[HOUR] else DAY

@@ -1,1 +1,1 @@
-"""The answers of worklist.subtotals: what was counted (result.py) in each shape that `format:` names."""
+"""The results of worklist.subtotals: the counts (result.py) in each format of `format:`."""

@@ -1,6 +1,6 @@
-"""`format:categories`, `pie` and `timeseries`: names on one side, numbers on the other.
+"""`format:categories`, `pie` and `timeseries`: names with numbers.
 
-Different values of the same name are told apart by their values, since charts know only names."""
+Different values with the same name get their values added, because charts distinguish only names."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -13,12 +13,13 @@ from server.counting.measures import Tally
 from server.errors import BadDataQuery
 from server.queries.subtotals.result import Members, Number, SubtotalsResult, SubtotalsRow
 
-JOINED = " / "  # between the names of several fields
+JOINED = " / "  # separates the names of several fields
 AXIS = "ts"
 
 
 def categories(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]]:
-    """[["label", names of the first field], [name of a further value, number in each]]; 0 where there is nothing."""
+    """Returns [["label", names of the first field], [name of a further value, numbers]]; 0 where there are no
+    records."""
     firsts = _merged(result, lambda row: row.members[:1])
     extra: dict[str, Any] = {"stacked": len(result.dimensions) > 1, "format_params": {"xaxis_key": "label"}}
     names = _names([members for members, _ in firsts])
@@ -49,7 +50,7 @@ def categories(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]
 
 
 def pie(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]]:
-    """[[name of the first field, number]]."""
+    """Returns [[name of the first field, number]]."""
     firsts = _merged(result, lambda row: row.members[:1])
     if not result.dimensions:
         return [[result.title, value] for _, value in firsts], {"series": {}}
@@ -59,9 +60,9 @@ def pie(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]]:
 
 
 def timeseries(result: SubtotalsResult) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """{"ts": labels, name of each further value: numbers}, without gaps from the first bin to the last.
+    """Returns {"ts": labels, name of each further value: numbers}, without gaps from the first bin to the last.
 
-    Raises BadDataQuery when the first field is no date or there are too many bins."""
+    Raises BadDataQuery if the first field is not a date, and for too many bins."""
     first = result.dimensions[0] if result.dimensions else None
     if not isinstance(first, DateDimension):
         position = first.asked.position if first is not None else 0
@@ -106,7 +107,7 @@ def _axis(first: DateDimension, rows: list[SubtotalsRow]) -> list[Bin]:
 def _merged(
     result: SubtotalsResult, part: Any, rows: Iterable[SubtotalsRow] | None = None
 ) -> list[tuple[Members, Number]]:
-    """What the rows come to by a part of their members, largest first."""
+    """Combines rows by a part of their members, largest value first."""
     tallies: dict[tuple[Hashable, ...], Tally] = {}
     members: dict[tuple[Hashable, ...], Members] = {}
     for row in result.rows if rows is None else rows:
@@ -119,7 +120,7 @@ def _merged(
 
 
 def _names(listed: list[Members], nameless: str = "") -> dict[tuple[Hashable, ...], str]:
-    """A name for each combination; the same name twice gets the value behind it."""
+    """Returns a name for each combination; a duplicate name gets its value added."""
     plain = [JOINED.join(member.label for member in members) or nameless for members in listed]
     often = Counter(plain)
     names = {}

@@ -1,4 +1,4 @@
-"""`format:dictionaries` and `format:table`: one row for each cell."""
+"""`format:dictionaries` and `format:table`: one row per cell."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from server.queries.subtotals.result import SubtotalsResult, SubtotalsRow
 
 
 def dictionaries(result: SubtotalsResult) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """[{keys of each field, count, count_query_context, count_query}]; of other functions `<field>`, `<field>_func`."""
+    """Returns [{keys of each field, count, count_query_context, count_query}]; with other functions than count,
+    `<field>` and `<field>_func`."""
     return [_dictionary(result, row) for row in result.rows], {}
 
 
@@ -25,7 +26,7 @@ def _dictionary(result: SubtotalsResult, row: SubtotalsRow) -> dict[str, Any]:
 
 
 def table(result: SubtotalsResult) -> tuple[dict[str, Any], dict[str, Any]]:
-    """{"columns": {key: {label, type}}, "rows": [{key: value}]}; the last column holds the values."""
+    """Returns {"columns": {key: {label, type}}, "rows": [{key: value}]}; the last column has the values."""
     columns: dict[str, dict[str, Any]] = {}
     for dimension in result.dimensions:
         columns |= dimension.columns()

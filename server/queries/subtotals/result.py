@@ -1,4 +1,4 @@
-"""What was counted, ready to be shown: rows in order, each with its value and the search that finds its records."""
+"""The counts ready for display: sorted rows, each with its value and the search for its records."""
 
 from collections.abc import Callable, Hashable, Sequence
 
@@ -14,7 +14,7 @@ Metric = Callable[[Number], Number]
 
 @dataclass(frozen=True)
 class SubtotalsRow:
-    """One cell: the members, one of each dimension, and its value."""
+    """One cell: one member per dimension, and its value."""
 
     members: Members
     value: Number
@@ -23,8 +23,8 @@ class SubtotalsRow:
 
 @dataclass(frozen=True)
 class SubtotalsResult:
-    """dimensions: those of the rows. measured: the field of a function other than count. source: the search as asked,
-    in parentheses. zone: its name."""
+    """dimensions: of the rows. measured: the field of a function other than count. source: the search of the query, in
+    parentheses. zone: its name."""
 
     record_type: RecordType
     dimensions: tuple[Dimension, ...]
@@ -42,23 +42,23 @@ class SubtotalsResult:
 
     @property
     def title(self) -> str:
-        """What the values are called."""
+        """The label of the values."""
         return "Count" if self.measured is None else f"{self.function.label} {self.measured.label.lower()}"
 
     def query(self, members: Sequence[Member]) -> str:
-        """A search that finds the records with these members."""
+        """Returns a search for the records with these members."""
         terms = [self.source, *(member.term for member in members), f"set.timezone:{self.zone}"]
         return " ".join(term for term in terms if term)
 
     def value(self, tally: Tally) -> Number:
-        """What a tally shows."""
+        """Returns the displayed value of a tally."""
         return self.metric(tally.value(self.function))
 
 
 def result(
     record_type: RecordType, cells: Cells, measured: Dimension | None, metric: Metric, source: str, zone: str
 ) -> SubtotalsResult:
-    """The cells in order: largest value first, then by labels."""
+    """Sorts the cells by value, descending, then by labels."""
     rows = []
     for members, tally in cells.rows():
         rows.append(SubtotalsRow(members, metric(tally.value(cells.function)), tally))
@@ -67,12 +67,12 @@ def result(
 
 
 def order(row: SubtotalsRow) -> tuple[bool, float, list[str]]:
-    """How rows are sorted; those without a value come last."""
+    """Returns the sort key of a row; rows without a value come last."""
     return row.value is None, -(row.value or 0), [member.label.casefold() for member in row.members]
 
 
 def regrouped(cells: Cells, kept: Sequence[Dimension], function: Function) -> Cells:
-    """`group:`: the values of cells put together by some of their dimensions."""
+    """`group:`: combines the values of cells by some of their dimensions."""
     places = [cells.dimensions.index(each) for each in kept]
     tallies: dict[tuple[Hashable, ...], Tally] = {}
     members: dict[tuple[Hashable, ...], Members] = {}

@@ -1,6 +1,6 @@
-"""`format:tree`: values inside values.
+"""`format:tree`: nested values.
 
-Ours: one branch for each value, with what all its leaves come to."""
+Each value has one branch, with the total of its leaves."""
 
 from dataclasses import field
 from typing import Any
@@ -19,7 +19,7 @@ class _Branch:
 
 
 def tree(result: SubtotalsResult) -> tuple[dict[str, Any], dict[str, Any]]:
-    """{"children": [{name, value, hits, query, children}]}; without dimensions one child with the total."""
+    """Returns {"children": [{name, value, hits, query, children}]}; without dimensions, one child with the total."""
     root = _Branch(())
     for row in result.rows:
         branch = root
