@@ -36,10 +36,10 @@ def entries(size: int, read: Read, tz: tzinfo) -> list[ArchiveEntry]:
     archive, TooLarge for a directory above MAX_DIRECTORY_BYTES."""
     try:
         with zipfile.ZipFile(Ranges(size, read)) as archive:
-            found = archive.infolist()
+            infos = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError, EOFError, struct.error):
         raise Invalid("it is no ZIP archive, or a damaged one") from None
-    return [ArchiveEntry(each.filename, index, each.file_size, _mtime(each, tz)) for index, each in enumerate(found)]
+    return [ArchiveEntry(each.filename, index, each.file_size, _mtime(each, tz)) for index, each in enumerate(infos)]
 
 
 class Ranges(io.RawIOBase):

@@ -9,12 +9,12 @@ from server.record_types.calendars.occurrences import Occurrence
 MAX_CALENDARS = 100  # calendars in one data query
 
 
-def calendars_of(asked: DataQuery, key: str) -> list[Record]:
+def calendars_of(query: DataQuery, key: str) -> list[Record]:
     """Returns the calendars that the search under a key matches among the readable ones; all of them without the key.
 
     Raises BadDataQuery for more than MAX_CALENDARS, unless the search has a limit."""
-    calendar, values = asked.ctx.service.registry.type("calendar"), asked.values
-    inner = KeyValues({"query": values.given[key]} if key in values else {}, asked, position=values.at(key))
+    calendar, values = query.ctx.service.registry.type("calendar"), query.values
+    inner = KeyValues({"query": values.by_name[key]} if key in values else {}, query, position=values.at(key))
     searched = inner.searched(calendar)
     limit = searched.limit or MAX_CALENDARS + 1
     rows = searched.search.rows(min(limit, MAX_CALENDARS + 1))
@@ -23,10 +23,10 @@ def calendars_of(asked: DataQuery, key: str) -> list[Record]:
     return [calendar.record(row) for row in rows]
 
 
-def on_them(asked: DataQuery, key: str, calendars: list[Record], start: int, end: int) -> dict[int, list[Occurrence]]:
-    """Returns {calendar id: events from start until before end}. Raises BadDataQuery under `key` for a range that is
-    too long."""
+def on_them(query: DataQuery, key: str, calendars: list[Record], start: int, end: int) -> dict[int, list[Occurrence]]:
+    """Returns {calendar id: events from start until before end}. Raises BadDataQuery under `key` for an invalid
+    range."""
     try:
-        return events.occurrences(asked.tx, calendars, start, end, asked.scope.tz)
+        return events.occurrences(query.tx, calendars, start, end, query.scope.tz)
     except Invalid as error:
-        raise asked.values.bad(key, error.message) from error
+        raise query.values.bad(key, error.message) from error

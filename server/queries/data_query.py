@@ -36,41 +36,41 @@ class KeyValues:
 
     id: the free part of a group's name, `open` in series.open. position: where it begins."""
 
-    given: dict[str, KeyValue]
-    asked: "DataQuery | None" = None  # None before the snapshot, when the database cannot be read yet
+    by_name: dict[str, KeyValue]
+    query: "DataQuery | None" = None  # None before the snapshot, when the database cannot be read yet
     id: str = ""
     position: int = 0
 
     def __contains__(self, name: str) -> bool:
-        return name in self.given
+        return name in self.by_name
 
     def at(self, name: str) -> int:
         """Returns the position of a key's value for errors, or of the query if the key is absent."""
-        found = self.given.get(name)
-        return found.position if found else self.position
+        key_value = self.by_name.get(name)
+        return key_value.position if key_value else self.position
 
     def text(self, name: str, default: str = "") -> str:
         """Returns one value; if it is absent, the declared default, else `default`."""
-        found = self.given.get(name)
-        if found is None:
+        key_value = self.by_name.get(name)
+        if key_value is None:
             return default
-        value = found.texts[0].value
-        if found.key.choices and value not in found.key.choices:
+        value = key_value.texts[0].value
+        if key_value.key.choices and value not in key_value.key.choices:
             raise self.bad(
                 name,
                 lazy_gettext(
                     "'{value}' is not one of {known}{nearest}",
                     value=value[:80],
-                    known=", ".join(found.key.choices),
-                    nearest=nearest(value, found.key.choices),
+                    known=", ".join(key_value.key.choices),
+                    nearest=nearest(value, key_value.key.choices),
                 ),
             )
         return value
 
     def texts(self, name: str) -> tuple[SearchValue, ...]:
         """Returns the items of a list with their positions, () if it is absent."""
-        found = self.given.get(name)
-        return found.texts if found else ()
+        key_value = self.by_name.get(name)
+        return key_value.texts if key_value else ()
 
     def words(self, name: str) -> list[str]:
         """Returns the items of a list as plain texts."""
@@ -78,10 +78,10 @@ class KeyValues:
 
     def number(self, name: str, default: int) -> int:
         """Returns a whole number within the declared bounds."""
-        found = self.given.get(name)
-        if found is None:
+        key_value = self.by_name.get(name)
+        if key_value is None:
             return default
-        text, key = found.texts[0].value.strip(), found.key
+        text, key = key_value.texts[0].value.strip(), key_value.key
         number = whole_in(text, key.low, key.high)
         if number is None:
             raise self.bad(name, f"'{text[:80]}' is not a whole number from {key.low} to {key.high}")
@@ -89,20 +89,20 @@ class KeyValues:
 
     def group(self, name: str) -> "KeyValues | None":
         """Returns the values of a group, None if it is absent."""
-        found = self.given.get(name)
-        return None if found is None else KeyValues(found.inner, self.asked, found.id, found.position)
+        key_value = self.by_name.get(name)
+        return None if key_value is None else KeyValues(key_value.inner, self.query, key_value.id, key_value.position)
 
     def groups(self, pattern: str) -> "Iterator[KeyValues]":
         """Yields each group that matches a pattern such as `series.<id>`, in the order of the text."""
-        for name, found in self.given.items():
-            if found.key.name == pattern:
+        for name, key_value in self.by_name.items():
+            if key_value.key.name == pattern:
                 group = self.group(name)
                 assert group is not None
                 yield group
 
-    def named(self, pattern: str) -> list[KeyValue]:
+    def matching(self, pattern: str) -> list[KeyValue]:
         """Returns each key that matches a pattern such as `by.<id>`, in the order of the text."""
-        return [found for found in self.given.values() if found.key.name == pattern]
+        return [key_value for key_value in self.by_name.values() if key_value.key.name == pattern]
 
     def bad(self, name: str, reason: str) -> BadDataQuery:
         """Creates the error for the value of a key."""
@@ -110,17 +110,17 @@ class KeyValues:
 
     def record_type(self, name: str = "of") -> "RecordType":
         """Returns the searchable record type that a key names."""
-        assert self.asked is not None
-        text, registry = self.text(name), self.asked.ctx.service.registry
-        found = registry.find(text)
-        if found is None:
+        assert self.query is not None
+        text, registry = self.text(name), self.query.ctx.service.registry
+        record_type = registry.find(text)
+        if record_type is None:
             raise self.bad(
                 name,
                 lazy_gettext(
                     "'{value}' is not a record type{nearest}", value=text[:80], nearest=nearest(text, registry.uris())
                 ),
             )
-        return found
+        return record_type
 
     def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "QuerySearch":
         """Returns the search of `query:` and `query.required:` among readable records, in the zone of the query or of
@@ -129,10 +129,10 @@ class KeyValues:
         order: the order if `query:` has no sort:. Raises BadQuery for an invalid search."""
         if not record_type.offers("search"):
             raise self.bad("of", f"{record_type.label_names[1].lower()} cannot be searched")
-        assert self.asked is not None
+        assert self.query is not None
         first, second = self._query("query"), self._query("query.required")
-        scope = self.asked.scope
-        if first is not None and first.timezone is not None and "timezone" not in self.asked.values:
+        scope = self.query.scope
+        if first is not None and first.timezone is not None and "timezone" not in self.query.values:
             scope = scope.in_zone(zone_of(first.timezone))
         children = tuple(each.root for each in (first, second) if each is not None and each.root.children)
         sort: tuple[Sort, ...] = first.sort if first is not None else ()
@@ -148,19 +148,19 @@ class KeyValues:
         )
 
     def _query(self, name: str) -> Query | None:
-        found = self.given.get(name)
-        if found is None:
+        key_value = self.by_name.get(name)
+        if key_value is None:
             return None
-        assert isinstance(found.term.value, Subquery)
-        return query_of(found.term.value.root)
+        assert isinstance(key_value.term.value, Subquery)
+        return query_of(key_value.term.value.root)
 
     def _sources(self) -> str:
-        assert self.asked is not None
+        assert self.query is not None
         sources = []
         for name in ("query", "query.required"):
-            found = self.given.get(name)
-            if found is not None:
-                source = self.asked.text(source_of(self.asked.q, found.position))
+            key_value = self.by_name.get(name)
+            if key_value is not None:
+                source = self.query.text(source_of(self.query.q, key_value.position))
                 if source.strip("() \t\r\n"):
                     sources.append(source)
         joined = " ".join(sources)

@@ -11,7 +11,7 @@ def paths_of(words: Sequence[str]) -> list[str]:
     return [word for word in dict.fromkeys(words) if word and len(word) <= MAX_PATH_CHARS][:MAX_PATHS]
 
 
-def expanded(shown: Dictionaries, dictionaries: list[dict[str, Any]], words: Sequence[str]) -> None:
+def expanded(builder: Dictionaries, dictionaries: list[dict[str, Any]], words: Sequence[str]) -> None:
     """Adds the keys of records to the dictionaries: `group_` expands the record of `group_id` and `group__context`."""
     if not dictionaries:
         return
@@ -21,4 +21,4 @@ def expanded(shown: Dictionaries, dictionaries: list[dict[str, Any]], words: Seq
         if fits:
             name = max(fits, key=len)
             targets = [(str(each[f"{name}__context"]), int(each[f"{name}_id"] or 0)) for each in dictionaries]
-            shown.open_under(name, targets, dictionaries, [path[len(name) + 1 :]])
+            builder.open_under(name, targets, dictionaries, [path[len(name) + 1 :]])

@@ -36,10 +36,10 @@ class Formula:
         if x is None:
             return None
         try:
-            found = self.node(x)
-            if isinstance(found, complex) or not math.isfinite(found):
+            result = self.node(x)
+            if isinstance(result, complex) or not math.isfinite(result):
                 return None
-            return plain(found if abs(found) < EXACT else float(found))
+            return plain(result if abs(result) < EXACT else float(result))
         except (ArithmeticError, ValueError):
             return None
 
@@ -74,7 +74,7 @@ class _FormulaParser:
         return node
 
     def _cut(self) -> list[tuple[str, int]]:
-        found, at, end = [], 0, len(self.text.rstrip())
+        tokens, at, end = [], 0, len(self.text.rstrip())
         while at < end:
             match = _TOKEN.match(self.text, at)
             if match is None:
@@ -84,9 +84,9 @@ class _FormulaParser:
                     position=self.start + at,
                     field="metric",
                 )
-            found.append((match[match.lastgroup or ""], match.start(match.lastgroup or "")))
+            tokens.append((match[match.lastgroup or ""], match.start(match.lastgroup or "")))
             at = match.end()
-        return found
+        return tokens
 
     def _take(self, *signs: str) -> str:
         if self.at < len(self.tokens) and self.tokens[self.at][0] in signs:
@@ -95,16 +95,16 @@ class _FormulaParser:
         return ""
 
     def _sum(self) -> Node:
-        left = self._product()
+        node = self._product()
         while sign := self._take("+", "-"):
-            left = _add(left, self._product()) if sign == "+" else _subtract(left, self._product())
-        return left
+            node = _add(node, self._product()) if sign == "+" else _subtract(node, self._product())
+        return node
 
     def _product(self) -> Node:
-        left = self._signed()
+        node = self._signed()
         while sign := self._take("*", "/"):
-            left = _multiply(left, self._signed()) if sign == "*" else _divide(left, self._signed())
-        return left
+            node = _multiply(node, self._signed()) if sign == "*" else _divide(node, self._signed())
+        return node
 
     def _signed(self) -> Node:
         if not self._take("-"):
@@ -176,20 +176,20 @@ class _FormulaParser:
         return BadDataQuery(f"metric: {reason}", position=self.start + place, field="metric")
 
 
-def _add(left: Node, right: Node) -> Node:
-    return lambda x: left(x) + right(x)
+def _add(first: Node, second: Node) -> Node:
+    return lambda x: first(x) + second(x)
 
 
-def _subtract(left: Node, right: Node) -> Node:
-    return lambda x: left(x) - right(x)
+def _subtract(first: Node, second: Node) -> Node:
+    return lambda x: first(x) - second(x)
 
 
-def _multiply(left: Node, right: Node) -> Node:
-    return lambda x: left(x) * right(x)
+def _multiply(first: Node, second: Node) -> Node:
+    return lambda x: first(x) * second(x)
 
 
-def _divide(left: Node, right: Node) -> Node:
-    return lambda x: left(x) / right(x)
+def _divide(first: Node, second: Node) -> Node:
+    return lambda x: first(x) / second(x)
 
 
 def _raised(base: Node, exponent: Node) -> Node:

@@ -30,11 +30,11 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
         raise Required("q is required: a data query such as type:worklist.subtotals of:ticket by:[status]", field="q")
     terms = terms_of(q, placeholders)
     query_type = _type_of(terms)
-    found = _given(terms, query_type)
-    asking = KeyValues(found)
+    keys = _given(terms, query_type)
+    asking = KeyValues(keys)
     format = asking.text("format", query_type.formats[0])
     milliseconds = asking.number("timeout", DEFAULT_TIMEOUT_MS) or MAX_TIMEOUT_MS
-    zone = zone_of(found["timezone"].texts[0]) if "timezone" in found else ctx.tz
+    zone = zone_of(keys["timezone"].texts[0]) if "timezone" in keys else ctx.tz
     if ctx.steps is not None and not query_type.is_quick:
         raise OutOfSteps  # processing the rows would block the event loop, so the query starts on a thread
 
@@ -43,69 +43,69 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
         scope = SearchScope(
             ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable, language=ctx.actor.language
         )
-        asked = DataQuery(ctx, tx, q, format, scope, placeholders)
-        asked.values = KeyValues(found, asked)
-        return query_type.run(asked)
+        query = DataQuery(ctx, tx, q, format, scope, placeholders)
+        query.values = KeyValues(keys, query)
+        return query_type.run(query)
 
     try:
-        made = ctx.service.store.read(read, ctx.steps, milliseconds / 1000)
+        result = ctx.service.store.read(read, ctx.steps, milliseconds / 1000)
     except TimedOut as error:
         raise BadDataQuery(
             f"the query took longer than {milliseconds} ms; narrow it down, or allow more with timeout: "
             f"(at most {MAX_TIMEOUT_MS})",
             timeout=milliseconds,
         ) from error
-    if made.later is not None:
-        made = made.later()
-    return {"data": made.data, "_": {"type": query_type.name, "format": format} | made.extra}
+    if result.later is not None:
+        result = result.later()
+    return {"data": result.data, "_": {"type": query_type.name, "format": format} | result.extra}
 
 
 def type_named(q: str, placeholders: Mapping[str, Any]) -> str:
     """Returns the type that a data query names, "" for none or for an invalid query."""
     try:
-        named = [term.value for term in terms_of(q, placeholders) if term.field == "type"]
+        type_values = [term.value for term in terms_of(q, placeholders) if term.field == "type"]
     except BadQuery:
         return ""
-    return named[0].value if named and isinstance(named[0], SearchValue) else ""
+    return type_values[0].value if type_values and isinstance(type_values[0], SearchValue) else ""
 
 
 @cache
 def query_types() -> dict[str, QueryType]:
     """Returns {name: type} of every type in the folder kinds/, sorted by name."""
-    found: dict[str, QueryType] = {}
+    types: dict[str, QueryType] = {}
     for module in load_all(kinds.__name__, kinds.__path__):
         for value in vars(module).values():
             is_type = isinstance(value, type) and issubclass(value, QueryType) and value.__module__ == module.__name__
             if is_type and value.name:
-                found[value.name] = value()
-    return dict(sorted(found.items()))
+                types[value.name] = value()
+    return dict(sorted(types.items()))
 
 
 def _type_of(terms: tuple[Term, ...]) -> QueryType:
-    known = query_types()
-    named = [term for term in terms if term.field == "type"]
-    if not named:
+    types = query_types()
+    type_terms = [term for term in terms if term.field == "type"]
+    if not type_terms:
         raise BadDataQuery(
             "'type:' is missing; say what is asked, such as type:worklist.subtotals", position=0, field="type"
         )
-    value = named[0].value
+    value = type_terms[0].value
     if not isinstance(value, SearchValue):
-        raise BadDataQuery("'type:' takes one value", position=named[0].value_position, field="type")
-    found = known.get(value.value)
-    if found is None:
+        raise BadDataQuery("'type:' takes one value", position=type_terms[0].value_position, field="type")
+    query_type = types.get(value.value)
+    if query_type is None:
         raise BadDataQuery(
-            f"'{value.value[:80]}' is not a type of data query{nearest(value.value, known)}",
+            f"'{value.value[:80]}' is not a type of data query{nearest(value.value, types)}",
             position=value.position,
             field="type",
         )
-    return found
+    return query_type
 
 
 def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, KeyValue]:
     keys = keys_of(query_type)
-    found = read_keys(terms, keys, query_type.name)
-    require(found, keys, found["type"].position, query_type.name)
-    return found
+    values = read_keys(terms, keys, query_type.name)
+    require(values, keys, values["type"].position, query_type.name)
+    return values
 
 
 def keys_of(query_type: QueryType) -> tuple[QueryKey, ...]:

@@ -5,24 +5,24 @@ from server.errors import Invalid
 from server.queries.data_query import DataQuery
 
 
-def edges(asked: DataQuery, key: str, default: str, now: int | None = None) -> times.Span:
+def edges(query: DataQuery, key: str, default: str, now: int | None = None) -> times.Span:
     """Returns the first and last second of a date text. now: the base of amounts such as `+1 month`.
 
     Raises BadDataQuery for an invalid date."""
-    text = asked.values.text(key, default)
+    text = query.values.text(key, default)
     try:
-        return times.bounds(text, asked.ctx.now if now is None else now, asked.scope.tz)
+        return times.bounds(text, query.ctx.now if now is None else now, query.scope.tz)
     except Invalid as error:
-        raise asked.values.bad(key, error.message) from error
+        raise query.values.bad(key, error.message) from error
 
 
-def span(asked: DataQuery, key: str, default: str) -> times.Span:
+def span(query: DataQuery, key: str, default: str) -> times.Span:
     """Returns the range of seconds that a text selects, as in searches. Raises BadDataQuery for an invalid or empty
     one."""
     try:
-        found = times.span(asked.values.text(key, default), asked.ctx.now, asked.scope.tz)
+        selected = times.span(query.values.text(key, default), query.ctx.now, query.scope.tz)
     except Invalid as error:
-        raise asked.values.bad(key, error.message) from error
-    if found.end <= found.start:
-        raise asked.values.bad(key, "the range ends before it begins; write for example 'this month' or '-6 hours'")
-    return found
+        raise query.values.bad(key, error.message) from error
+    if selected.end <= selected.start:
+        raise query.values.bad(key, "the range ends before it begins; write for example 'this month' or '-6 hours'")
+    return selected

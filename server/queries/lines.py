@@ -39,11 +39,11 @@ class DataSeries:
         return self.x.calendar if isinstance(self.x, DateDimension) else None
 
 
-def line(asked: DataQuery, values: KeyValues, label: str) -> DataSeries:
+def line(query: DataQuery, values: KeyValues, label: str) -> DataSeries:
     """Counts one `series.<id>:`. Omits records without a date if x is a date."""
     record_type = values.record_type()
     searched = values.searched(record_type)
-    fields = Fields(searched.search, asked.dictionaries())
+    fields = Fields(searched.search, query.dictionaries())
     functions, metric = functions_of(values), metric_of(values, "y.metric")
     x = field_of(values, "x", fields, "x")
     measured = measured_of(values, "y", fields, functions)

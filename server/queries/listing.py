@@ -17,13 +17,13 @@ def filter_items(values: KeyValues, items: Sequence[Item], names: tuple[str, ...
     """Returns the items that contain the text of `filter:` in one of the keys `names`, ignoring case.
 
     Without `limit:` the result is one page without paging information."""
-    wanted = values.text("filter").lower()
-    found = [each for each in items if any(wanted in str(each[name]).lower() for name in names)]
+    text = values.text("filter").lower()
+    matches = [each for each in items if any(text in str(each[name]).lower() for name in names)]
     limit, index = values.number("limit", 0), values.number("page", 0)
     if not limit:
-        return QueryResult([] if index else found)
-    shown, paging = page_of(found, limit, index)
-    return QueryResult(list(shown), {"paging": paging})
+        return QueryResult([] if index else matches)
+    page, paging = page_of(matches, limit, index)
+    return QueryResult(list(page), {"paging": paging})
 
 
 def by_key(answer: QueryResult, key: str) -> QueryResult:

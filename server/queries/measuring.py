@@ -40,15 +40,15 @@ def functions_of(values: KeyValues) -> list[Function]:
     if "functions" in values and "function" in values:
         raise values.bad("functions", "write one of 'function:' and 'functions:'")
     name = "functions" if "functions" in values else "function"
-    found: list[Function] = []
+    functions: list[Function] = []
     for text in values.texts(name):
         function = function_named(text.value, text.position, name)
-        if function in found:
+        if function in functions:
             raise BadDataQuery(f"{name}: '{text.value}' stands twice", position=text.position, field=name)
-        found.append(function)
-    if "functions" in values and not found:
+        functions.append(function)
+    if "functions" in values and not functions:
         raise values.bad("functions", "name at least one function")
-    return found or [COUNT]
+    return functions or [COUNT]
 
 
 def metric_of(values: KeyValues, name: str) -> Metric:

@@ -13,9 +13,9 @@ def number_of(values: KeyValues, name: str, default: float) -> float:
     if name not in values:
         return default
     try:
-        found = decimal(values.text(name).strip())
+        number = decimal(values.text(name).strip())
     except Invalid as error:
         raise values.bad(name, error.message) from error
-    if abs(found) > MAX_MAGNITUDE:
+    if abs(number) > MAX_MAGNITUDE:
         raise values.bad(name, f"'{values.text(name)[:80]}' is too large")
-    return found
+    return number

@@ -32,5 +32,5 @@ def paging(total: int, count: int, limit: int, index: int) -> dict[str, Any]:
 
 def page_of(items: Sequence[Item], limit: int, index: int) -> tuple[Sequence[Item], dict[str, Any]]:
     """Returns one page of a complete list, and its paging."""
-    shown = items[index * limit : (index + 1) * limit]
-    return shown, paging(len(items), len(shown), limit, index)
+    page = items[index * limit : (index + 1) * limit]
+    return page, paging(len(items), len(page), limit, index)

@@ -50,16 +50,21 @@ class QueryKey:
         return self.name[: self.name.index("<")] if self.is_pattern else self.name
 
     def describe(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"name": self.name, "kind": self.kind, "note": self.note, "required": self.required}
+        description: dict[str, Any] = {
+            "name": self.name,
+            "kind": self.kind,
+            "note": self.note,
+            "required": self.required,
+        }
         if self.default:
-            shown["default"] = self.default
+            description["default"] = self.default
         if self.choices:
-            shown["choices"] = list(self.choices)
+            description["choices"] = list(self.choices)
         if self.aliases:
-            shown["aliases"] = list(self.aliases)
+            description["aliases"] = list(self.aliases)
         if self.keys:
-            shown["keys"] = [each.describe() for each in self.keys]
-        return shown
+            description["keys"] = [each.describe() for each in self.keys]
+        return description
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ class QueryType:
     formats: ClassVar[tuple[str, ...]] = ("dictionaries",)
     is_quick: ClassVar[bool] = False
 
-    def run(self, asked: "DataQuery") -> QueryResult:
+    def run(self, query: "DataQuery") -> QueryResult:
         """Runs the query inside one snapshot. Raises BadQuery for invalid values."""
         raise NotImplementedError
 

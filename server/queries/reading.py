@@ -56,25 +56,25 @@ def read_keys(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -
 
     where: the owner of the keys, for messages. Raises BadDataQuery for an unknown key, a duplicate, or a value of the
     wrong kind."""
-    found: dict[str, KeyValue] = {}
+    values: dict[str, KeyValue] = {}
     for term in terms:
         key, id = _declared(term, keys, where)
         name = key.prefix + id if key.is_pattern else key.name
-        if name in found:
+        if name in values:
             raise BadDataQuery(
                 f"'{term.field[:80]}:' stands twice; write it once", position=term.position, field=term.field
             )
-        if len(found) >= MAX_KEYS:
+        if len(values) >= MAX_KEYS:
             raise BadDataQuery(f"{where} has more than {MAX_KEYS} keys", position=term.position, limit=MAX_KEYS)
         _check_kind(term, key)
-        found[name] = KeyValue(name, key, id, term, _inner(term, key))
-    return found
+        values[name] = KeyValue(name, key, id, term, _inner(term, key))
+    return values
 
 
-def require(found: dict[str, KeyValue], keys: tuple[QueryKey, ...], position: int, where: str) -> None:
+def require(values: dict[str, KeyValue], keys: tuple[QueryKey, ...], position: int, where: str) -> None:
     """Raises BadDataQuery for a missing required key; position: where it should be."""
     for key in keys:
-        is_there = any(each.key is key for each in found.values())
+        is_there = any(each.key is key for each in values.values())
         if key.required and not is_there:
             raise BadDataQuery(
                 f"{where} needs '{key.name}:', {key.note[:1].lower()}{key.note[1:]}", position=position, field=key.name
@@ -97,7 +97,7 @@ def source_of(q: str, position: int) -> str:
 def _terms(group: BooleanGroup) -> Iterator[Term]:
     if group.op == "or":
         raise BadDataQuery("keys cannot be combined with OR; write them side by side", position=group.position)
-    found: list[Term] = []
+    terms: list[Term] = []
     for child in (*group.children, *group.controls):
         if not isinstance(child, Term):
             raise BadDataQuery(
@@ -107,8 +107,8 @@ def _terms(group: BooleanGroup) -> Iterator[Term]:
             )
         if child.negated:
             raise BadDataQuery(f"'{child.field[:80]}:' takes no '!'", position=child.position, field=child.field)
-        found.append(child)
-    return iter(sorted(found, key=lambda term: term.position))
+        terms.append(child)
+    return iter(sorted(terms, key=lambda term: term.position))
 
 
 def _declared(term: Term, keys: tuple[QueryKey, ...], where: str) -> tuple[QueryKey, str]:
@@ -119,9 +119,9 @@ def _declared(term: Term, keys: tuple[QueryKey, ...], where: str) -> tuple[Query
     for key in keys:
         if key.is_pattern and name.startswith(key.prefix) and len(name) > len(key.prefix):
             return key, name[len(key.prefix) :]
-    known = [key.name for key in keys]
+    names = [key.name for key in keys]
     raise BadDataQuery(
-        f"'{name[:80]}:' is not a key of {where}{nearest(name, known)}", position=term.position, field=name
+        f"'{name[:80]}:' is not a key of {where}{nearest(name, names)}", position=term.position, field=name
     )
 
 
@@ -143,6 +143,6 @@ def _inner(term: Term, key: QueryKey) -> dict[str, KeyValue]:
         return {}
     assert isinstance(term.value, Subquery)
     where = f"'{term.field[:80]}:'"
-    found = read_keys(tuple(_terms(term.value.root)), key.keys, where)
-    require(found, key.keys, term.value_position, where)
-    return found
+    values = read_keys(tuple(_terms(term.value.root)), key.keys, where)
+    require(values, key.keys, term.value_position, where)
+    return values

@@ -13,5 +13,5 @@ class UnsupportedQuery(QueryType):
     reason: ClassVar[str] = "is not available on this installation"
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        raise BadDataQuery(f"{self.name} {self.reason}", position=asked.values.at("type"), field="type")
+    def run(self, query: DataQuery) -> QueryResult:
+        raise BadDataQuery(f"{self.name} {self.reason}", position=query.values.at("type"), field="type")

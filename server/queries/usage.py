@@ -30,12 +30,12 @@ class Months:
     def chart(self, uses: Uses, names: Mapping[int, str]) -> QueryResult:
         """Returns the format `timeseries`: {ts: months, name of an item: numbers}, the most used first. Omits items
         without a name; duplicate names get their ids."""
-        calendar, listed = self.calendar, [each for each in uses if each[0] in names]
-        bins = calendar.fold({self.since, calendar.now, *(at for _, at, _ in listed)}, 1) or {}
+        calendar, named_uses = self.calendar, [each for each in uses if each[0] in names]
+        bins = calendar.fold({self.since, calendar.now, *(at for _, at, _ in named_uses)}, 1) or {}
         axis = calendar.axis(bins[self.since], bins[calendar.now]) or []
         place = {each.start: index for index, each in enumerate(axis)}
         rows: dict[int, list[float]] = {}
-        for item, at, number in listed:
+        for item, at, number in named_uses:
             if bins[at].start in place:
                 rows.setdefault(item, [0] * len(axis))[place[bins[at].start]] += number
         most = sorted(rows, key=lambda item: (-sum(rows[item]), names[item].casefold(), item))[:MAX_SERIES]
@@ -47,9 +47,9 @@ class Months:
         return QueryResult(data, {"format_params": params})
 
 
-def months(asked: DataQuery) -> Months:
+def months(query: DataQuery) -> Months:
     """Returns the last MONTHS months."""
-    tz, now = asked.scope.tz, asked.ctx.now
+    tz, now = query.scope.tz, query.ctx.now
     local = datetime.fromtimestamp(now, tz)
     years, place = divmod(local.month - MONTHS, 12)
     first = datetime(local.year + years, place + 1, 1)

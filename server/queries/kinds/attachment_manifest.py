@@ -27,38 +27,38 @@ class AttachmentManifest(QueryType):
         QueryKey("offset", "number", "How many to pass over.", default="0"),
     )
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        values = asked.values
+    def run(self, query: DataQuery) -> QueryResult:
+        values = query.values
         limit, offset = values.number("limit", MAX_LISTED), values.number("offset", 0)
-        found = _entries(asked)
-        wanted = values.text("filter")
-        if wanted:
+        entries = _entries(query)
+        pattern_text = values.text("filter")
+        if pattern_text:
             import re2  # a large C++ library, loaded when first needed
 
-            pattern = re2.compile("(?is)" + ".*".join(map(re2.escape, wanted.split("*"))))
-            found = [each for each in found if pattern.fullmatch(each.name)]
-        shown = found[offset : offset + limit]
+            pattern = re2.compile("(?is)" + ".*".join(map(re2.escape, pattern_text.split("*"))))
+            entries = [each for each in entries if pattern.fullmatch(each.name)]
+        page = entries[offset : offset + limit]
         cursor = {
-            "num_files": len(found),
+            "num_files": len(entries),
             "offset_start": offset,
-            "offset_end": offset + max(len(shown) - 1, 0),
+            "offset_end": offset + max(len(page) - 1, 0),
             "limit": limit,
         }
-        return QueryResult({"cursor": cursor, "files": [asdict(each) for each in shown]})
+        return QueryResult({"cursor": cursor, "files": [asdict(each) for each in page]})
 
 
-def _entries(asked: DataQuery) -> list[archives.ArchiveEntry]:
-    values = asked.values
+def _entries(query: DataQuery) -> list[archives.ArchiveEntry]:
+    values = query.values
     id = values.number("id", 0)
-    readable: list[dict[str, Any]] = asked.dictionaries().records("attachment", [id])
+    readable: list[dict[str, Any]] = query.dictionaries().records("attachment", [id])
     if not readable:
         raise values.bad("id", f"there is no attachment {id}, or you may not read it")
     file = readable[0]
 
     def read(start: int, end: int) -> bytes:
-        return b"".join(blobs.pieces(asked.tx, file["blob_id"], start, end))
+        return b"".join(blobs.pieces(query.tx, file["blob_id"], start, end))
 
     try:
-        return archives.entries(file["size"], read, asked.scope.tz)
+        return archives.entries(file["size"], read, query.scope.tz)
     except (Invalid, TooLarge) as error:
         raise values.bad("id", f"attachment {id}: {error.message}") from error

@@ -39,40 +39,40 @@ class AutomationInvoke(QueryType):
     )
     formats = ("",)
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        values, ctx = asked.values, asked.ctx
+    def run(self, query: DataQuery) -> QueryResult:
+        values, ctx = query.values, query.ctx
         name = values.text("name")
-        known = _names(asked, name)
-        if name not in known:
-            raise values.bad("name", f"'{name[:80]}' is not an automation of {TRIGGER}{nearest(name, known)}")
+        names = _names(query, name)
+        if name not in names:
+            raise values.bad("name", f"'{name[:80]}' is not an automation of {TRIGGER}{nearest(name, names)}")
         if not _invoked_by:
             raise values.bad("name", f"automation '{name[:80]}' cannot be run: this installation runs no automations")
         inputs, invoke = _inputs(values.group("inputs")), _invoked_by[0]
 
         def later() -> QueryResult:
             try:
-                found = invoke(ctx, name, inputs, asked.format)
+                returned = invoke(ctx, name, inputs, query.format)
             except HelpdeskError as error:
                 raise values.bad("name", f"automation '{name[:80]}' failed: {error.message}") from error
-            extra = {key: value for key, value in found["_"].items() if key not in ("type", "format")}
-            return QueryResult(found["data"], extra)
+            extra = {key: value for key, value in returned["_"].items() if key not in ("type", "format")}
+            return QueryResult(returned["data"], extra)
 
         return QueryResult(later=later)
 
 
 def _inputs(group: KeyValues | None) -> dict[str, Any]:
     """Returns texts, or lists of texts, by name."""
-    found: dict[str, Any] = {}
-    for name, given in group.given.items() if group is not None else ():
-        words = [text.value for text in given.texts]
-        found[name] = words if isinstance(given.term.value, Items) else words[0]
-    return found
+    inputs: dict[str, Any] = {}
+    for name, key_value in group.by_name.items() if group is not None else ():
+        words = [text.value for text in key_value.texts]
+        inputs[name] = words if isinstance(key_value.term.value, Items) else words[0]
+    return inputs
 
 
-def _names(asked: DataQuery, wanted: str) -> list[str]:
+def _names(query: DataQuery, name: str) -> list[str]:
     """Returns the names of readable automations that data queries can start, the wanted one first."""
-    record_type = asked.ctx.service.registry.type("automation")
-    readable, table = asked.scope.readable(record_type), record_type.table.sql
+    record_type = query.ctx.service.registry.type("automation")
+    readable, table = query.scope.readable(record_type), record_type.table.sql
 
     def build() -> Any:
         at = slots_from(len(readable.values))
@@ -83,5 +83,5 @@ def _names(asked: DataQuery, wanted: str) -> list[str]:
             .limit(MAX_NAMES)
         )
 
-    rows = asked.tx.rows(build, (*readable.values, TRIGGER, wanted))
+    rows = query.tx.rows(build, (*readable.values, TRIGGER, name))
     return [row[0] for row in rows]

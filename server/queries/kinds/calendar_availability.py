@@ -20,11 +20,11 @@ class CalendarAvailability(QueryType):
     )
     formats = ("dictionaries", "timeblocks")
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        within = span(asked, "range", "this month")
-        start, end, tz = within.start, within.end + 1, asked.scope.tz
-        found = on_them(asked, "range", calendars_of(asked, "calendars"), start, end)
-        pieces = [free(each) for each in found.values()]
+    def run(self, query: DataQuery) -> QueryResult:
+        within = span(query, "range", "this month")
+        start, end, tz = within.start, within.end + 1, query.scope.tz
+        occurrences = on_them(query, "range", calendars_of(query, "calendars"), start, end)
+        pieces = [free(each) for each in occurrences.values()]
         rows = [
             {
                 "date": datetime.fromtimestamp(first, tz).strftime("%Y-%m-%dT%H:%M:%S"),

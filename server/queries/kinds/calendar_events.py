@@ -22,19 +22,21 @@ class CalendarEvents(QueryType):
     )
     formats = ("dictionaries",)
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        start = edges(asked, "from", "today").start
-        end = edges(asked, "to", "+1 month", start).end
+    def run(self, query: DataQuery) -> QueryResult:
+        start = edges(query, "from", "today").start
+        end = edges(query, "to", "+1 month", start).end
         if end <= start:
-            raise asked.values.bad("to", "is not later than from:")
-        calendars = calendars_of(asked, "calendar")
-        found = on_them(asked, "to", calendars, start, end)
-        listed = sorted((one for each in found.values() for one in each), key=lambda one: (one.start, one.label))
+            raise query.values.bad("to", "is not later than from:")
+        calendars = calendars_of(query, "calendar")
+        by_calendar = on_them(query, "to", calendars, start, end)
+        occurrences = sorted(
+            (one for each in by_calendar.values() for one in each), key=lambda one: (one.start, one.label)
+        )
         params = {each["id"]: each["params"] for each in calendars}
         try:
-            days = by_day(listed, start, end, asked.scope.tz, params)
+            days = by_day(occurrences, start, end, query.scope.tz, params)
         except Invalid as error:
-            raise asked.values.bad("to", error.message) from error
-        shown = [one for day in days.values() for one in day]
-        expanded(asked.dictionaries(), shown, asked.values.words("expand"))
+            raise query.values.bad("to", error.message) from error
+        day_events = [one for day in days.values() for one in day]
+        expanded(query.dictionaries(), day_events, query.values.words("expand"))
         return QueryResult({"events": days})

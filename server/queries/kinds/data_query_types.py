@@ -13,7 +13,7 @@ class DataQueryTypes(QueryType):
     description = "The types of data query."
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
+    def run(self, query: DataQuery) -> QueryResult:
         return QueryResult(
             {
                 name: {"name": name, "description": each.description}

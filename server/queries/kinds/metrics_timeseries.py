@@ -53,12 +53,12 @@ class MetricsTimeseries(QueryType):
     )
     formats = ("timeseries",)
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        axis, series = ticks(asked, RANGE), list(asked.values.groups("series.<id>"))
+    def run(self, query: DataQuery) -> QueryResult:
+        axis, series = ticks(query, RANGE), list(query.values.groups("series.<id>"))
         data: dict[str, list[Any]] = {"ts": [each.label for each in axis.bins]}
         groups = []
         for label, each in zip(labels(series, "ts"), series, strict=True):
-            lines = _lines(asked, each, label, axis)
+            lines = _lines(query, each, label, axis)
             if lines is None:
                 continue
             for name in lines.keys() & data.keys():
@@ -70,10 +70,10 @@ class MetricsTimeseries(QueryType):
         return QueryResult(data, {"groups": groups, "format_params": params})
 
 
-def _lines(asked: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
+def _lines(query: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
     """Returns {name: numbers} of one series, split by the values of `by:`; None for an unknown metric."""
-    metric = asked.ctx.service.registry.type("metric")
-    row = asked.tx.first(metric.table, name=series.text("metric"))
+    metric = query.ctx.service.registry.type("metric")
+    row = query.tx.first(metric.table, name=series.text("metric"))
     if row is None:
         return None
     record = metric.record(row)
@@ -81,14 +81,14 @@ def _lines(asked: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict
     for text in series.texts("by"):
         find_dimension(text.value, text.position, declared, "by")
     by, function = series.words("by"), series.text("function", "count")
-    chooses = chooser(asked, series.given["query"], declared) if "query" in series else None
+    chooses = chooser(query, series.by_name["query"], declared) if "query" in series else None
     missing = series.text("missing", "carry" if record["type"] == GAUGE else "null")
-    found = largest(
-        cells(asked, record["id"], axis, declared, by, chooses, function == "distinct", asked.values.at("range"))
+    by_split = largest(
+        cells(query, record["id"], axis, declared, by, chooses, function == "distinct", query.values.at("range"))
     )
     return {
-        name: _filled([_value(found[split].get(place), function) for place in range(len(axis.bins))], missing)
-        for split, name in names(asked, series, label, declared, found).items()
+        name: _filled([_value(by_split[split].get(place), function) for place in range(len(axis.bins))], missing)
+        for split, name in names(query, series, label, declared, by_split).items()
     }
 
 

@@ -14,6 +14,6 @@ class PlatformExtensionPoints(QueryType):
     keys = LISTED
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
+    def run(self, query: DataQuery) -> QueryResult:
         points = [{"id": each.id, "name": each.name, "class": "extension point"} for each in EXTENSION_POINTS.values()]
-        return filter_items(asked.values, points, ("id", "name"))
+        return filter_items(query.values, points, ("id", "name"))

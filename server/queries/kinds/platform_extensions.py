@@ -15,8 +15,8 @@ class PlatformExtensions(QueryType):
     keys = (QueryKey("point", "text", "The id of an extension point.", required=True), *LISTED)
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        values = asked.values
+    def run(self, query: DataQuery) -> QueryResult:
+        values = query.values
         id = values.text("point")
         point = EXTENSION_POINTS.get(id)
         if point is None:
@@ -29,6 +29,6 @@ class PlatformExtensions(QueryType):
                 "plugin_id": each.plugin_id,
                 "params": each.params,
             }
-            for each in sorted(point.parts(asked.ctx), key=lambda part: part.id)
+            for each in sorted(point.parts(query.ctx), key=lambda part: part.id)
         ]
         return filter_items(values, parts, ("id", "name"))

@@ -24,11 +24,11 @@ class RecordFields(QueryType):
     keys = (OF, *LISTED)
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        record_type = asked.values.record_type()
-        items = [*_own(record_type), *_custom(record_type, asked.tx)]
-        found = filter_items(asked.values, sorted(items, key=lambda each: str(each["key"])), ("key",))
-        return by_key(found, "key")
+    def run(self, query: DataQuery) -> QueryResult:
+        record_type = query.values.record_type()
+        items = [*_own(record_type), *_custom(record_type, query.tx)]
+        page = filter_items(query.values, sorted(items, key=lambda each: str(each["key"])), ("key",))
+        return by_key(page, "key")
 
 
 def _own(record_type: RecordType) -> list[dict[str, Any]]:

@@ -21,9 +21,9 @@ class RecordTypes(QueryType):
     )
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        types = list(asked.ctx.service.registry)
-        wanted = _options(asked.values, types)
+    def run(self, query: DataQuery) -> QueryResult:
+        types = list(query.ctx.service.registry)
+        required = _options(query.values, types)
         items = [
             {
                 "id": each.context,
@@ -32,27 +32,27 @@ class RecordTypes(QueryType):
                 "label_plural": each.label_names[1],
             }
             for each in types
-            if wanted <= each.options
+            if required <= each.options
         ]
-        return filter_items(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
+        return filter_items(query.values, items, ("id", "uri", "label_singular", "label_plural"))
 
 
 def _options(values: KeyValues, types: list[RecordType]) -> set[str]:
-    known = sorted(frozenset[str]().union(*(each.options for each in types)))
-    wanted = values.texts("options")
-    for text in wanted:
-        if text.value not in known:
+    options = sorted(frozenset[str]().union(*(each.options for each in types)))
+    required = values.texts("options")
+    for text in required:
+        if text.value not in options:
             raise BadDataQuery(
                 about_field(
                     "options",
                     lazy_gettext(
                         "'{value}' is not one of {known}{nearest}",
                         value=text.value[:80],
-                        known=", ".join(known),
-                        nearest=nearest(text.value, known),
+                        known=", ".join(options),
+                        nearest=nearest(text.value, options),
                     ),
                 ),
                 position=text.position,
                 field="options",
             )
-    return {text.value for text in wanted}
+    return {text.value for text in required}

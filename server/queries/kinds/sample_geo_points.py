@@ -26,11 +26,11 @@ class SampleGeoPoints(QueryType):
     keys = (QueryKey("series.<id>", "group", "One set of points.", required=True, keys=(POINT,)),)
     formats = ("topojson", *(each for each in FORMATS if each != "topojson"))
 
-    def run(self, asked: DataQuery) -> QueryResult:
+    def run(self, query: DataQuery) -> QueryResult:
         series = {
-            each.id: [_place(point) for point in each.groups("<name>")] for each in asked.values.groups("series.<id>")
+            each.id: [_place(point) for point in each.groups("<name>")] for each in query.values.groups("series.<id>")
         }
-        return QueryResult(render_points(series, asked.format))
+        return QueryResult(render_points(series, query.format))
 
 
 def _place(point: KeyValues) -> GeoPoint:
@@ -38,5 +38,5 @@ def _place(point: KeyValues) -> GeoPoint:
         longitude, latitude = coordinates(point.text("coordinates"))
     except Invalid as error:
         raise point.bad("coordinates", error.message) from error
-    told = {each.name: each.texts[0].value for each in point.named("<name>")}
-    return GeoPoint(longitude, latitude, {"name": point.id} | told)
+    properties = {each.name: each.texts[0].value for each in point.matching("<name>")}
+    return GeoPoint(longitude, latitude, {"name": point.id} | properties)

@@ -36,11 +36,11 @@ class SampleTimeseries(QueryType):
     )
     formats = ("timeseries",)
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        values = asked.values
+    def run(self, query: DataQuery) -> QueryResult:
+        values = query.values
         count = values.number("x.count", DEFAULT_SAMPLES)
         unit = UNIT_BY_NAME[UNITS[values.text("x.unit", "days")]]
-        now = datetime.fromtimestamp(asked.ctx.now, asked.scope.tz).replace(tzinfo=None)
+        now = datetime.fromtimestamp(query.ctx.now, query.scope.tz).replace(tzinfo=None)
         data: dict[str, list[float] | list[str]] = {"ts": [unit.label(each) for each in _last(unit, now, count)]}
         series = list(values.groups("series.<id>"))
         for label, each in zip(labels(series, "ts"), series, strict=True):
@@ -51,7 +51,7 @@ class SampleTimeseries(QueryType):
 
 def _last(unit: Unit, now: Wall, count: int) -> list[Wall]:
     """Returns the starts of the last `count` bins, the current one last."""
-    found = [unit.start(now.replace(hour=0, minute=0, second=0, microsecond=0))]
-    while len(found) < count:
-        found.append(unit.start(found[-1] - DAY))
-    return found[::-1]
+    starts = [unit.start(now.replace(hour=0, minute=0, second=0, microsecond=0))]
+    while len(starts) < count:
+        starts.append(unit.start(starts[-1] - DAY))
+    return starts[::-1]

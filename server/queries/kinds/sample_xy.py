@@ -30,9 +30,9 @@ class SampleXy(QueryType):
     keys = (SERIES,)
     formats = ("scatterplot",)
 
-    def run(self, asked: DataQuery) -> QueryResult:
+    def run(self, query: DataQuery) -> QueryResult:
         rows = []
-        series = list(asked.values.groups("series.<id>"))
+        series = list(query.values.groups("series.<id>"))
         for label, each in zip(labels(series), series, strict=True):
             trend = each.text("trend", "random")
             count = each.number("samples", DEFAULT_SAMPLES)

@@ -14,5 +14,5 @@ class UiIcons(QueryType):
     keys = LISTED
     is_quick = True
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        return filter_items(asked.values, [{"icon": name} for name in ICONS], ("icon",))
+    def run(self, query: DataQuery) -> QueryResult:
+        return filter_items(query.values, [{"icon": name} for name in ICONS], ("icon",))

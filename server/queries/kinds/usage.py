@@ -30,11 +30,11 @@ class UsageSnippets(QueryType):
     description = "How often snippets are used."
     formats = ("table", "timeseries")
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        if asked.format == "timeseries":
-            return _snippets_by_month(asked)
+    def run(self, query: DataQuery) -> QueryResult:
+        if query.format == "timeseries":
+            return _snippets_by_month(query)
         rows = [
-            {"snippet_id": id, "snippet_title": title, "snippet_uses": uses} for id, title, uses in _snippets(asked)
+            {"snippet_id": id, "snippet_title": title, "snippet_uses": uses} for id, title, uses in _snippets(query)
         ]
         shown_by = {"context": contexts.SNIPPET, "context_id_key": "snippet_id"}
         return table(
@@ -46,10 +46,10 @@ class UsageSnippets(QueryType):
         )
 
 
-def _snippets(asked: DataQuery) -> list[tuple[int, str, int]]:
+def _snippets(query: DataQuery) -> list[tuple[int, str, int]]:
     """Returns [(id, title, uses)] of the most used snippets."""
-    snippet = asked.ctx.service.registry.type("snippet")
-    condition, t = asked.scope.readable(snippet), snippet.table.sql
+    snippet = query.ctx.service.registry.type("snippet")
+    condition, t = query.scope.readable(snippet), snippet.table.sql
     if condition is NEVER:
         return []
 
@@ -59,24 +59,24 @@ def _snippets(asked: DataQuery) -> list[tuple[int, str, int]]:
             query = query.where(condition.build(slots_from(0)))
         return query.order_by(t.total_uses.desc(), t.title, t.id).limit(MAX_ITEMS)
 
-    return [(row[0], row[1], row[2]) for row in asked.tx.rows(build, condition.values)]
+    return [(row[0], row[1], row[2]) for row in query.tx.rows(build, condition.values)]
 
 
-def _snippets_by_month(asked: DataQuery) -> QueryResult:
+def _snippets_by_month(query: DataQuery) -> QueryResult:
     """Returns the uses by month, from counts per worker and hour."""
-    last, listed = months(asked), _snippets(asked)
+    last, most_used = months(query), _snippets(query)
     use: Any = SNIPPET_USE.sql
-    rows = asked.tx.rows(
+    rows = query.tx.rows(
         lambda: (
             use.select(use.snippet_id, use.hour, peewee.fn.SUM(use.uses))
             .where(in_list(use.snippet_id, slot(0)), use.hour >= slot(1))
             .group_by(use.snippet_id, use.hour)
             .limit(MAX_USES + 1)
         ),
-        (json.dumps([id for id, _, _ in listed]), last.since),
+        (json.dumps([id for id, _, _ in most_used]), last.since),
     )
-    _require_few(asked, rows)
-    return last.chart([(row[0], row[1], row[2]) for row in rows], {id: title for id, title, _ in listed})
+    _require_few(query, rows)
+    return last.chart([(row[0], row[1], row[2]) for row in rows], {id: title for id, title, _ in most_used})
 
 
 class UsageBehaviors(QueryType):
@@ -86,14 +86,14 @@ class UsageBehaviors(QueryType):
     description = "How often behaviors run, and how long it takes."
     formats = ("table", "timeseries")
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        runs = _by_day(asked, BEHAVIOR_INVOCATIONS)
-        behaviors = _behaviors(asked, {each[0] for each in runs})
-        if asked.format == "timeseries":
-            last = months(asked)
+    def run(self, query: DataQuery) -> QueryResult:
+        runs = _by_day(query, BEHAVIOR_INVOCATIONS)
+        behaviors = _behaviors(query, {each[0] for each in runs})
+        if query.format == "timeseries":
+            last = months(query)
             recent = [each for each in runs if each[1] >= last.since]
             return last.chart(recent, {id: each["_label"] for id, each in behaviors.items()})
-        return _behavior_table(behaviors, _sums(runs), _sums(_by_day(asked, BEHAVIOR_DURATION)))
+        return _behavior_table(behaviors, _sums(runs), _sums(_by_day(query, BEHAVIOR_DURATION)))
 
 
 def _behavior_table(
@@ -128,16 +128,16 @@ def _behavior_table(
     )
 
 
-def _behaviors(asked: DataQuery, ids: set[int]) -> dict[int, dict[str, Any]]:
-    shown = asked.dictionaries()
-    records = shown.records("behavior", ids)
-    return {each["id"]: each for each in shown.dictionaries("behavior", records, "bot_")}
+def _behaviors(query: DataQuery, ids: set[int]) -> dict[int, dict[str, Any]]:
+    builder = query.dictionaries()
+    records = builder.records("behavior", ids)
+    return {each["id"]: each for each in builder.dictionaries("behavior", records, "bot_")}
 
 
-def _by_day(asked: DataQuery, name: str) -> Uses:
+def _by_day(query: DataQuery, name: str) -> Uses:
     """Returns [(behavior, middle of a day, number)] of a metric, from the daily bins, which are never deleted."""
     metric, t = table_named("metric"), METRIC_SAMPLE.sql
-    rows = asked.tx.rows(
+    rows = query.tx.rows(
         lambda: (
             t.select(t.dimensions, peewee.Column(t, "bin"), peewee.Column(t, "sum"))
             .where(t.metric_id.in_(metric.select(metric.c.id).where(metric.c.name == slot(0))), t.seconds == slot(1))
@@ -145,26 +145,26 @@ def _by_day(asked: DataQuery, name: str) -> Uses:
         ),
         (name, DAY),
     )
-    _require_few(asked, rows)
-    found = []
+    _require_few(query, rows)
+    runs = []
     for text, start, number in rows:
         id = str(json.loads(text).get("behavior_id", ""))
-        if (known := id_in(id)) is not None:
-            found.append((known, start + DAY // 2, number))
-    return found
+        if (behavior_id := id_in(id)) is not None:
+            runs.append((behavior_id, start + DAY // 2, number))
+    return runs
 
 
-def _require_few(asked: DataQuery, rows: list[Any]) -> None:
+def _require_few(query: DataQuery, rows: list[Any]) -> None:
     if len(rows) > MAX_USES:
         raise BadDataQuery(
             f"there are more than {MAX_USES} uses by item and time; use format:table",
-            position=asked.values.at("format"),
+            position=query.values.at("format"),
             field="format",
         )
 
 
 def _sums(uses: Uses) -> dict[int, float]:
-    found: dict[int, float] = {}
+    sums: dict[int, float] = {}
     for item, _, number in uses:
-        found[item] = found.get(item, 0) + number
-    return found
+        sums[item] = sums.get(item, 0) + number
+    return sums

@@ -44,38 +44,38 @@ class WorklistGeoPoints(QueryType):
     keys = (SERIES,)
     formats = FORMATS
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        groups = list(asked.values.groups("series.<id>"))
-        named = labels(groups)
+    def run(self, query: DataQuery) -> QueryResult:
+        groups = list(query.values.groups("series.<id>"))
+        series_labels = labels(groups)
         places = {
-            label if asked.format == "table" else values.id: _places(asked, values)
-            for label, values in zip(named, groups, strict=True)
+            label if query.format == "table" else values.id: _places(query, values)
+            for label, values in zip(series_labels, groups, strict=True)
         }
-        return QueryResult(render_points(places, asked.format))
+        return QueryResult(render_points(places, query.format))
 
 
-def _places(asked: DataQuery, values: KeyValues) -> list[GeoPoint]:
+def _places(query: DataQuery, values: KeyValues) -> list[GeoPoint]:
     record_type = values.record_type()
     searched = values.searched(record_type)
-    dictionaries = asked.dictionaries()
-    where, told = _fields(values, record_type, searched.search.scope)
+    dictionaries = query.dictionaries()
+    where, others = _fields(values, record_type, searched.search.scope)
     fields = Fields(searched.search, dictionaries)
-    dimensions = [raw_field(text, fields, f"field{place}") for place, text in enumerate((where, *told))]
+    dimensions = [raw_field(text, fields, f"field{place}") for place, text in enumerate((where, *others))]
     located = record_type.filter_named(where.value, searched.search.scope)
     assert located is not None
     has_one = located.condition(
         Term(where.value, SearchValue("null", False, where.position), True, 0), searched.search.scope
     )
     search = replace(searched.search, condition=all_of([searched.search.condition, has_one]))
-    found = points(search, dimensions, searched.limit or MAX_POINTS + 1)
-    if len(found) > MAX_POINTS:
+    located_records = points(search, dimensions, searched.limit or MAX_POINTS + 1)
+    if len(located_records) > MAX_POINTS:
         raise values.bad("query", f"more than {MAX_POINTS} points; narrow the search or give it a limit:")
-    names = record_type.labels(dictionaries, [each.record for each in found])
+    names = record_type.labels(dictionaries, [each.record for each in located_records])
     places = []
-    for each in found:
+    for each in located_records:
         longitude, latitude = coordinates(each.members[0].label)
         properties: dict[str, Any] = {"name": names[each.record["id"]]}
-        for text, dimension, member in zip(told, dimensions[1:], each.members[1:], strict=True):
+        for text, dimension, member in zip(others, dimensions[1:], each.members[1:], strict=True):
             properties[text.value] = _property(dimension, member)
         places.append(GeoPoint(longitude, latitude, properties))
     return places
@@ -83,30 +83,30 @@ def _places(asked: DataQuery, values: KeyValues) -> list[GeoPoint]:
 
 def _fields(values: KeyValues, record_type: RecordType, scope: SearchScope) -> tuple[SearchValue, list[SearchValue]]:
     """Returns the geolocation field and the other fields."""
-    told = list(values.texts("fields"))
-    if len(told) > MAX_FIELDS:
-        raise values.bad("fields", f"at most {MAX_FIELDS} fields, these are {len(told)}")
+    fields = list(values.texts("fields"))
+    if len(fields) > MAX_FIELDS:
+        raise values.bad("fields", f"at most {MAX_FIELDS} fields, these are {len(fields)}")
     if "point" in values:
         where = values.texts("point")[0]
         if not _is_location(record_type, where.value, scope):
-            known = [each.filter for each in definitions(scope.tx).of(record_type.context) if each.kind == GEO]
+            geo_filters = [each.filter for each in definitions(scope.tx).of(record_type.context) if each.kind == GEO]
             raise BadDataQuery(
                 f"point: '{where.value[:80]}' is not a geolocation field of {record_type.uri}"
-                f"{nearest(where.value, known)}",
+                f"{nearest(where.value, geo_filters)}",
                 position=where.position,
                 field="point",
             )
     else:
-        locations = [text for text in told if _is_location(record_type, text.value, scope)]
+        locations = [text for text in fields if _is_location(record_type, text.value, scope)]
         if not locations:
             raise values.bad("fields", "name a geolocation field, here or as 'point:'")
         where = locations[0]
-    return where, [text for text in told if text.value != where.value]
+    return where, [text for text in fields if text.value != where.value]
 
 
 def _is_location(record_type: RecordType, name: str, scope: SearchScope) -> bool:
-    found = record_type.filter_named(name, scope)
-    return isinstance(found, CustomFilter) and found.field.kind == GEO
+    filter = record_type.filter_named(name, scope)
+    return isinstance(filter, CustomFilter) and filter.field.kind == GEO
 
 
 def _property(dimension: Dimension, member: Member) -> Any:

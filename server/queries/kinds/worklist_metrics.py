@@ -50,19 +50,19 @@ class WorklistMetrics(QueryType):
     keys = (VALUES,)
     formats = ("table", "pie")
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        groups = list(asked.values.groups("values.<id>"))
-        named = zip(labels(groups), groups, strict=True)
-        metrics = [metric for label, values in named for metric in _metrics(asked, values, label)]
-        return _pie(metrics) if asked.format == "pie" else _table(metrics)
+    def run(self, query: DataQuery) -> QueryResult:
+        groups = list(query.values.groups("values.<id>"))
+        labelled = zip(labels(groups), groups, strict=True)
+        metrics = [metric for label, values in labelled for metric in _metrics(query, values, label)]
+        return _pie(metrics) if query.format == "pie" else _table(metrics)
 
 
-def _metrics(asked: DataQuery, values: KeyValues, label: str) -> list[MetricValue]:
+def _metrics(query: DataQuery, values: KeyValues, label: str) -> list[MetricValue]:
     record_type = values.record_type()
     searched = values.searched(record_type)
     functions, metric = functions_of(values), metric_of(values, "metric")
-    measured = measured_of(values, "field", Fields(searched.search, asked.dictionaries()), functions)
-    query = f"{searched.source} set.timezone:{searched.tz}" if searched.source else ""
+    measured = measured_of(values, "field", Fields(searched.search, query.dictionaries()), functions)
+    search_text = f"{searched.source} set.timezone:{searched.tz}" if searched.source else ""
     numbers = _numbers(searched, measured, functions)
     several = "functions" in values
     return [
@@ -72,7 +72,7 @@ def _metrics(asked: DataQuery, values: KeyValues, label: str) -> list[MetricValu
             metric(number),
             _kind(function, measured, "metric" in values),
             record_type.context,
-            query,
+            search_text,
         )
         for function, number in zip(functions, numbers, strict=True)
     ]

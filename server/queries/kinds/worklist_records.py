@@ -21,14 +21,14 @@ class WorklistRecords(QueryType):
     keys = (*SEARCHED, EXPAND, PAGE)
     formats = ("dictionaries",)
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        values = asked.values
+    def run(self, query: DataQuery) -> QueryResult:
+        values = query.values
         record_type = values.record_type()
         searched = values.searched(record_type, ORDERS.get(record_type.uri, ()))
         limit = searched.limit or LIMITS.get(record_type.uri, DEFAULT_LIMIT)
         index = values.number("page", (searched.page or 1) - 1)
-        wanted = paths_of(values.words("expand"))
+        paths = paths_of(values.words("expand"))
         rows, total = searched.search.page(limit, index * limit)
-        shown = asked.dictionaries().show(record_type, [record_type.record(row) for row in rows], wanted)
-        data = {str(each["id"]): {"_loaded": True} | each for each in shown}
+        dictionaries = query.dictionaries().show(record_type, [record_type.record(row) for row in rows], paths)
+        data = {str(each["id"]): {"_loaded": True} | each for each in dictionaries}
         return QueryResult(data, {"paging": paging(total, len(rows), limit, index)})

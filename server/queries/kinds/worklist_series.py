@@ -36,17 +36,17 @@ class WorklistSeries(QueryType):
     keys = (SERIES, QueryKey("x.label", "text", "What the axis is called; the name of the field when absent."))
     formats = ("timeseries", "table", "dictionaries", "pie")
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        groups = list(asked.values.groups("series.<id>"))
+    def run(self, query: DataQuery) -> QueryResult:
+        groups = list(query.values.groups("series.<id>"))
         for each in groups:
             if each.id == "x":
                 raise each.bad("series.x", "'x' is the axis; give the series another id")
-        named = zip(labels(groups, AXIS), groups, strict=True)
-        lines = [line(asked, values, label) for label, values in named]
-        return SHAPES[asked.format](lines, asked)
+        labelled = zip(labels(groups, AXIS), groups, strict=True)
+        lines = [line(query, values, label) for label, values in labelled]
+        return SHAPES[query.format](lines, query)
 
 
-def _timeseries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
+def _timeseries(lines: list[DataSeries], query: DataQuery) -> QueryResult:
     axis = filled_axis(lines, shared_axis(lines))
     data: dict[str, list[Any]] = {AXIS: [label for _, label in axis]}
     for each in lines:
@@ -54,13 +54,13 @@ def _timeseries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     return QueryResult(data, {"format_params": axis_params(lines)})
 
 
-def _table(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
-    columns = {"x": {"label": asked.values.text("x.label") or lines[0].x.label, "type": "text"}}
+def _table(lines: list[DataSeries], query: DataQuery) -> QueryResult:
+    columns = {"x": {"label": query.values.text("x.label") or lines[0].x.label, "type": "text"}}
     columns |= {each.id: {"label": each.label} | each.column for each in lines}
     return QueryResult({"columns": columns, "rows": _rows(lines)})
 
 
-def _dictionaries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
+def _dictionaries(lines: list[DataSeries], query: DataQuery) -> QueryResult:
     return QueryResult(_rows(lines))
 
 
@@ -72,7 +72,7 @@ def _rows(lines: list[DataSeries]) -> list[dict[str, Any]]:
     return rows
 
 
-def _pie(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
+def _pie(lines: list[DataSeries], query: DataQuery) -> QueryResult:
     return QueryResult([[each.id, plain(sum(each.numbers.values()))] for each in lines])
 
 

@@ -50,45 +50,47 @@ class WorklistSubtotals(QueryType):
     )
     formats = tuple(SHAPES)
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        values = asked.values
+    def run(self, query: DataQuery) -> QueryResult:
+        values = query.values
         record_type = values.record_type()
         by, function = _function(values, "by", "by.<id>", COUNT)
         if by is None:
             raise BadDataQuery(f"{self.name} needs 'by:', fields to count by", position=values.at("of"), field="by")
         metric = metric_of(values, "metric")
         searched = values.searched(record_type)
-        shown = asked.dictionaries()
-        dimensions = _dimensions(Fields(searched.search, shown), by)
+        builder = query.dictionaries()
+        dimensions = _dimensions(Fields(searched.search, builder), by)
         measured = dimensions.pop() if function is not COUNT else None
         _check(measured, function)
-        if asked.format == "timeseries":
+        if query.format == "timeseries":
             _lift(dimensions)
         cells = count(searched.search, dimensions, measured, function)
         cells = _grouped(values, cells)
-        found = result(record_type, cells, measured, metric, searched.source, str(searched.tz))
-        data, extra = SHAPES[asked.format](found)
-        if asked.format == "dictionaries":
-            expanded(shown, data, values.words("expand"))
+        totals = result(record_type, cells, measured, metric, searched.source, str(searched.tz))
+        data, extra = SHAPES[query.format](totals)
+        if query.format == "dictionaries":
+            expanded(builder, data, values.words("expand"))
         return QueryResult(data, {"context": record_type.context} | extra)
 
 
 def _function(values: KeyValues, plain: str, pattern: str, default: Function) -> tuple[KeyValue | None, Function]:
     """Returns the key `by:` or `by.<function>:` and the function. Raises BadDataQuery if both are present."""
-    named = values.named(pattern)
-    given = [*([values.given[plain]] if plain in values else []), *named]
-    if len(given) > 1:
+    with_function = values.matching(pattern)
+    choices = [*([values.by_name[plain]] if plain in values else []), *with_function]
+    if len(choices) > 1:
         raise BadDataQuery(
-            f"write one of '{plain}:' and '{plain}.<function>:'", position=given[1].term.position, field=given[1].name
+            f"write one of '{plain}:' and '{plain}.<function>:'",
+            position=choices[1].term.position,
+            field=choices[1].name,
         )
     function = default
-    if named:
-        function = function_named(named[0].id, named[0].term.position, named[0].name)
+    if with_function:
+        function = function_named(with_function[0].id, with_function[0].term.position, with_function[0].name)
     if plain == "by" and "function" in values:
-        if named:
+        if with_function:
             raise values.bad("function", "the function stands in the name of 'by.' already")
         function = function_named(values.text("function"), values.at("function"))
-    return (given[0] if given else None), function
+    return (choices[0] if choices else None), function
 
 
 def _dimensions(fields: Fields, by: KeyValue) -> list[Dimension]:
@@ -101,13 +103,13 @@ def _dimensions(fields: Fields, by: KeyValue) -> list[Dimension]:
             field=by.name,
             limit=MAX_FIELDS,
         )
-    found: list[Dimension] = []
+    dimensions: list[Dimension] = []
     for place, text in enumerate(by.texts):
-        asked = options(text)
-        if any(each.asked.name == asked.name and each.asked.unit == asked.unit for each in found):
+        field = options(text)
+        if any(each.asked.name == field.name and each.asked.unit == field.unit for each in dimensions):
             raise BadDataQuery(f"by: '{text.value[:80]}' stands twice", position=text.position, field=by.name)
-        found.append(fields.named(asked, f"by{place}"))
-    return found
+        dimensions.append(fields.named(field, f"by{place}"))
+    return dimensions
 
 
 def _check(measured: Dimension | None, function: Function) -> None:
@@ -126,20 +128,20 @@ def _lift(dimensions: list[Dimension]) -> None:
 
 
 def _grouped(values: KeyValues, cells: Cells) -> Cells:
-    given, function = _function(values, "group", "group.<id>", SUM)
-    if given is None:
+    group, function = _function(values, "group", "group.<id>", SUM)
+    if group is None:
         return cells
     by_name = {each.asked.written: each for each in cells.dimensions}
     by_name |= {each.asked.name: each for each in cells.dimensions if each.asked.name not in by_name}
-    kept: list[Dimension] = []
-    for text in given.texts:
-        found = by_name.get(text.value)
-        if found is None:
+    group_dimensions: list[Dimension] = []
+    for text in group.texts:
+        dimension = by_name.get(text.value)
+        if dimension is None:
             raise BadDataQuery(
                 f"group: '{text.value[:80]}' is not one of the fields of by:{nearest(text.value, by_name)}",
                 position=text.position,
-                field=given.name,
+                field=group.name,
             )
-        if found not in kept:
-            kept.append(found)
-    return regrouped(cells, kept, function)
+        if dimension not in group_dimensions:
+            group_dimensions.append(dimension)
+    return regrouped(cells, group_dimensions, function)

@@ -71,17 +71,17 @@ class WorklistXy(QueryType):
     keys = (SERIES,)
     formats = ("scatterplot", "table", "pie", "categories")
 
-    def run(self, asked: DataQuery) -> QueryResult:
-        groups = list(asked.values.groups("series.<id>"))
-        series = [_spots(asked, values, label) for label, values in zip(labels(groups), groups, strict=True)]
-        return SHAPES[asked.format](series)
+    def run(self, query: DataQuery) -> QueryResult:
+        groups = list(query.values.groups("series.<id>"))
+        series = [_spots(query, values, label) for label, values in zip(labels(groups), groups, strict=True)]
+        return SHAPES[query.format](series)
 
 
-def _spots(asked: DataQuery, values: KeyValues, label: str) -> Spots:
+def _spots(query: DataQuery, values: KeyValues, label: str) -> Spots:
     record_type = values.record_type()
     searched = values.searched(record_type)
-    shown = asked.dictionaries()
-    fields = Fields(searched.search, shown)
+    builder = query.dictionaries()
+    fields = Fields(searched.search, builder)
     x, y = (raw_field(values.texts(name)[0], fields, name) for name in ("x", "y"))
     metrics = metric_of(values, "x.metric"), metric_of(values, "y.metric")
     for name, dimension in (("x", x), ("y", y)):
@@ -93,9 +93,9 @@ def _spots(asked: DataQuery, values: KeyValues, label: str) -> Spots:
         if y.scale is None:
             raise values.bad("y", f"'{y.asked.name[:80]}' holds no numbers, so it has no average in a bin of dates")
         return Spots(label, x, y, _binned(searched, x, y, metrics[1]))
-    found = points(searched.search, (x, y), searched.limit or DEFAULT_LIMIT)
-    names = record_type.labels(shown, [each.record for each in found]) if "id" in (x.name, y.name) else {}
-    return Spots(label, x, y, [spot for point in found if (spot := _spot(point, (x, y), metrics, names)) is not None])
+    pairs = points(searched.search, (x, y), searched.limit or DEFAULT_LIMIT)
+    names = record_type.labels(builder, [each.record for each in pairs]) if "id" in (x.name, y.name) else {}
+    return Spots(label, x, y, [spot for point in pairs if (spot := _spot(point, (x, y), metrics, names)) is not None])
 
 
 def _spot(
@@ -121,8 +121,8 @@ def _binned(searched: QuerySearch, x: DateDimension, y: Dimension, metric: Metri
         if member.key is not None
     ]
     dated.sort(key=lambda each: each[0].order.start)
-    found = [Spot(each.value, each.label, value, str(value)) for each, value in dated if value is not None]
-    return found if searched.limit is None else found[: searched.limit]
+    spots = [Spot(each.value, each.label, value, str(value)) for each, value in dated if value is not None]
+    return spots if searched.limit is None else spots[: searched.limit]
 
 
 def _scatterplot(series: list[Spots]) -> QueryResult:

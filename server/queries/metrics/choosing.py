@@ -17,11 +17,11 @@ Chooses = Callable[[Mapping[str, str]], bool]
 Declared = Mapping[str, Mapping[str, Any]]
 
 
-def chooser(asked: DataQuery, found: KeyValue, dimensions: Declared) -> Chooses:
+def chooser(query: DataQuery, key: KeyValue, dimensions: Declared) -> Chooses:
     """Returns a predicate on the dimensions of a sample. Raises BadDataQuery for an unknown dimension or invalid
     value."""
-    assert isinstance(found.term.value, Subquery)
-    return _group(asked, found.term.value.root, dimensions)
+    assert isinstance(key.term.value, Subquery)
+    return _group(query, key.term.value.root, dimensions)
 
 
 def find_dimension(name: str, position: int, dimensions: Declared, field: str) -> Mapping[str, Any]:
@@ -33,8 +33,8 @@ def find_dimension(name: str, position: int, dimensions: Declared, field: str) -
     return dimensions[name]
 
 
-def _group(asked: DataQuery, group: BooleanGroup, dimensions: Declared) -> Chooses:
-    parts = [_node(asked, child, dimensions) for child in group.children]
+def _group(query: DataQuery, group: BooleanGroup, dimensions: Declared) -> Chooses:
+    parts = [_node(query, child, dimensions) for child in group.children]
     decide = any if group.op == "or" else all
 
     def chooses(sample: Mapping[str, str]) -> bool:
@@ -43,36 +43,36 @@ def _group(asked: DataQuery, group: BooleanGroup, dimensions: Declared) -> Choos
     return chooses
 
 
-def _node(asked: DataQuery, node: Any, dimensions: Declared) -> Chooses:
+def _node(query: DataQuery, node: Any, dimensions: Declared) -> Chooses:
     if isinstance(node, BooleanGroup):
-        return _group(asked, node, dimensions)
+        return _group(query, node, dimensions)
     if not isinstance(node, Term):
         raise BadDataQuery("write <dimension>:value", position=node.position, field="query")
-    wanted = _values(asked, node, find_dimension(node.field, node.position, dimensions, "query"))
+    accepted = _values(query, node, find_dimension(node.field, node.position, dimensions, "query"))
     name, negated = node.field, node.negated
-    return lambda sample: (sample.get(name, "").casefold() in wanted) is not negated
+    return lambda sample: (sample.get(name, "").casefold() in accepted) is not negated
 
 
-def _values(asked: DataQuery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
+def _values(query: DataQuery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
     value = term.value
     if isinstance(value, Subquery):
-        return _found(asked, value, term, dimension)
+        return _matching_ids(query, value, term, dimension)
     texts = value.items if isinstance(value, Items) else (value,)
     return frozenset("" if text.value == "null" and not text.quoted else text.value.casefold() for text in texts)
 
 
-def _found(asked: DataQuery, query: Subquery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
+def _matching_ids(query: DataQuery, search: Subquery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
     """Returns the ids, as text, of the records that a search on the dimension's type matches."""
     uri = str(dimension.get("record_type", ""))
-    record_type = asked.ctx.service.registry.find(uri)
+    record_type = query.ctx.service.registry.find(uri)
     if dimension["type"] != "record" or record_type is None:
         raise BadDataQuery(
             f"'{term.field[:80]}' takes values; it is no record that could be searched",
             position=term.value_position,
             field="query",
         )
-    condition = asked.scope.ids_of(record_type.uri, query.root)
-    rows = asked.tx.rows(
+    condition = query.scope.ids_of(record_type.uri, search.root)
+    rows = query.tx.rows(
         lambda: condition.build(slots_from(0)).limit(MAX_FOUND + 1),
         condition.values,
     )

@@ -35,7 +35,7 @@ class Cell(Totals):
 
 
 def cells(
-    asked: DataQuery,
+    query: DataQuery,
     metric_id: int,
     ticks: Ticks,
     dimensions: Declared,
@@ -46,24 +46,24 @@ def cells(
 ) -> Cells:
     """Returns the selected samples by split and tick. needs_all: whether `seen` is needed. Raises BadDataQuery for more
     than MAX_ROWS."""
-    limited = _limited(asked, dimensions)
-    rows = _rows(asked, metric_id, ticks, bool(by or chooses or needs_all or limited))
+    limited = _limited(query, dimensions)
+    rows = _rows(query, metric_id, ticks, bool(by or chooses or needs_all or limited))
     if len(rows) > MAX_ROWS:
         raise BadDataQuery(f"more than {MAX_ROWS} samples; choose a shorter range:", position=position, field="range")
-    splits = _splits(asked, {row[1] for row in rows}, by, chooses, limited)
+    splits = _splits(query, {row[1] for row in rows}, by, chooses, limited)
     places = ticks.places({row[0] for row in rows})
-    found: Cells = {} if by else {(): {}}
+    by_split: Cells = {} if by else {(): {}}
     for start, text, count, total, low, high in rows:
         split, place = splits[text], places.get(start)
         if split is None or place is None:
             continue
-        cell = found.setdefault(split, {}).setdefault(place, Cell())
+        cell = by_split.setdefault(split, {}).setdefault(place, Cell())
         cell.add(Totals(count, total, low, high))
         cell.seen.add(text)
-    return found
+    return by_split
 
 
-def _rows(asked: DataQuery, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
+def _rows(query: DataQuery, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
     """Returns [(start, dimensions, count, sum, min, max)]; dimensions are "{}" if they need no distinction."""
     t: Any = METRIC_SAMPLE.sql
 
@@ -81,28 +81,28 @@ def _rows(asked: DataQuery, metric_id: int, ticks: Ticks, is_apart: bool) -> lis
 
     # A UTC day may start before the local day that contains its middle.
     first = ticks.start - ticks.seconds // 2
-    return asked.tx.rows(build, (metric_id, ticks.seconds, first, ticks.end))
+    return query.tx.rows(build, (metric_id, ticks.seconds, first, ticks.end))
 
 
-def _limited(asked: DataQuery, dimensions: Declared) -> dict[str, str]:
+def _limited(query: DataQuery, dimensions: Declared) -> dict[str, str]:
     """Returns {dimension: record type} of the dimensions with records that the caller may not read."""
-    shown, found = asked.dictionaries(), {}
+    builder, limited = query.dictionaries(), {}
     for name, each in dimensions.items():
-        record_type = shown.find_type(str(each.get("record_type", ""))) if each["type"] == "record" else None
+        record_type = builder.find_type(str(each.get("record_type", ""))) if each["type"] == "record" else None
         if record_type is None:
             continue
-        is_open = shown.readable(record_type.uri) is ALWAYS
-        if not is_open or (record_type.uri == "group" and asked.ctx.actor.reads_groups is not None):
-            found[name] = record_type.uri
-    return {} if asked.ctx.actor.is_admin else found
+        is_open = builder.readable(record_type.uri) is ALWAYS
+        if not is_open or (record_type.uri == "group" and query.ctx.actor.reads_groups is not None):
+            limited[name] = record_type.uri
+    return {} if query.ctx.actor.is_admin else limited
 
 
 def _splits(
-    asked: DataQuery, texts: set[str], by: list[str], chooses: Chooses | None, limited: Mapping[str, str]
+    query: DataQuery, texts: set[str], by: list[str], chooses: Chooses | None, limited: Mapping[str, str]
 ) -> dict[str, Split | None]:
     """Returns {stored dimensions: values to split by}, None for samples that do not count."""
     samples: dict[str, dict[str, str]] = {text: json.loads(text) for text in texts}
-    readable = {name: _readable(asked, uri, name, samples.values()) for name, uri in limited.items()}
+    readable = {name: _readable(query, uri, name, samples.values()) for name, uri in limited.items()}
 
     def counts(sample: dict[str, str]) -> bool:
         may = all(sample.get(name, "0") in ids for name, ids in readable.items())
@@ -113,10 +113,10 @@ def _splits(
     }
 
 
-def _readable(asked: DataQuery, uri: str, name: str, samples: Any) -> set[str]:
+def _readable(query: DataQuery, uri: str, name: str, samples: Any) -> set[str]:
     """Returns the readable ids among the values of a dimension, as text; 0 means no record."""
     ids = {id for sample in samples if (id := id_in(sample.get(name, "0")))}
-    groups = asked.ctx.actor.reads_groups
+    groups = query.ctx.actor.reads_groups
     if uri == "group" and groups is not None:  # everybody may read groups, but not the contents of private ones
         return {"0", *(str(id) for id in ids & groups)}
-    return {"0", *(str(id) for id in asked.dictionaries().readable_ids(uri, ids))}
+    return {"0", *(str(id) for id in query.dictionaries().readable_ids(uri, ids))}

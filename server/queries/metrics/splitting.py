@@ -20,22 +20,22 @@ BY_KEYS = (
 )
 
 
-def largest(found: Cells) -> Cells:
+def largest(by_split: Cells) -> Cells:
     """Returns the splits with the most samples, and the rest combined into one."""
-    if len(found) <= MAX_SPLIT:
-        return found
-    order = sorted(found, key=lambda split: (-sum(each.count for each in found[split].values()), split))
-    kept = {split: found[split] for split in order[: MAX_SPLIT - 1]}
+    if len(by_split) <= MAX_SPLIT:
+        return by_split
+    order = sorted(by_split, key=lambda split: (-sum(each.count for each in by_split[split].values()), split))
+    largest_splits = {split: by_split[split] for split in order[: MAX_SPLIT - 1]}
     rest: dict[int, Cell] = {}
     for split in order[MAX_SPLIT - 1 :]:
-        for place, each in found[split].items():
+        for place, each in by_split[split].items():
             cell = rest.setdefault(place, Cell())
             cell.add(each)
             cell.seen |= each.seen
-    return {**kept, (OTHER,): rest}
+    return {**largest_splits, (OTHER,): rest}
 
 
-def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
+def names(query: DataQuery, series: KeyValues, label: str, dimensions: Declared, by_split: Cells) -> dict[Split, str]:
     """Returns {split: name of its series}, sorted by name: `Label :: value`, with the id added to ambiguous names."""
     by = series.words("by")
     if not by:
@@ -44,48 +44,50 @@ def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared,
     for name, each in options.items():
         find_dimension(name, each.position, dimensions, "by")
     called = [
-        _called(asked, {split[place] for split in found if len(split) > place}, dimensions[name], options.get(name))
+        _called(query, {split[place] for split in by_split if len(split) > place}, dimensions[name], options.get(name))
         for place, name in enumerate(by)
     ]
-    listed: dict[Split, str] = {}
-    for split in sorted(found):
-        is_rest = split == (OTHER,) and len(found) == MAX_SPLIT
+    series_names: dict[Split, str] = {}
+    for split in sorted(by_split):
+        is_rest = split == (OTHER,) and len(by_split) == MAX_SPLIT
         values = [OTHER] if is_rest else [called[place][value] for place, value in enumerate(split)]
-        listed[split] = " :: ".join([label, *values])
-    alike = [each for each in listed.values() if list(listed.values()).count(each) > 1]
-    distinct = {split: f"{name} ({', '.join(split)})" if name in alike else name for split, name in listed.items()}
+        series_names[split] = " :: ".join([label, *values])
+    alike = [each for each in series_names.values() if list(series_names.values()).count(each) > 1]
+    distinct = {
+        split: f"{name} ({', '.join(split)})" if name in alike else name for split, name in series_names.items()
+    }
     return dict(sorted(distinct.items(), key=lambda pair: pair[1].casefold()))
 
 
 def _called(
-    asked: DataQuery, values: set[str], dimension: Mapping[str, Any], options: KeyValues | None
+    query: DataQuery, values: set[str], dimension: Mapping[str, Any], options: KeyValues | None
 ) -> dict[str, str]:
     """Returns {value: display name}."""
     kind, uri, key = str(dimension["type"]), str(dimension.get("record_type", "")), ""
     if options is not None:
         kind = options.text("as", "record" if "record_type" in options else kind)
         uri, key = options.text("record_type", uri), options.text("record_label")
-    found = {value: value or NONE for value in values}
+    plain_names = {value: value or NONE for value in values}
     if kind != "record":
-        return found
-    record_type = asked.ctx.service.registry.find(uri)
+        return plain_names
+    record_type = query.ctx.service.registry.find(uri)
     if record_type is None:
         if options is None:
-            return found
+            return plain_names
         raise options.bad(
             "record_type",
             lazy_gettext(
                 "'{value}' is not a record type{nearest}",
                 value=uri[:80],
-                nearest=nearest(uri, asked.scope.type_names()),
+                nearest=nearest(uri, query.scope.type_names()),
             ),
         )
-    return found | {"0": NONE} | _labels(asked, record_type.uri, values, key)
+    return plain_names | {"0": NONE} | _labels(query, record_type.uri, values, key)
 
 
-def _labels(asked: DataQuery, uri: str, values: Sequence[str] | set[str], key: str) -> dict[str, str]:
-    shown = asked.dictionaries()
-    records = shown.records(uri, {id for value in values if (id := id_in(value)) is not None})
-    dictionaries = shown.dictionaries(uri, records, f"_label,{key}")
+def _labels(query: DataQuery, uri: str, values: Sequence[str] | set[str], key: str) -> dict[str, str]:
+    builder = query.dictionaries()
+    records = builder.records(uri, {id for value in values if (id := id_in(value)) is not None})
+    dictionaries = builder.dictionaries(uri, records, f"_label,{key}")
     labels = {str(each["id"]): each.get(key or "_label") for each in dictionaries}
     return {id: str(label) for id, label in labels.items() if isinstance(label, (str, int, float)) and label != ""}

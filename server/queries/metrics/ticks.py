@@ -32,22 +32,22 @@ class Ticks:
         """Returns {start of a stored bin: index of its tick}; a bin that overlaps two ticks belongs to the one with its
         middle."""
         middle = self.seconds // 2
-        known = {each.start: place for place, each in enumerate(self.bins)}
-        found = self.calendar.fold([start + middle for start in starts], 1) or {}
-        return {at - middle: known[each.start] for at, each in found.items() if each.start in known}
+        index_of = {each.start: place for place, each in enumerate(self.bins)}
+        bin_of = self.calendar.fold([start + middle for start in starts], 1) or {}
+        return {at - middle: index_of[each.start] for at, each in bin_of.items() if each.start in index_of}
 
 
-def ticks(asked: DataQuery, default: str) -> Ticks:
+def ticks(query: DataQuery, default: str) -> Ticks:
     """Returns the whole ticks of `period:` that `range:` touches. Raises BadDataQuery for too many."""
-    values, tz = asked.values, asked.scope.tz
+    values, tz = query.values, query.scope.tz
     period = values.text("period", "day")
-    calendar, within = TimeScale(UNIT_BY_NAME[PERIODS[period]], tz, asked.ctx.now), span(asked, "range", default)
+    calendar, within = TimeScale(UNIT_BY_NAME[PERIODS[period]], tz, query.ctx.now), span(query, "range", default)
     ends = calendar.fold([within.start, within.end], 1) or {}
     axis = calendar.axis(ends[within.start], ends[within.end])
     if axis is None or len(axis) > MAX_TICKS:
         raise values.bad("range", f"more than {MAX_TICKS} ticks; choose a longer period: or a shorter range:")
     start, end = axis[0].pieces[0][0], axis[-1].pieces[-1][1]
-    return Ticks(calendar, axis, _size(period, start, asked.ctx.now), start, end)
+    return Ticks(calendar, axis, _size(period, start, query.ctx.now), start, end)
 
 
 def _size(period: str, start: int, now: int) -> int:

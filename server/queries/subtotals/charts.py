@@ -35,7 +35,7 @@ def categories(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]
     rest_names = _names([members for members, _ in rests])
     cells = {(_key(row.members[:1]), _key(row.members[1:])): row for row in result.rows}
     rows: list[list[Any]] = [["label", *heads]]
-    shown: dict[str, dict[str, Any]] = {
+    by_head: dict[str, dict[str, Any]] = {
         names[_key(members)]: {"_key": _value(members), "_query": result.query(members)} for members, _ in firsts
     }
     for rest, _ in rests:
@@ -44,9 +44,9 @@ def categories(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]
             row = cells.get((_key(first), _key(rest)))
             line.append(row.value if row is not None else 0)
             if row is not None:
-                shown[names[_key(first)]][line[0]] = {"key": _value(rest), "query": result.query(row.members)}
+                by_head[names[_key(first)]][line[0]] = {"key": _value(rest), "query": result.query(row.members)}
         rows.append(line)
-    return rows, extra | {"series": shown}
+    return rows, extra | {"series": by_head}
 
 
 def pie(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]]:
@@ -111,20 +111,20 @@ def _merged(
     tallies: dict[tuple[Hashable, ...], Tally] = {}
     members: dict[tuple[Hashable, ...], Members] = {}
     for row in result.rows if rows is None else rows:
-        found = part(row)
-        members[_key(found)] = found
-        tallies.setdefault(_key(found), Tally()).merge(row.tally)
+        part_members = part(row)
+        members[_key(part_members)] = part_members
+        tallies.setdefault(_key(part_members), Tally()).merge(row.tally)
     merged = [(members[key], result.value(tally)) for key, tally in tallies.items()]
     merged.sort(key=lambda each: (each[1] is None, -(each[1] or 0), [member.label.casefold() for member in each[0]]))
     return merged
 
 
-def _names(listed: list[Members], nameless: str = "") -> dict[tuple[Hashable, ...], str]:
+def _names(combinations: list[Members], nameless: str = "") -> dict[tuple[Hashable, ...], str]:
     """Returns a name for each combination; a duplicate name gets its value added."""
-    plain = [JOINED.join(member.label for member in members) or nameless for members in listed]
+    plain = [JOINED.join(member.label for member in members) or nameless for members in combinations]
     often = Counter(plain)
     names = {}
-    for members, name in zip(listed, plain, strict=True):
+    for members, name in zip(combinations, plain, strict=True):
         is_clear = often[name] == 1 and name not in (AXIS, "label", "_key", "_query")
         names[_key(members)] = name if is_clear else f"{name} ({_value(members)})"
     return names

@@ -12,13 +12,13 @@ def dictionaries(result: SubtotalsResult) -> tuple[list[dict[str, Any]], dict[st
 
 
 def _dictionary(result: SubtotalsResult, row: SubtotalsRow) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for dimension, member in zip(result.dimensions, row.members, strict=True):
-        shown |= dimension.dictionary(member)
+        values |= dimension.dictionary(member)
     if result.measured is not None:
         name = result.measured.base.replace(".", "_")
-        return shown | {name: row.value, f"{name}_func": result.function.name}
-    return shown | {
+        return values | {name: row.value, f"{name}_func": result.function.name}
+    return values | {
         "count": row.value,
         "count_query_context": result.record_type.context,
         "count_query": result.query(row.members),
@@ -39,10 +39,10 @@ def table(result: SubtotalsResult) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _row(result: SubtotalsResult, row: SubtotalsRow) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for dimension, member in zip(result.dimensions, row.members, strict=True):
-        shown |= dimension.cells(member)
+        values |= dimension.cells(member)
     if result.measured is not None:
-        return shown | {result.measured.base: row.value}
+        return values | {result.measured.base: row.value}
     options = {"context": result.record_type.context, "query": result.query(row.members)}
-    return shown | {"count": row.value, "_types": {"count": {"type": "search", "options": options}}}
+    return values | {"count": row.value, "_types": {"count": {"type": "search", "options": options}}}

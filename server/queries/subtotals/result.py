@@ -71,17 +71,17 @@ def order(row: SubtotalsRow) -> tuple[bool, float, list[str]]:
     return row.value is None, -(row.value or 0), [member.label.casefold() for member in row.members]
 
 
-def regrouped(cells: Cells, kept: Sequence[Dimension], function: Function) -> Cells:
+def regrouped(cells: Cells, dimensions: Sequence[Dimension], function: Function) -> Cells:
     """`group:`: combines the values of cells by some of their dimensions."""
-    places = [cells.dimensions.index(each) for each in kept]
+    places = [cells.dimensions.index(each) for each in dimensions]
     tallies: dict[tuple[Hashable, ...], Tally] = {}
     members: dict[tuple[Hashable, ...], Members] = {}
-    for found, tally in cells.rows():
+    for cell_members, tally in cells.rows():
         value = tally.value(cells.function)
-        wanted = tuple(found[place] for place in places)
-        key = tuple(member.key for member in wanted)
+        group_members = tuple(cell_members[place] for place in places)
+        key = tuple(member.key for member in group_members)
         into = tallies.setdefault(key, Tally())
-        members[key] = wanted
+        members[key] = group_members
         if value is not None:
             into.put(value)
-    return Cells(tuple(kept), function, tallies, members)
+    return Cells(tuple(dimensions), function, tallies, members)
