@@ -1,6 +1,6 @@
-"""Bins of dates: the days, weeks, months and hours into which instants fall in a zone, with labels and searches.
+"""Bins of dates: the days, weeks, months and hours of a zone that contain an instant, with labels and search terms.
 
-The database counts by whole numbers of seconds; here its buckets become bins."""
+The database groups by whole numbers of seconds; this module maps its buckets to bins."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -14,24 +14,24 @@ from server.dataclass import dataclass
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)
 LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
-MAX_AXIS_BINS = 20_000  # of a time axis without gaps
-MAX_KEPT_SCALES, MAX_KEPT_DAYS = 16, 10_000  # units of zones whose days are kept, and how many of each: 27 years
-MAX_KEPT_TEXTS = 4_096  # of bins
+MAX_AXIS_BINS = 20_000  # bins of a time axis without gaps
+MAX_KEPT_SCALES, MAX_KEPT_DAYS = 16, 10_000  # cached pairs of unit and zone, and days of each: 27 years
+MAX_KEPT_TEXTS = 4_096  # cached texts of bins
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-Wall = datetime  # without a zone: what clocks show
+Wall = datetime  # a wall time, without a zone
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One unit of `@`. atom: seconds of wall time that are never told apart.
+    """One unit of `@`. atom: seconds of wall time that always belong to one bin.
 
-    start: the wall time at which the bin of an atom begins; of cyclic units, one that stands for all that are alike.
-    after: the start of the next bin, None for units that come round again. part: a cyclic bin as a part of a date
-    filter. axis: how charts read the label. key: the end of the name in dictionaries."""
+    start: the wall time at which the bin of an atom begins; for cyclic units, a representative of all equal ones.
+    after: the start of the next bin, None for cyclic units. part: a cyclic bin as a part of a date filter. axis: the
+    format of the label for charts. key: the end of the name in dictionaries."""
 
     name: str
     atom: int
@@ -48,17 +48,17 @@ class Unit:
 
     @property
     def is_long(self) -> bool:
-        """Whether a bin holds days that follow each other, so that most days of a zone lie in one."""
+        """Whether a bin contains consecutive days, so that most UTC days lie within one."""
         return self.atom == DAY and self.start(datetime(2023, 1, 3)) == self.start(datetime(2023, 1, 4))
 
     @property
     def suffix(self) -> str:
-        """`day` of `created_day`."""
+        """The suffix of names in dictionaries: `day` in `created_day`."""
         return self.key or self.name
 
     @property
     def step(self) -> str:
-        """The name of its length: `minute` for five minutes, too."""
+        """The name of its length: `minute` even for five minutes."""
         return self.suffix.partition("/")[0]
 
 
@@ -111,7 +111,7 @@ def _same(wall: Wall) -> Wall:
     return wall
 
 
-# What cyclic bins are told apart by, as a wall time: a year that begins on a Sunday, so that weeks are whole.
+# Wall times that represent cyclic bins lie in 2023, a year that begins on a Sunday, so that weeks are whole.
 def _in_week(wall: Wall) -> Wall:
     return datetime(2023, 1, 1 + wall.isoweekday() % 7)
 
@@ -174,12 +174,12 @@ UNIT_BY_NAME |= {alias: UNIT_BY_NAME[name] for alias, name in _ALIASES.items()}
 
 
 def _week(start: Wall) -> int:
-    """The number of a week of the year by the wall time that stands for it."""
+    """Returns the number of a week of the year from its representative wall time."""
     return (start - datetime(2023, 1, 1)).days // 7
 
 
 class Bin:
-    """One bin: its label and, in a chart, its place. `start` is a wall time."""
+    """One bin with its label and its place on a chart. start: a wall time."""
 
     def __init__(self, calendar: "TimeScale", start: Wall) -> None:
         self.calendar = calendar
@@ -188,19 +188,19 @@ class Bin:
 
     @property
     def value(self) -> int | str:
-        """What stands for it in answers."""
+        """Its value in results."""
         return int(self.label) if self.calendar.unit.name == "unix" else self.label
 
     @cached_property
     def pieces(self) -> list[tuple[int, int]]:
-        """The instants of a bin that does not come round again: first and last second, twice where clocks go back."""
+        """The first and last second of a bin that is not cyclic; two pieces if clocks go back in it."""
         last = self.calendar.last(self.start)
         found = self.calendar.clock.pieces(self.start, last)
         return found if last < LAST_WALL else [*found[:-1], (found[-1][0], LAST)]
 
     @property
     def texts(self) -> list[str]:
-        """The date texts whose spans are its pieces: in words where they mean just that, else in seconds."""
+        """The date texts that cover its pieces: readable if their span is exact, else in seconds."""
         key = (self.calendar.unit.name, self.calendar.tz, self.start)
         found = _TEXTS.get(key)
         if found is None:
@@ -220,7 +220,7 @@ class Bin:
         return [f"{first} to {last}" for first, last in self.pieces]
 
     def term(self, field: str) -> str:
-        """A search term that finds exactly what is in the bin."""
+        """Returns a search term that matches exactly the records in the bin."""
         unit = self.calendar.unit
         if unit.name == "unix":
             return f'{field}:"{self.label} to {self.label}"'
@@ -231,7 +231,7 @@ class Bin:
 
 
 class TimeScale:
-    """The bins of one unit in one zone, as seen at `now`."""
+    """The bins of one unit in one zone at the time `now`."""
 
     def __init__(self, unit: Unit, tz: tzinfo, now: int) -> None:
         self.unit = unit
@@ -243,8 +243,8 @@ class TimeScale:
 
     @property
     def sizes(self) -> list[int]:
-        """Seconds of a bucket that the database may count by, the largest first. Those into which no clock change and
-        no beginning of a bin falls are right: see `placed`."""
+        """Bucket sizes in seconds for the database, largest first. Only buckets without a clock change or the start of
+        a bin are exact: see `placed`."""
         unit = self.unit
         if unit.atom == 1:
             return [1]
@@ -253,7 +253,7 @@ class TimeScale:
         return sizes if is_whole or len(sizes) == 1 else [size for size in sizes if size != DAY]
 
     def placed(self, starts: Iterable[int], size: int) -> tuple[dict[int, Bin], list[int]]:
-        """The bin of each bucket of `size` seconds, by its first second; and the buckets that lie in two bins."""
+        """Returns {first second of a bucket of `size` seconds: its bin}, and the buckets that overlap two bins."""
         walls = _kept_days(self.unit, self.clock.tz) if size == DAY else {}
         bins, found, torn = self._bins, {}, []
         for start in starts:
@@ -269,7 +269,7 @@ class TimeScale:
         return found, torn
 
     def _wall(self, start: int, size: int) -> Wall | None:
-        """The wall time at which the bin of a bucket begins; None where two meet in it, or the clocks change."""
+        """Returns the start of a bucket's bin; None if it overlaps two bins or a clock change."""
         atom, clock = self.unit.atom, self.clock
         first, last = clock.local(start), clock.local(start + size - 1)
         if last - first != size - 1:
@@ -279,12 +279,12 @@ class TimeScale:
         return wall if is_one else None
 
     def fold(self, buckets: Iterable[int], size: int) -> dict[int, Bin] | None:
-        """The bin of each bucket, a number of times `size` seconds; None when a bucket lies in two bins."""
+        """Returns the bin of each bucket, numbered in units of `size` seconds; None if one overlaps two bins."""
         found, torn = self.placed([bucket * size for bucket in buckets], size)
         return None if torn else {start // size: entry for start, entry in found.items()}
 
     def axis(self, first: Bin, last: Bin) -> list[Bin] | None:
-        """Every bin from the first to the last, also those that hold nothing; None for more than MAX_AXIS_BINS."""
+        """Returns every bin from the first to the last, including empty ones; None for more than MAX_AXIS_BINS."""
         after = self.unit.after
         if after is None:
             return [first] if first is last else [first, last]
@@ -298,7 +298,7 @@ class TimeScale:
         return [*found, last]
 
     def last(self, start: Wall) -> Wall:
-        """The last second of the bin that begins with `start`."""
+        """Returns the last second of the bin that begins with `start`."""
         assert self.unit.after is not None
         try:
             return self.unit.after(start) - timedelta(seconds=1)
@@ -306,14 +306,14 @@ class TimeScale:
             return LAST_WALL
 
     def _of_atom(self, atom: int) -> Wall:
-        """The beginning of the bin that an atom lies in."""
+        """Returns the start of the bin that contains an atom."""
         found = self._by_atom.get(atom)
         if found is not None:
             return found
         length = self.unit.atom
         try:
             wall = EPOCH + timedelta(seconds=atom * length)
-        except OverflowError:  # east of Greenwich the last instants that can be stored lie in the year 10000
+        except OverflowError:  # east of Greenwich the last storable instants are in the year 10000
             wall = EPOCH + timedelta(seconds=(LAST_WALL - EPOCH).total_seconds() // length * length)
         found = self._by_atom[atom] = self.unit.start(wall)
         return found
@@ -331,7 +331,7 @@ _DAYS: dict[tuple[str, tzinfo], dict[int, Wall | None]] = {}
 
 
 def _kept_days(unit: Unit, tz: tzinfo) -> dict[int, Wall | None]:
-    """Where the bins of UTC days begin, as known so far: a report over years asks for the same ones each time."""
+    """Returns the cached starts of the bins of UTC days, because reports over years need the same ones each time."""
     found = _DAYS.get((unit.name, tz))
     if found is None:
         if len(_DAYS) >= MAX_KEPT_SCALES:

@@ -1,7 +1,7 @@
-"""The combinations of values that a count is made of, as the database groups them.
+"""The combinations of values in a count, as the database groups them.
 
-A count by days that look at nothing but what `days` of a table holds is read from its counts (store/tables.py). Buckets
-of seconds in which two bins meet, such as the first day of a month in a zone, are counted again by smaller ones."""
+A count by days that needs only the columns in `days` of a table is read from stored counts (store/tables.py). Buckets
+that overlap two bins, such as the first day of a month in a zone, are counted again with smaller ones."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,17 +21,17 @@ from server.store.shapes import KeyedBuilder, keyed
 from server.store.statements import in_list
 from server.store.tables import DAY, Table
 
-MAX_ROWS = 200_000  # combinations of values that the database may come up with for one count
-MAX_QUICK_ROWS = 300  # of them that the event loop may fold
-MOST_TORN = 0.5  # of all buckets: where more lie in two bins, all are counted by smaller ones
+MAX_ROWS = 200_000  # combinations of values in one count
+MAX_QUICK_ROWS = 300  # combinations that may be folded on the event loop
+MOST_TORN = 0.5  # share of torn buckets above which all are counted by smaller ones
 
-Row = tuple[Raw, list[Any]]  # the raw values of a combination; its hits, and what else is added up
-Found = tuple[Any, ...]  # the same, as the database answers it
+Row = tuple[Raw, list[Any]]  # raw values of a combination; its hits and sums
+Found = tuple[Any, ...]  # the same, as a row of the database
 
 
 @dataclass(frozen=True)
 class _Torn:
-    """Buckets that are counted again. place: of their date among the dimensions. size: their seconds."""
+    """Buckets to count again. place: the index of their date among the dimensions. size: in seconds."""
 
     starts: tuple[int, ...]
     place: int
@@ -39,7 +39,8 @@ class _Torn:
 
 
 class Combinations:
-    """measured: whose numbers are added up, None for none. most: only so many combinations, those with most hits."""
+    """Groups the records of a search. measured: the dimension whose numbers are summed, None to count only. most: limit
+    to the combinations with the most hits."""
 
     def __init__(
         self, search: CompiledSearch, dimensions: Sequence[Dimension], measured: Dimension | None, most: int | None
@@ -51,8 +52,10 @@ class Combinations:
         self.most = most
 
     def rows(self) -> list[Row]:
-        """Raises BadDataQuery when there are more than MAX_ROWS. Dates whose buckets lie in two bins are left as they
-        are where many do, or where there are several: they have to be asked for `finer` ones."""
+        """Returns the combinations. Raises BadDataQuery for more than MAX_ROWS.
+
+        If many buckets overlap two bins, or several dates have such buckets, they stay in the result; the caller has to
+        call `finer` and repeat."""
         found = self._found(None)
         dates = [(place, each) for place, each in enumerate(self.dimensions) if isinstance(each, DateDimension)]
         torn = [(place, each) for place, each in dates if each.torn(self._starts(found, place))]
@@ -66,7 +69,7 @@ class Combinations:
         return self._parted(self._merged(found, dates))
 
     def _mended(self, found: list[Found], place: int, date: DateDimension) -> list[Found] | None:
-        """With what lies in torn buckets counted by smaller ones, and these in turn; None where too many are torn."""
+        """Replaces torn buckets by smaller ones until none is torn; returns None if too many are."""
         at, kept = self._column(place), []
         starts = self._starts(found, place)
         torn = set(date.torn(starts))
@@ -81,7 +84,7 @@ class Combinations:
         return kept + found
 
     def _merged(self, found: list[Found], dates: list[tuple[int, DateDimension]]) -> list[Found]:
-        """The buckets of one bin together: there are few bins, and each row takes its time from here on."""
+        """Merges the buckets of one bin early, because every row costs time in the later steps."""
         if self.measured is not None or not dates or len(found) <= MAX_QUICK_ROWS:
             return found
         for place, date in dates:
@@ -103,11 +106,11 @@ class Combinations:
         return {row[at] for row in found}
 
     def _column(self, place: int) -> int:
-        """Where the values of a dimension begin in a row."""
+        """Returns the index in a row at which the values of a dimension start."""
         return sum(each.width for each in self.dimensions[:place])
 
     def _found(self, torn: _Torn | None) -> list[Found]:
-        """What the database groups. torn: only what lies in these buckets."""
+        """Runs the grouping statement. torn: restricts it to these buckets."""
         sources = list(self.dimensions) if self.measured is None else [*self.dimensions, self.measured]
         condition, measured, most, table = self.search.condition, self.measured, self.most, self.table
         counts = self._counts() if torn is None else None
@@ -159,7 +162,7 @@ class Combinations:
     def _asked(self, shape: KeyedBuilder, values: list[Any], *, is_quick: bool) -> list[Found]:
         tx = self.search.scope.tx
         if not is_quick:
-            tx.store.require_thread()  # it looks at every record
+            tx.store.require_thread()  # the statement scans every record
         found = tx.rows(shape, values)
         if len(found) > MAX_QUICK_ROWS:
             tx.store.require_thread()
@@ -173,7 +176,7 @@ class Combinations:
         return found
 
     def _counts(self) -> Table | None:
-        """The table of kept counts that holds all that the search and the dimensions look at."""
+        """Returns the table of stored counts that covers the search and the dimensions, or None."""
         table = self.table
         if self.measured is not None:
             return None
@@ -184,8 +187,8 @@ class Combinations:
         return None
 
     def _fits(self, columns: tuple[str, ...], counts_days: Any) -> bool:
-        """Whether these columns tell all. counts_days: whether a date may be counted by what the first one holds, which
-        nothing else may look at then."""
+        """Whether these columns suffice. counts_days: whether a date can be counted by the first column, which nothing
+        else may use then."""
         condition, dates = self.search.condition, [each for each in self.dimensions if counts_days(each)]
         known = set(columns[1:] if dates else columns)
         others = [each for each in (*self.dimensions, self.measured) if each is not None and each not in dates]
@@ -203,8 +206,8 @@ _ALL = 2**60
 
 
 def _near(table: Table, at: At) -> Any:
-    """The columns of `days` of the rows in some buckets: one range of the index for each. The limit keeps SQLite from
-    taking it apart, and going by another column of the condition."""
+    """Selects the columns of `days` for the rows in some buckets, one index range each. The limit keeps SQLite from
+    flattening the subquery and using an index of the condition."""
     buckets = listed_values(at(0), "INTEGER", "bucket")
     day = getattr(table.sql, table.days[0])
     rows = peewee.Select([buckets], [getattr(table.sql, name) for name in table.days])
@@ -213,6 +216,6 @@ def _near(table: Table, at: At) -> Any:
 
 
 def _within(date: Dimension, at: At, last: At) -> Any:
-    """The condition that a date lies in one of some buckets."""
+    """Returns the condition that a date lies in one of some buckets."""
     bucket = peewee.Expression(peewee.Expression(date.number(at), "/", last(1)), "*", last(1))
     return in_list(bucket, last(0))

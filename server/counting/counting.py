@@ -1,6 +1,7 @@
-"""Counts records by dimensions: what the database groups folds into cells, and each dimension keeps its limit.
+"""Counts records by dimensions: folds the grouped rows of the database into cells and applies the limit of each
+dimension.
 
-Not for the shapes of answers."""
+Formatting of results is in the queries."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -18,7 +19,7 @@ Members = tuple[Member, ...]
 
 @dataclass
 class Cells:
-    """What was counted: {members, one of each dimension: tally}."""
+    """The result of a count: {keys of members, one per dimension: tally}."""
 
     dimensions: tuple[Dimension, ...]
     function: Function
@@ -26,7 +27,7 @@ class Cells:
     members: dict[tuple[Hashable, ...], Members]
 
     def tally(self, found: list[Member | None]) -> Tally | None:
-        """The tally of a combination of members, a new one when it is the first time; None where one is not shown."""
+        """Returns the tally of a combination of members, created on first use; None if a member is hidden."""
         if None in found:
             return None
         members: list[Any] = found
@@ -38,7 +39,7 @@ class Cells:
         return tally
 
     def rows(self) -> list[tuple[Members, Tally]]:
-        """The cells, in no order."""
+        """Returns the cells, unordered."""
         return [(self.members[key], tally) for key, tally in self.tallies.items()]
 
 
@@ -49,10 +50,10 @@ def count(
     function: Function,
     most: int | None = None,
 ) -> Cells:
-    """Group the records of a search by the values of `dimensions`, and apply the function to those of `measured`.
+    """Groups the records of a search by the values of `dimensions`, and applies the function to those of `measured`.
 
-    most: only so many combinations are looked at, those with most hits. Without it, raises BadDataQuery when there are
-    more than MAX_ROWS."""
+    most: limits the number of combinations, to those with the most hits. Without it, raises BadDataQuery for more than
+    MAX_ROWS."""
     listed = tuple(dimensions)
     if search.condition is NEVER:
         return Cells(listed, function, {} if listed else {(): Tally()}, {(): ()})
@@ -84,7 +85,7 @@ def count(
 
 
 def _split(rows: list[Row], dimensions: tuple[Dimension, ...]) -> list[list[Raw]]:
-    """For each dimension its raw values, row by row."""
+    """Returns the raw values of each dimension, row by row."""
     found, start = [], 0
     for each in dimensions:
         end = start + each.width
@@ -94,7 +95,7 @@ def _split(rows: list[Row], dimensions: tuple[Dimension, ...]) -> list[list[Raw]
 
 
 def _hits(raws: list[Raw], rows: list[Row]) -> Counter[Raw]:
-    """How many records have each raw value of one dimension."""
+    """Returns the number of records per raw value of one dimension."""
     hits: Counter[Raw] = Counter()
     for raw, (_, sums) in zip(raws, rows, strict=True):
         hits[raw] += sums[0]
@@ -109,7 +110,7 @@ def _scaled(sums: list[Any], scale: float) -> list[Any]:
 
 
 def _limit(dimension: Dimension, members: dict[Raw, Member | None], hits: Counter[Raw]) -> None:
-    """Keep the most frequent values of a dimension, or the rarest."""
+    """Hides all but the most frequent or the rarest values of a dimension."""
     totals: Counter[Hashable] = Counter()
     labels: dict[Hashable, str] = {}
     for raw, member in members.items():

@@ -1,4 +1,4 @@
-"""Functions over values: count, distinct, avg, sum, min, max, kept in a form in which parts can be put together."""
+"""Functions over values: count, distinct, avg, sum, min, max; with partial results that can be merged."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ AVERAGE_DECIMALS = 4
 
 @dataclass(frozen=True)
 class Function:
-    """label: how a column of its values is called, before the name of the field."""
+    """label: the start of the label of a column, before the name of the field."""
 
     name: str
     label: str
@@ -35,7 +35,7 @@ _NAMES = FUNCTIONS | {"average": FUNCTIONS["avg"]}
 
 
 def function_named(name: str, position: int, field: str = "function") -> Function:
-    """The function of a name. Raises BadDataQuery at the position."""
+    """Returns a function by name. Raises BadDataQuery at the position."""
     found = _NAMES.get(name)
     if found is None:
         raise BadDataQuery(
@@ -47,9 +47,9 @@ def function_named(name: str, position: int, field: str = "function") -> Functio
 
 
 class Tally:
-    """What is known of the values of one cell; two tallies add up to that of both cells together.
+    """The aggregates of one cell; tallies of two cells can be merged.
 
-    hits: records. numbers, total, low, high: of those that have a number. seen: the different values, for distinct."""
+    hits: records. numbers, total, low, high: of the records with a number. seen: the distinct values."""
 
     __slots__ = ("high", "hits", "low", "numbers", "seen", "total")
 
@@ -62,8 +62,8 @@ class Tally:
         self.seen: set[Any] = set()
 
     def add(self, hits: int, numbers: int = 0, total: float = 0, low: Any = None, high: Any = None) -> None:
-        """Put in what the database has added up for some records."""
-        self.hits += hits or 0  # the sum of no counts is null
+        """Adds aggregates of some records from the database."""
+        self.hits += hits or 0  # SUM of no rows is NULL
         self.numbers += numbers
         self.total += total or 0
         if low is not None and (self.low is None or low < self.low):
@@ -72,18 +72,18 @@ class Tally:
             self.high = high
 
     def put(self, number: float) -> None:
-        """Put in one number."""
+        """Adds one number."""
         self.add(1, 1, number, number, number)
         self.seen.add(number)
 
     def merge(self, other: "Tally") -> None:
-        """Put in another cell."""
+        """Adds another cell."""
         self.add(other.hits, other.numbers, other.total, other.low, other.high)
         self.seen |= other.seen
 
     def value(self, function: Function) -> float | None:
-        """What the function gives, not rounded: a formula may follow. 0 for the count and the sum of nothing, None for
-        its average, minimum and maximum."""
+        """Returns the result of the function, not rounded because a formula may follow. Without values: 0 for count and
+        sum, None for average, minimum and maximum."""
         if function.name == "count":
             return self.hits
         if function.name == "distinct":
@@ -96,7 +96,7 @@ class Tally:
 
 
 def plain(number: float) -> float:
-    """A number as shown: whole where it is, else with at most four decimals.
+    """Returns a number for display: whole if possible, else with at most four decimals.
 
     >>> plain(2.0), plain(2808.19123)
     (2, 2808.1912)

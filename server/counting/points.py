@@ -1,4 +1,4 @@
-"""Records with the values of some of their fields: not counted, but each as a point of a chart or a map."""
+"""Records with the values of some fields, each as a point of a chart or a map rather than counted."""
 
 import json
 from collections import Counter
@@ -19,19 +19,19 @@ from server.store.shapes import keyed
 from server.store.statements import in_list
 
 RAW_DATE = "unix"
-MAX_POINTS = 10_000  # of one series
+MAX_POINTS = 10_000  # points in one series
 
 
 @dataclass(frozen=True)
 class DataPoint:
-    """A record with one value of each dimension. A record with several values of one makes several points."""
+    """A record with one value per dimension. A record with several values in a dimension yields several points."""
 
     record: Record
     members: tuple[Member, ...]
 
 
 def raw_field(text: SearchValue, fields: Fields, alias: str) -> Dimension:
-    """The field that a text names, for its values as they are: a date without a unit is its Unix seconds.
+    """Returns the field that a text names with unbinned values: a date without a unit is in Unix seconds.
 
     Raises BadDataQuery with the nearest name."""
     asked = options(text)
@@ -42,9 +42,9 @@ def raw_field(text: SearchValue, fields: Fields, alias: str) -> Dimension:
 
 
 def points(search: CompiledSearch, dimensions: Sequence[Dimension], limit: int) -> list[DataPoint]:
-    """The points of the first records that a search finds, in its order; without those of values that are not shown.
+    """Returns the points of the first records of a search, in its order, without hidden values.
 
-    Two statements, and one for each dimension of other records."""
+    Runs two statements, and one per dimension of other records."""
     record_type = search.record_type
     records = {row[0]: record_type.record(row) for row in search.rows(limit)}
     while True:
@@ -66,7 +66,7 @@ def points(search: CompiledSearch, dimensions: Sequence[Dimension], limit: int) 
 
 
 def _raws(search: CompiledSearch, dimensions: Sequence[Dimension], ids: list[int]) -> list[tuple[int, list[Raw]]]:
-    """[(record id, the raw value of each dimension)] of records."""
+    """Returns [(record id, raw value of each dimension)]."""
     table = search.record_type.table
     starts: list[int] = []
     values: list[Any] = []

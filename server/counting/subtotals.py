@@ -1,6 +1,6 @@
-"""How the records of a search spread over the values of a filter: label, hits and key of each.
+"""Subtotals of a search by the values of a filter: label, hits and key of each.
 
-Counts cover all matches, not one page. What is counted how is said once, for data queries too, in queries/."""
+Counts cover all matches, not one page. Uses the dimensions of data queries."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from server.record_types.base import RecordType
     from server.records.dictionary import Dictionaries
 
-MAX_VALUES = 250  # distinct values of one subtotal, those with most hits
-MAX_COUNTED = 4 * MAX_VALUES  # stored values looked at: some are one for people, and some the caller may not read
+MAX_VALUES = 250  # distinct values of one subtotal, those with the most hits
+MAX_COUNTED = 4 * MAX_VALUES  # stored values counted: some have the same label, and some are unreadable
 
 
 def subtotals(search: CompiledSearch, name: str, shown: "Dictionaries") -> list[dict[str, Any]]:
-    """[{label, hits, key}] of one name, most hits first. Raises BadQuery for a name that cannot be counted."""
+    """Returns [{label, hits, key}] of one name, most hits first. Raises BadQuery for a name that cannot be counted."""
     record_type = search.record_type
     asked, name = name, search.record_type.subtotals.meant(name)
     found = record_type.filter_named(name, search.scope)
@@ -58,7 +58,7 @@ def _countable(record_type: "RecordType", name: str, found: Filter) -> bool:
 
 def _dimension(fields: Fields, name: str, found: Filter) -> Dimension:
     asked = Options(name, name, "", MAX_VALUES, 0)
-    if isinstance(found, TypeFilter):  # by the types of records, where data queries count by the records
+    if isinstance(found, TypeFilter):  # by record type, whereas data queries count by record
         source = sources.own(fields.record_type, f"{found.prefix}__context")
         return ContextDimension(asked, name, name, source, fields.shown)
     if isinstance(found, LinksFilter):
@@ -69,7 +69,7 @@ def _dimension(fields: Fields, name: str, found: Filter) -> Dimension:
 
 
 def _groups_and_buckets(fields: Fields, groups: Dimension) -> list[dict[str, Any]]:
-    """Groups by name, each with its buckets."""
+    """Returns groups by name, each with its buckets."""
     asked = Options("bucket.id", "bucket.id", "", MAX_VALUES, 0)
     source = sources.own(fields.record_type, "bucket_id")
     buckets = RecordDimension(asked, "bucket.id", source, fields.shown.find_type("bucket"), fields.shown)
@@ -83,7 +83,7 @@ def _groups_and_buckets(fields: Fields, groups: Dimension) -> list[dict[str, Any
 
 
 def _entry(member: Member, hits: int, always: bool) -> dict[str, Any]:
-    """always: the key is told even where it is the label."""
+    """always: includes the key even if it equals the label."""
     entry: dict[str, Any] = {"label": member.label, "hits": hits}
     if always or str(member.value).casefold() != member.label.casefold():
         entry["key"] = member.value

@@ -1,10 +1,10 @@
-"""What clocks show in a zone, and the instants at which they show a span of time: exact across clock changes."""
+"""Wall times of a zone, and the instants at which its clocks show a span of time: exact across clock changes."""
 
 from datetime import datetime, tzinfo
 from itertools import pairwise
 
-STRETCH = 21_600  # seconds over which a zone's offset is asked for once, when it is the same at both ends
-FIRST, LAST = 1, 253_402_300_799  # the instants that a date may have
+STRETCH = 21_600  # seconds with one cached offset, if it is the same at both ends
+FIRST, LAST = 1, 253_402_300_799  # the range of storable dates, up to the end of 9999
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -16,7 +16,7 @@ class WallClock:
         self._offsets: dict[int, int | None] = {}
 
     def offset(self, at: int) -> int:
-        """Seconds that clocks are ahead of UTC at an instant."""
+        """Returns the offset from UTC in seconds at an instant."""
         try:
             found = datetime.fromtimestamp(at, self.tz).utcoffset()
         except (OverflowError, ValueError, OSError):
@@ -24,7 +24,7 @@ class WallClock:
         return int(found.total_seconds()) if found else 0
 
     def local(self, at: int) -> int:
-        """What clocks show at an instant, as seconds since the beginning of 1970 on that clock."""
+        """Returns the wall time at an instant, in seconds since the start of 1970 on that clock."""
         stretch = at // STRETCH
         if stretch not in self._offsets:
             first = self.offset(stretch * STRETCH)
@@ -38,7 +38,7 @@ class WallClock:
         return self.local(at) == _seconds(wall)
 
     def pieces(self, start: datetime, last: datetime) -> list[tuple[int, int]]:
-        """The first and last seconds of each stretch in which clocks show `start` to `last`."""
+        """Returns the first and last second of each period in which clocks show `start` to `last`."""
         edges = [self._instant(start, 0), self._instant(start, 1), self._instant(last, 0), self._instant(last, 1)]
         if edges[0] == edges[1] and edges[2] == edges[3]:
             return _clamped([(edges[0], edges[3])])
@@ -59,7 +59,7 @@ class WallClock:
         return _seconds(wall) - int(offset.total_seconds() if offset else 0)
 
     def _change(self, low: int, high: int) -> int:
-        """The first instant of the new offset between two instants with different ones."""
+        """Returns the first instant of the new offset between two instants with different ones."""
         low, high = min(low, high), max(low, high)
         before = self.offset(low)
         while high - low > 1:

@@ -1,5 +1,4 @@
-"""What `by:` can name: where a field's values stand in the database, and what they are called in answers.
+"""The dimensions that `by:` can name: where the values of a field are in the database, and their labels.
 
-options.py  name@unit~n        sources.py   columns, tables between, custom values
-base.py     what all share     resolve.py   a name becomes a dimension
-dates.py    plain.py   records.py   pairs.py   types.py   one kind of field each"""
+options.py name@unit~n sources.py columns, joined tables, custom values base.py the base class resolve.py a name to a
+dimension dates.py plain.py records.py pairs.py one kind of field each"""

@@ -1,4 +1,4 @@
-"""What all dimensions have: the values of a field, each with its label, its search and its place."""
+"""The base of all dimensions: the values of a field, each with its label, its search term and its order."""
 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
@@ -7,19 +7,19 @@ from server.counting.dimensions.options import DEFAULT_BINS, MAX_BINS, Options
 from server.counting.dimensions.sources import Source
 from server.dataclass import dataclass
 
-MAX_LABELLED = 2 * MAX_BINS  # values of one field that get a label
+MAX_LABELLED = 2 * MAX_BINS  # values of one field with a label
 NONE = "(none)"
-NO_DATA, NOBODY = "(no data)", "(nobody)"  # of custom fields, of watchers
+NO_DATA, NOBODY = "(no data)", "(nobody)"  # for custom fields, for watchers
 Raw = tuple[Any, ...]
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Member:
-    """One value of a field: what it is called and how it is searched for.
+    """One value of a field: its label and its search term.
 
-    key: tells it apart from the others of its field. order: its place where values have one, as dates do.
-    context: that of the record that it is, "" for no record."""
+    key: identifies it within the field. order: its place for ordered values such as dates. context: of the record that
+    it is, "" if it is not a record."""
 
     key: Hashable
     label: str
@@ -30,15 +30,15 @@ class Member:
 
     @property
     def term(self) -> str:
-        """The search term that finds just what has this value."""
+        """The search term that matches exactly the records with this value."""
         return self.find()
 
 
 class Dimension:
     """One field of `by:`.
 
-    name: of its filter, which search terms begin with. base: the name in answers. scale: what stored numbers are
-    divided by; None for what is no number. nothing: what records without a value come under."""
+    name: of its filter, for search terms. base: the name in results. scale: the divisor of stored numbers; None if they
+    are not numbers. nothing: the label for records without a value."""
 
     scale: float | None = None
     default_limit = DEFAULT_BINS
@@ -59,7 +59,7 @@ class Dimension:
 
     @property
     def label(self) -> str:
-        """What the field is called.
+        """The label of the field.
 
         >>> Dimension(Options("", "", "", None, 0), "response.first", Source("", list)).label
         'Response first'
@@ -68,30 +68,30 @@ class Dimension:
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """What the slots of `expressions` take, behind those of the source."""
+        """The values for the slots of `expressions`, after those of the source."""
         return ()
 
     def expressions(self, at: Any) -> list[Any]:
-        """What the database groups by."""
+        """Returns the expressions to group by."""
         return self.source.expressions(at)
 
     @property
     def width(self) -> int:
-        """How many expressions there are."""
+        """The number of expressions."""
         return len(self.expressions(lambda place: None))
 
     def number(self, at: Any) -> Any:
-        """What the database adds up; not asked of what has no `scale`."""
+        """Returns the expression to sum; only for dimensions with a `scale`."""
         return self.source.expressions(at)[0]
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None] | None:
-        """The member of each raw value, None for one that is not shown; None for all when `finer` must be asked first.
+        """Returns the member of each raw value, None for a hidden one; None for all if `finer` must be called first.
 
-        hits: how many records have it."""
+        hits: the number of records per raw value."""
         raise NotImplementedError
 
     def identities(self, hits: Mapping[Raw, int]) -> dict[Raw, Hashable] | None:
-        """As members, for counting different values: what tells each apart, None for no value."""
+        """Returns a key per raw value for counting distinct values, None for no value; None for all as in members."""
         found = self.members(hits)
         if found is None:
             return None
@@ -100,35 +100,35 @@ class Dimension:
         }
 
     def most(self, hits: Mapping[Key, int]) -> list[Key]:
-        """The values worth a label: those with most hits, or fewest where the rarest are asked for."""
+        """Returns the values to label: those with the most hits, or the fewest if the rarest are requested."""
         if len(hits) <= MAX_LABELLED:
             return list(hits)
         return sorted(hits, key=lambda each: hits[each], reverse=self.limit > 0)[:MAX_LABELLED]
 
     def finer(self) -> None:
-        """Group by smaller pieces from now on."""
+        """Groups by smaller buckets from now on."""
 
     @property
     def key(self) -> Hashable:
-        """The shape of what it puts into a statement."""
+        """The shape of its part of a statement, for caching."""
         return type(self).__name__, self.source.key
 
     def dictionary(self, member: Member) -> dict[str, Any]:
-        """What stands in a dictionary."""
+        """Returns its entries in a dictionary."""
         name = self.base.replace(".", "_")
         return {name: member.value, f"{name}_label": member.label}
 
     def columns(self) -> dict[str, dict[str, Any]]:
-        """Its columns of a table."""
+        """Returns its columns of a table."""
         return {self.base: {"label": self.label, "type": "text"}}
 
     def cells(self, member: Member) -> dict[str, Any]:
-        """What stands in a row of a table."""
+        """Returns its cells in a row of a table."""
         return {self.base: member.label}
 
     @property
     def measured_type(self) -> str:
-        """The type of a table's column that holds measured values."""
+        """The column type of measured values."""
         return "number"
 
 

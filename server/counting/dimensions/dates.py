@@ -1,4 +1,4 @@
-"""Dates, counted by bins of a zone."""
+"""Dates, counted by the bins of a zone."""
 
 from collections.abc import Iterable, Mapping
 from datetime import tzinfo
@@ -14,8 +14,8 @@ from server.counting.dimensions.sources import Source
 
 
 class DateDimension(Dimension):
-    """Unix seconds; 0 is no date. The database counts by buckets of so many seconds, which fold into bins. A raw value
-    is the first second of a bucket."""
+    """A column of Unix seconds, 0 for no date. The database groups by buckets of `size` seconds, which are folded into
+    bins. A raw value is the first second of a bucket."""
 
     scale = 1
     default_limit = DEFAULT_DATE_BINS
@@ -24,11 +24,11 @@ class DateDimension(Dimension):
         super().__init__(asked, name, source)
         self.calendar = TimeScale(asked.unit_or_month(), tz, now)
         self._sizes = self.calendar.sizes
-        self._bins: dict[int, Bin] = {}  # by the first second of a bucket, however large it is
+        self._bins: dict[int, Bin] = {}  # by the first second of a bucket of any size
 
     @property
     def size(self) -> int:
-        """Seconds of the buckets that are counted by now."""
+        """The current bucket size in seconds."""
         return self._sizes[0]
 
     @property
@@ -46,7 +46,7 @@ class DateDimension(Dimension):
         self._sizes.pop(0)
 
     def torn(self, starts: Iterable[int | None]) -> list[int]:
-        """The buckets that lie in two bins; the others have their bins from now on."""
+        """Returns the buckets that overlap two bins, and stores the bins of the others."""
         known = self._bins
         new = (each for each in starts if each is not None and each not in known)
         found, torn = self.calendar.placed(new, self.size)
@@ -54,7 +54,7 @@ class DateDimension(Dimension):
         return torn
 
     def alike(self, starts: Iterable[int | None]) -> dict[int | None, int | None]:
-        """For each bucket the first one of the same bin."""
+        """Returns {bucket: first bucket of the same bin}."""
         first: dict[Bin, int] = {}
         return {each: None if each is None else first.setdefault(self._bins[each], each) for each in starts}
 

@@ -1,4 +1,4 @@
-"""`created@day~10`: a field, the unit of its bins and how many values are kept."""
+"""`created@day~10`: a field, the unit of its bins, and the number of values to show."""
 
 import re
 
@@ -8,7 +8,7 @@ from server.digits import whole_in
 from server.errors import BadDataQuery, nearest
 from server.search.ast import SearchValue
 
-MAX_BINS = 2_000  # of one field
+MAX_BINS = 2_000  # values of one field
 DEFAULT_BINS = 25
 DEFAULT_DATE_BINS = 250
 _OPTIONS = re.compile(r"([^@~]+)(?:@([^@~]*))?(?:~([^@~]*))?")
@@ -16,7 +16,7 @@ _OPTIONS = re.compile(r"([^@~]+)(?:@([^@~]*))?(?:~([^@~]*))?")
 
 @dataclass(frozen=True)
 class Options:
-    """One field as written. limit: how many values are kept, the rarest when negative; None when it is not said."""
+    """One field of a query. limit: the number of values to show, negative for the rarest, None if unspecified."""
 
     written: str
     name: str
@@ -25,7 +25,7 @@ class Options:
     position: int
 
     def unit_or_month(self) -> Unit:
-        """The unit of a date. Raises BadDataQuery for an unknown one."""
+        """Returns the unit of a date, by default months. Raises BadDataQuery for an unknown one."""
         found = UNIT_BY_NAME.get(self.unit or "month")
         if found is None:
             raise BadDataQuery(
@@ -37,7 +37,7 @@ class Options:
 
 
 def options(text: SearchValue) -> Options:
-    """The parts of one item of `by:`. Raises BadDataQuery for a limit that is none."""
+    """Parses one item of `by:`. Raises BadDataQuery for an invalid limit."""
     match = _OPTIONS.fullmatch(text.value.strip())
     if match is None:
         raise BadDataQuery(

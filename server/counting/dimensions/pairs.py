@@ -1,4 +1,4 @@
-"""Fields that lead to records of any type: an owner, an author, a target, kept as a pair of context and id."""
+"""Fields that refer to records of any type, such as an owner, an author or a target, stored as context and id."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ SERVICE = "App"
 
 
 class PairDimension(Dimension):
-    """A pair of columns, `<name>__context` and `<name>_id`; `owner:"worker:5"` finds."""
+    """A pair of columns, `<name>__context` and `<name>_id`, searched as `owner:"worker:5"`."""
 
     def __init__(self, asked: Options, name: str, source: Source, shown: "Dictionaries") -> None:
         super().__init__(asked, name, source)
@@ -82,7 +82,7 @@ class PairDimension(Dimension):
 
 
 class LinkDimension(PairDimension):
-    """The records at the other end of links, each `<context>:<id>`; `links.org:(id:55)` finds."""
+    """The linked records as `<context>:<id>`, searched as `links.org:(id:55)`."""
 
     def _member(self, context: str, id: int, labels: dict[Raw, str]) -> Member | None:
         label, target = labels.get((context, id)), self.shown.find_type(context)
@@ -98,13 +98,13 @@ class LinkDimension(PairDimension):
         return super().cells(self._by_id(member))
 
     def _by_id(self, member: Member) -> Member:
-        """With the id alone: the context stands beside it there."""
+        """Returns the member with the id alone as value, for places that have the context separately."""
         assert isinstance(member.key, tuple)
         return replace(member, value=member.key[1])
 
 
 class ContextDimension(Dimension):
-    """The record types of a pair or of links: `actor.type`, `subtotals[]=links`. term: the filter that takes their
+    """The record types of a pair or of links: `actor.type`, `subtotals[]=links`. term: the filter that accepts their
     names."""
 
     def __init__(self, asked: Options, name: str, term: str, source: Source, shown: "Dictionaries") -> None:

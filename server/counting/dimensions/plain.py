@@ -1,4 +1,4 @@
-"""Fields whose values are what they are: words, texts, numbers, yes and no."""
+"""Fields with plain values: words, texts, numbers, booleans."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -11,7 +11,7 @@ from server.counting.dimensions.options import Options
 from server.counting.dimensions.sources import Source
 from server.search.filters import ChoiceFilter
 
-TEXT_CHARS = 255  # longer texts are one when they begin alike
+TEXT_CHARS = 255  # longer texts with the same start count as equal
 
 
 class ChoiceDimension(Dimension):
@@ -33,7 +33,7 @@ class ChoiceDimension(Dimension):
         return Member(value, label, value, lambda: f"{self.name}:{self._shortest(word, value)}")
 
     def _shortest(self, word: str | None, value: Any) -> str:
-        """The first letter where that is enough."""
+        """Returns the first letter of a word if it is unambiguous, else the word."""
         if word is None:
             return f'"{value}"'
         try:
@@ -44,7 +44,7 @@ class ChoiceDimension(Dimension):
 
 
 class FlagDimension(Dimension):
-    """Yes or no; no value is no."""
+    """A boolean; no value counts as no."""
 
     scale = 1
 
@@ -55,7 +55,7 @@ class FlagDimension(Dimension):
 
 
 class CheckboxDimension(FlagDimension):
-    """A custom field, whose searches for no find what was never set as well."""
+    """A custom boolean field, for which a search for no also matches unset values."""
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
         unset = Member(None, self.nothing, None, lambda: f"{self.name}:null")
@@ -64,7 +64,7 @@ class CheckboxDimension(FlagDimension):
 
 
 class NumberDimension(Dimension):
-    """Numbers. scale: what stored ones are divided by. decimals: how many a stored whole number has."""
+    """Numbers. decimals: the decimal places of a stored integer; the scale follows from it."""
 
     def __init__(
         self, asked: Options, name: str, source: Source, decimals: int = 0, measured_type: str = "number"
@@ -93,14 +93,14 @@ class NumberDimension(Dimension):
 
 
 class LevelDimension(NumberDimension):
-    """Levels of which 0 is hidden: searches never find it either."""
+    """Levels, with 0 hidden, which searches never match either."""
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
         return {raw: self._member(raw[0]) if raw[0] else None for raw in hits}
 
 
 class TextDimension(Dimension):
-    """Texts, as its filter compares them: alike whatever the case, where the column says so."""
+    """Texts, compared as by their filter: ignoring case if the column does."""
 
     def __init__(self, asked: Options, name: str, source: Source, *, ignores_case: bool) -> None:
         super().__init__(asked, name, source)
@@ -124,11 +124,12 @@ class TextDimension(Dimension):
 
     def _key(self, raw: Raw) -> str:
         start = _text(raw)[:TEXT_CHARS]
-        # Letters beyond ASCII are always compared folded: see the text filter.
+        # Text beyond ASCII is always compared casefolded, as in the text filter.
         return start.casefold() if self.ignores_case or not start.isascii() else start
 
     def _member(self, key: str, texts: list[str]) -> Member:
-        """texts: its spellings, the most frequent first. A search for one beyond ASCII finds the plain ones as well."""
+        """texts: its spellings, the most frequent first. A search for a spelling beyond ASCII matches the plain ones
+        too."""
         searched = next((text for text in texts if not text.isascii()), texts[0])
         label = texts[0][:TEXT_CHARS] or self.nothing
         return Member(key, label, texts[0][:TEXT_CHARS], lambda: f"{self.name}:{text_value(searched)}")
@@ -139,7 +140,7 @@ def _text(raw: Raw) -> str:
 
 
 def text_value(text: str) -> str:
-    """The value of a text filter that means this text and nothing else; `null` for an empty one.
+    """Returns the value of a text filter that matches exactly this text; `null` for an empty one.
 
     >>> text_value("Pump house"), text_value('the "big" one'), text_value("")
     ('"Pump house"', '(exact:"the %22big%22 one")', 'null')

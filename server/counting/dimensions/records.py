@@ -1,4 +1,4 @@
-"""Fields that lead to records: by an id in a column, or through a table between."""
+"""Fields that refer to records, by an id in a column or through a joined table."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class RecordDimension(Dimension):
-    """target: the type of the records, None when it is not installed.
+    """target: the type of the records, None if it is not installed.
 
-    is_searched_by_id: `<name>:7` finds, `<name>:null` what has none; else a search in parentheses does, which finds
-    only what exists."""
+    is_searched_by_id: searched as `<name>:7`, and `<name>:null` for no record; else by a search in parentheses, which
+    matches only existing records."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class RecordDimension(Dimension):
         return {raw: raw[0] if raw[0] in ids else None for raw in hits}
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
-        """The names of the records that exist and that the caller may read; ids where a token may not read them."""
+        """Returns the labels of existing readable records; ids if the token may not read the type."""
         if self.target is None:
             return {}
         if not self.shown.covers(self.target.uri):
@@ -97,13 +97,13 @@ class RecordDimension(Dimension):
 
 
 class WatchersDimension(RecordDimension):
-    """Who watches: workers, and nobody."""
+    """Watching workers, and no watchers."""
 
     nothing = NOBODY
 
 
 class BucketDimension(RecordDimension):
-    """Buckets, by their names; those of the same name with their groups."""
+    """Buckets by name; duplicate names include the group."""
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
         plain = super().labels(ids)
@@ -113,7 +113,7 @@ class BucketDimension(RecordDimension):
 
 
 class MaskDimension(RecordDimension):
-    """Tickets by their masks: `ticket.mask` of messages."""
+    """Tickets by mask: `ticket.mask` of messages."""
 
     @property
     def base(self) -> str:
@@ -131,7 +131,7 @@ class MaskDimension(RecordDimension):
 
 
 class NameDimension(RecordDimension):
-    """Records by their names, those of the same name together: `ticket.group.name` of messages."""
+    """Records by name, equal names combined: `ticket.group.name` of messages."""
 
     def __init__(
         self, asked: Options, name: str, source: Source, target: "RecordType | None", shown: "Dictionaries", by_id: str
@@ -157,7 +157,7 @@ class NameDimension(RecordDimension):
 
 
 class GroupBucketDimension(RecordDimension):
-    """Buckets of tickets, called by group and bucket."""
+    """Buckets of tickets, labelled by group and bucket."""
 
     @property
     def base(self) -> str:
@@ -168,7 +168,7 @@ class GroupBucketDimension(RecordDimension):
 
 
 def with_groups(shown: "Dictionaries", bucket_ids: list[int]) -> dict[int, str]:
-    """{bucket id: group and bucket}."""
+    """Returns {bucket id: group and bucket}."""
     buckets = shown.records("bucket", bucket_ids)
     groups = shown.records("group", {each["group_id"] for each in buckets})
     names = {each["id"]: each["name"] for each in groups}

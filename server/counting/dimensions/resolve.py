@@ -1,4 +1,4 @@
-"""A name of `by:` becomes a dimension: what can be sorted by, what is declared for counting, custom fields, links."""
+"""Resolves a name of `by:` to a dimension: sortable filters, declared subtotals, custom fields, links."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from server.records.dictionary import Dictionaries
     from server.search.select import CompiledSearch
 
-# Other words for the same, of names that no filter has.
+# {(record type, name without a filter): the filter it stands for}
 _MEANT = {
     ("message", "group"): "ticket.group.id",
     ("message", "ticket.group"): "ticket.group.id",
@@ -63,8 +63,8 @@ _UNITS = ((DurationFilter, "number_seconds"), (BytesFilter, "number_bytes"))
 
 
 class Fields:
-    """The dimensions of one search, for one caller. Records without a value, or without a record at the other end, are
-    counted as well, where a search can find them."""
+    """The dimensions of one search, for one caller. Records without a value or without a related record are counted too
+    if a search can match them."""
 
     def __init__(self, search: "CompiledSearch", shown: "Dictionaries") -> None:
         self.search = search
@@ -73,7 +73,7 @@ class Fields:
         self.scope = search.scope
 
     def named(self, asked: Options, alias: str) -> Dimension:
-        """The dimension that options name; `alias` is what it may call a table that it joins.
+        """Returns the dimension that options name. alias: for a table that it joins.
 
         Raises BadDataQuery with the nearest name."""
         own, name = self.record_type, asked.name
@@ -125,7 +125,7 @@ class Fields:
         return None
 
     def made(self, asked: Options, found: Filter, alias: str) -> Dimension | None:
-        """The dimension of a filter, None where it has nothing to count by."""
+        """Returns the dimension of a filter, None if records cannot be counted by it."""
         own, shown = self.record_type, self.shown
         if isinstance(found, CustomFilter):
             return self._custom(asked, found, alias)
@@ -144,12 +144,12 @@ class Fields:
         return self._plain(asked, found, self._source(found))
 
     def links(self, alias: str, *names: str) -> sources.Source:
-        """What the caller may know of links; `names` are columns of their table."""
+        """Returns the source of the links that the caller may see. names: columns of their table."""
         link = table_named("link").alias(f"{alias}_links")
         return sources.links(self.record_type, linked_to(link, None, self.scope), link, alias, *names)
 
     def _source(self, found: Filter) -> sources.Source:
-        """A filter that sorts says what by."""
+        """Returns the source of a filter: its column, else its sort expression."""
         if found.column_name:
             return sources.own(self.record_type, found.column_name)
         return sources.expression((found.name, found.order_key(self.scope)), found.order(self.scope))
@@ -205,7 +205,7 @@ class Fields:
         return NumberDimension(asked, name, source, decimals=field.decimals if field.kind in ("O", "Y") else 0)
 
     def _custom_name(self, found: CustomFilter) -> str:
-        """The name in searches; by id where another filter has the name."""
+        """Returns the name in searches, by id if another filter has the name."""
         start = "" if found.own == "id" else "org."
         name = f"{start}{found.field.filter}"
         same = self.record_type.filter_named(name, self.scope)

@@ -1,6 +1,6 @@
-"""Where the values of a field stand: in a column, in an expression, in a table between. Only statements are made here.
+"""Sources of field values: a column, an expression, or a joined table. Builds statements only.
 
-Whatever a source joins has each pair of record and value once, so that rows are records."""
+A join yields each pair of record and value once, so that rows can be counted as records."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """key: its shape. values: what its slots take. expressions: the values, one column or the two of a pair.
+    """key: its shape. values: for its slots. expressions: the values, one column or the two of a pair.
 
-    join: puts further tables into a select. columns: those of the type's own table, when it looks at nothing else.
-    is_multi: a record may have several values."""
+    join: adds further tables to a select. columns: of the type's own table, None if it uses others. is_multi: a record
+    may have several values."""
 
     key: Hashable
     expressions: Callable[[At], list[Any]]
@@ -34,18 +34,18 @@ class Source:
 
 
 def own(record_type: "RecordType", *names: str) -> Source:
-    """Columns of the type's own table."""
+    """Returns a source of columns of the type's own table."""
     columns = [record_type.column(name) for name in names]
     return Source(("own", *names), lambda at: columns, columns=frozenset(names))
 
 
 def expression(key: Hashable, made: Any) -> Source:
-    """An expression without slots; `key` tells it apart."""
+    """Returns a source of an expression without slots. key: identifies it."""
     return Source(("expression", key), lambda at: [made])
 
 
 def custom_value(found: CustomFilter, alias: str) -> Source:
-    """The values of a custom field; records without one are kept, with NULL."""
+    """Returns a source of the values of a custom field, NULL for records without one."""
     own_id, column = peewee.Column(found.table.sql, found.own), found.field.column
     kind = peewee.JOIN.LEFT_OUTER
     if found.field.kind not in SEVERAL:
@@ -59,7 +59,7 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
     values = table_named("custom_value").alias(f"{alias}_values")
 
     def join(query: Any, at: At) -> Any:
-        # Values that differ in their letters' case only are found by the same search: each record has them once.
+        # One search matches all values that differ only in case, so each record must have them once.
         value = getattr(values.c, column)
         key = peewee.fn.fold(value) if column == "text" else value
         once = (
@@ -80,9 +80,10 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
 
 
 def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps_others: bool) -> Source:
-    """The records at the other end of a table between. keeps_others: those without one are kept, with NULL."""
+    """Returns a source of the records at the other end of a joined table. keeps_others: includes records without one,
+    as NULL."""
     own_id = record_type.column("id")
-    # One row for each pair is certain only where the rest of the table is fixed; a custom value may stand twice.
+    # Pairs are unique only if the filter fixes the other columns of the table; custom values may be duplicated.
     between = table_named(way.between).alias(f"{alias}_between")
     is_plain = way.between != "custom_value"
     kind = peewee.JOIN.LEFT_OUTER if keeps_others else peewee.JOIN.INNER
@@ -105,7 +106,8 @@ def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps
 
 
 def links(record_type: "RecordType", readable: Condition, link: Any, alias: str, *names: str) -> Source:
-    """What records are linked to. link: the table of links that `readable` looks at; names: its columns to count by."""
+    """Returns a source of linked records. link: the table of links that `readable` restricts. names: its columns to
+    count by."""
     own_id = record_type.column("id")
 
     def join(query: Any, at: At) -> Any:
@@ -126,5 +128,5 @@ def links(record_type: "RecordType", readable: Condition, link: Any, alias: str,
 
 
 def _joined(alias: str, name: str) -> Any:
-    """A column of what was joined under a name."""
+    """Returns a column of a joined subquery."""
     return getattr(table_named(alias).alias(alias).c, name)
