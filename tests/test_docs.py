@@ -76,7 +76,7 @@ INTERNAL = {
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
         store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S
         kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
-        counting.bins.MAX_KEPT_DAYS counting.bins.MAX_KEPT_SCALES counting.bins.MAX_KEPT_TEXTS
+        counting.bins.MAX_CACHED_DAYS counting.bins.MAX_CACHED_SCALES counting.bins.MAX_CACHED_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
         store.postgresql.connection.MAX_HELD store.postgresql.connection.MAX_UNANSWERED
         store.postgresql.connection.MAX_UNSENT_BYTES

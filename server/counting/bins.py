@@ -15,8 +15,8 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)
 LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
 MAX_AXIS_BINS = 20_000  # bins of a time axis without gaps
-MAX_KEPT_SCALES, MAX_KEPT_DAYS = 16, 10_000  # cached pairs of unit and zone, and days of each: 27 years
-MAX_KEPT_TEXTS = 4_096  # cached texts of bins
+MAX_CACHED_SCALES, MAX_CACHED_DAYS = 16, 10_000  # cached pairs of unit and zone, and days of each: 27 years
+MAX_CACHED_TEXTS = 4_096  # cached texts of bins
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -195,21 +195,21 @@ class Bin:
     def pieces(self) -> list[tuple[int, int]]:
         """The first and last second of a bin that is not cyclic; two pieces if clocks go back in it."""
         last = self.calendar.last(self.start)
-        found = self.calendar.clock.pieces(self.start, last)
-        return found if last < LAST_WALL else [*found[:-1], (found[-1][0], LAST)]
+        pieces = self.calendar.clock.pieces(self.start, last)
+        return pieces if last < LAST_WALL else [*pieces[:-1], (pieces[-1][0], LAST)]
 
     @property
     def texts(self) -> list[str]:
         """The date texts that cover its pieces: readable if their span is exact, else in seconds."""
         key = (self.calendar.unit.name, self.calendar.tz, self.start)
-        found = _TEXTS.get(key)
-        if found is None:
-            if len(_TEXTS) >= MAX_KEPT_TEXTS:
+        texts = _TEXTS.get(key)
+        if texts is None:
+            if len(_TEXTS) >= MAX_CACHED_TEXTS:
                 _TEXTS.clear()
-            found = _TEXTS[key] = self._made_texts()
-        return found
+            texts = _TEXTS[key] = self._compute_texts()
+        return texts
 
-    def _made_texts(self) -> list[str]:
+    def _compute_texts(self) -> list[str]:
         calendar = self.calendar
         end = calendar.last(self.start)
         start = self.start.strftime("%Y-%m-%d %H:%M:%S" if calendar.unit.atom < DAY else "%Y-%m-%d")
@@ -254,19 +254,19 @@ class TimeScale:
 
     def placed(self, starts: Iterable[int], size: int) -> tuple[dict[int, Bin], list[int]]:
         """Returns {first second of a bucket of `size` seconds: its bin}, and the buckets that overlap two bins."""
-        walls = _kept_days(self.unit, self.clock.tz) if size == DAY else {}
-        bins, found, torn = self._bins, {}, []
+        walls = _cached_days(self.unit, self.clock.tz) if size == DAY else {}
+        bins, bin_of, torn = self._bins, {}, []
         for start in starts:
             wall = walls.get(start, _UNKNOWN)
             if wall is _UNKNOWN:
                 wall = self._wall(start, size)
-                if len(walls) < MAX_KEPT_DAYS:
+                if len(walls) < MAX_CACHED_DAYS:
                     walls[start] = wall
             if wall is None:
                 torn.append(start)
             else:
-                found[start] = bins.get(wall) or self._at(wall)
-        return found, torn
+                bin_of[start] = bins.get(wall) or self._at(wall)
+        return bin_of, torn
 
     def _wall(self, start: int, size: int) -> Wall | None:
         """Returns the start of a bucket's bin; None if it overlaps two bins or a clock change."""
@@ -280,22 +280,22 @@ class TimeScale:
 
     def fold(self, buckets: Iterable[int], size: int) -> dict[int, Bin] | None:
         """Returns the bin of each bucket, numbered in units of `size` seconds; None if one overlaps two bins."""
-        found, torn = self.placed([bucket * size for bucket in buckets], size)
-        return None if torn else {start // size: entry for start, entry in found.items()}
+        bin_of, torn = self.placed([bucket * size for bucket in buckets], size)
+        return None if torn else {start // size: entry for start, entry in bin_of.items()}
 
     def axis(self, first: Bin, last: Bin) -> list[Bin] | None:
         """Returns every bin from the first to the last, including empty ones; None for more than MAX_AXIS_BINS."""
         after = self.unit.after
         if after is None:
             return [first] if first is last else [first, last]
-        found, wall, is_short = [], first.start, self.unit.atom < DAY
+        bins, wall, is_short = [], first.start, self.unit.atom < DAY
         while wall < last.start:
             if not is_short or self.clock.exists(wall):
-                found.append(self._at(wall))
+                bins.append(self._at(wall))
             wall = after(wall)
-            if len(found) >= MAX_AXIS_BINS:
+            if len(bins) >= MAX_AXIS_BINS:
                 return None
-        return [*found, last]
+        return [*bins, last]
 
     def last(self, start: Wall) -> Wall:
         """Returns the last second of the bin that begins with `start`."""
@@ -307,16 +307,16 @@ class TimeScale:
 
     def _of_atom(self, atom: int) -> Wall:
         """Returns the start of the bin that contains an atom."""
-        found = self._by_atom.get(atom)
-        if found is not None:
-            return found
+        start = self._by_atom.get(atom)
+        if start is not None:
+            return start
         length = self.unit.atom
         try:
             wall = EPOCH + timedelta(seconds=atom * length)
         except OverflowError:  # east of Greenwich the last storable instants are in the year 10000
             wall = EPOCH + timedelta(seconds=(LAST_WALL - EPOCH).total_seconds() // length * length)
-        found = self._by_atom[atom] = self.unit.start(wall)
-        return found
+        start = self._by_atom[atom] = self.unit.start(wall)
+        return start
 
     def _at(self, start: Wall) -> Bin:
         entry = self._bins.get(start)
@@ -330,11 +330,11 @@ _TEXTS: dict[tuple[str, tzinfo, Wall], list[str]] = {}
 _DAYS: dict[tuple[str, tzinfo], dict[int, Wall | None]] = {}
 
 
-def _kept_days(unit: Unit, tz: tzinfo) -> dict[int, Wall | None]:
+def _cached_days(unit: Unit, tz: tzinfo) -> dict[int, Wall | None]:
     """Returns the cached starts of the bins of UTC days, because reports over years need the same ones each time."""
-    found = _DAYS.get((unit.name, tz))
-    if found is None:
-        if len(_DAYS) >= MAX_KEPT_SCALES:
+    days = _DAYS.get((unit.name, tz))
+    if days is None:
+        if len(_DAYS) >= MAX_CACHED_SCALES:
             _DAYS.clear()
-        found = _DAYS[unit.name, tz] = {}
-    return found
+        days = _DAYS[unit.name, tz] = {}
+    return days

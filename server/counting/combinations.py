@@ -26,7 +26,7 @@ MAX_QUICK_ROWS = 300  # combinations that may be folded on the event loop
 MOST_TORN = 0.5  # share of torn buckets above which all are counted by smaller ones
 
 Row = tuple[Raw, list[Any]]  # raw values of a combination; its hits and sums
-Found = tuple[Any, ...]  # the same, as a row of the database
+GroupedRow = tuple[Any, ...]  # the same, as a row of the database
 
 
 @dataclass(frozen=True)
@@ -56,60 +56,60 @@ class Combinations:
 
         If many buckets overlap two bins, or several dates have such buckets, they stay in the result; the caller has to
         call `finer` and repeat."""
-        found = self._found(None)
+        rows = self._grouped_rows(None)
         dates = [(place, each) for place, each in enumerate(self.dimensions) if isinstance(each, DateDimension)]
-        torn = [(place, each) for place, each in dates if each.torn(self._starts(found, place))]
+        torn = [(place, each) for place, each in dates if each.torn(self._starts(rows, place))]
         if len(torn) == 1 and self.most is None:
-            whole = self._mended(found, *torn[0])
+            whole = self._mended(rows, *torn[0])
             if whole is None:
-                return self._parted(found)
-            found = whole
+                return self._split(rows)
+            rows = whole
         elif torn:
-            return self._parted(found)
-        return self._parted(self._merged(found, dates))
+            return self._split(rows)
+        return self._split(self._merged(rows, dates))
 
-    def _mended(self, found: list[Found], place: int, date: DateDimension) -> list[Found] | None:
+    def _mended(self, rows: list[GroupedRow], place: int, date: DateDimension) -> list[GroupedRow] | None:
         """Replaces torn buckets by smaller ones until none is torn; returns None if too many are."""
-        at, kept = self._column(place), []
-        starts = self._starts(found, place)
+        at, exact = self._column(place), []
+        starts = self._starts(rows, place)
         torn = set(date.torn(starts))
         if len(torn) > MOST_TORN * len(starts):
             return None
         while torn:
-            kept += [row for row in found if row[at] not in torn]
+            exact += [row for row in rows if row[at] not in torn]
             size = date.size
             date.finer()
-            found = self._found(_Torn(tuple(sorted(torn)), place, size))
-            torn = set(date.torn(self._starts(found, place)))
-        return kept + found
+            rows = self._grouped_rows(_Torn(tuple(sorted(torn)), place, size))
+            torn = set(date.torn(self._starts(rows, place)))
+        return exact + rows
 
-    def _merged(self, found: list[Found], dates: list[tuple[int, DateDimension]]) -> list[Found]:
+    def _merged(self, rows: list[GroupedRow], dates: list[tuple[int, DateDimension]]) -> list[GroupedRow]:
         """Merges the buckets of one bin early, because every row costs time in the later steps."""
-        if self.measured is not None or not dates or len(found) <= MAX_QUICK_ROWS:
-            return found
+        if self.measured is not None or not dates or len(rows) <= MAX_QUICK_ROWS:
+            return rows
         for place, date in dates:
             at = self._column(place)
-            alike = date.alike(self._starts(found, place))
-            folded: dict[Found, int] = {}
-            for row in found:
+            alike = date.alike(self._starts(rows, place))
+            folded: dict[GroupedRow, int] = {}
+            for row in rows:
                 key = (*row[:at], alike[row[at]], *row[at + 1 : -1])
                 folded[key] = folded.get(key, 0) + row[-1]
-            found = [(*key, hits) for key, hits in folded.items()]
-        return found
+            rows = [(*key, hits) for key, hits in folded.items()]
+        return rows
 
-    def _parted(self, found: list[Found]) -> list[Row]:
+    def _split(self, rows: list[GroupedRow]) -> list[Row]:
         split = self._column(len(self.dimensions))
-        return [(row[:split], list(row[split:])) for row in found]
+        return [(row[:split], list(row[split:])) for row in rows]
 
-    def _starts(self, found: list[Found], place: int) -> set[int | None]:
+    def _starts(self, rows: list[GroupedRow], place: int) -> set[int | None]:
         at = self._column(place)
-        return {row[at] for row in found}
+        return {row[at] for row in rows}
 
     def _column(self, place: int) -> int:
         """Returns the index in a row at which the values of a dimension start."""
         return sum(each.width for each in self.dimensions[:place])
 
-    def _found(self, torn: _Torn | None) -> list[Found]:
+    def _grouped_rows(self, torn: _Torn | None) -> list[GroupedRow]:
         """Runs the grouping statement. torn: restricts it to these buckets."""
         sources = list(self.dimensions) if self.measured is None else [*self.dimensions, self.measured]
         condition, measured, most, table = self.search.condition, self.measured, self.most, self.table
@@ -157,23 +157,23 @@ class Combinations:
         among = None if torn is None else torn.place
         keys = tuple(each.key for each in sources)
         shape = keyed(build, table, keys, measured is not None, origin, among, condition.key, most)
-        return self._asked(shape, values, is_quick=counts is not None)
+        return self._run(shape, values, is_quick=counts is not None)
 
-    def _asked(self, shape: KeyedBuilder, values: list[Any], *, is_quick: bool) -> list[Found]:
+    def _run(self, shape: KeyedBuilder, values: list[Any], *, is_quick: bool) -> list[GroupedRow]:
         tx = self.search.scope.tx
         if not is_quick:
             tx.store.require_thread()  # the statement scans every record
-        found = tx.rows(shape, values)
-        if len(found) > MAX_QUICK_ROWS:
+        rows = tx.rows(shape, values)
+        if len(rows) > MAX_QUICK_ROWS:
             tx.store.require_thread()
-        if len(found) > MAX_ROWS:
+        if len(rows) > MAX_ROWS:
             raise BadDataQuery(
                 f"there are more than {MAX_ROWS} combinations of values to count; narrow the search or use larger "
                 "units",
-                position=self.dimensions[0].asked.position if self.dimensions else 0,
+                position=self.dimensions[0].options.position if self.dimensions else 0,
                 limit=MAX_ROWS,
             )
-        return found
+        return rows
 
     def _counts(self) -> Table | None:
         """Returns the table of stored counts that covers the search and the dimensions, or None."""
@@ -190,12 +190,12 @@ class Combinations:
         """Whether these columns suffice. counts_days: whether a date can be counted by the first column, which nothing
         else may use then."""
         condition, dates = self.search.condition, [each for each in self.dimensions if counts_days(each)]
-        known = set(columns[1:] if dates else columns)
+        available = set(columns[1:] if dates else columns)
         others = [each for each in (*self.dimensions, self.measured) if each is not None and each not in dates]
         if not columns or condition.columns is None or any(each.values for each in others):
             return False
         looked_at: Iterable[frozenset[str] | None] = [condition.columns, *(each.source.columns for each in others)]
-        return all(each is not None and each <= known for each in looked_at)
+        return all(each is not None and each <= available for each in looked_at)
 
     def _is_of_days(self, each: Dimension) -> bool:
         return isinstance(each, DateDimension) and each.source.columns == frozenset(self.table.days[:1])

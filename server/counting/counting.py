@@ -26,11 +26,11 @@ class Cells:
     tallies: dict[tuple[Hashable, ...], Tally]
     members: dict[tuple[Hashable, ...], Members]
 
-    def tally(self, found: list[Member | None]) -> Tally | None:
+    def tally(self, combination: list[Member | None]) -> Tally | None:
         """Returns the tally of a combination of members, created on first use; None if a member is hidden."""
-        if None in found:
+        if None in combination:
             return None
-        members: list[Any] = found
+        members: list[Any] = combination
         key = tuple(each.key for each in members)
         tally = self.tallies.get(key)
         if tally is None:
@@ -54,44 +54,44 @@ def count(
 
     most: limits the number of combinations, to those with the most hits. Without it, raises BadDataQuery for more than
     MAX_ROWS."""
-    listed = tuple(dimensions)
+    shown_dimensions = tuple(dimensions)
     if search.condition is NEVER:
-        return Cells(listed, function, {} if listed else {(): Tally()}, {(): ()})
-    folding = listed if measured is None or function.name != "distinct" else (*listed, measured)
-    asked = Combinations(search, folding, measured if function.needs_numbers else None, most)
+        return Cells(shown_dimensions, function, {} if shown_dimensions else {(): Tally()}, {(): ()})
+    folding = shown_dimensions if measured is None or function.name != "distinct" else (*shown_dimensions, measured)
+    combinations = Combinations(search, folding, measured if function.needs_numbers else None, most)
     while True:
-        rows = asked.rows()
+        rows = combinations.rows()
         raws = _split(rows, folding)
         hits = [_hits(each, rows) for each in raws]
-        members = [dimension.members(each) for dimension, each in zip(listed, hits, strict=False)]
-        seen = folding[-1].identities(hits[-1]) if len(folding) > len(listed) else {}
-        if seen is not None and None not in members:
+        members = [dimension.members(each) for dimension, each in zip(shown_dimensions, hits, strict=False)]
+        identities = folding[-1].identities(hits[-1]) if len(folding) > len(shown_dimensions) else {}
+        if identities is not None and None not in members:
             break
-        for dimension, found in zip(folding, [*members, seen], strict=False):
-            if found is None:
+        for dimension, values in zip(folding, [*members, identities], strict=False):
+            if values is None:
                 dimension.finer()
-    known = [each for each in members if each is not None]
-    for place, dimension in enumerate(listed):
-        _limit(dimension, known[place], hits[place])
-    cells = Cells(listed, function, {}, {})
+    member_maps = [each for each in members if each is not None]
+    for place, dimension in enumerate(shown_dimensions):
+        _limit(dimension, member_maps[place], hits[place])
+    cells = Cells(shown_dimensions, function, {}, {})
     scale = (measured.scale or 1) if measured is not None else 1
     for place, (_, sums) in enumerate(rows):
-        tally = cells.tally([each[raw[place]] for each, raw in zip(known, raws, strict=False)])
-        if tally is not None and (sums[0] or not listed):
+        tally = cells.tally([each[raw[place]] for each, raw in zip(member_maps, raws, strict=False)])
+        if tally is not None and (sums[0] or not shown_dimensions):
             tally.add(*_scaled(sums, scale))
-            if seen and seen[raws[-1][place]] is not None:
-                tally.seen.add(seen[raws[-1][place]])
+            if identities and identities[raws[-1][place]] is not None:
+                tally.seen.add(identities[raws[-1][place]])
     return cells
 
 
 def _split(rows: list[Row], dimensions: tuple[Dimension, ...]) -> list[list[Raw]]:
     """Returns the raw values of each dimension, row by row."""
-    found, start = [], 0
+    columns, start = [], 0
     for each in dimensions:
         end = start + each.width
-        found.append([raw[start:end] for raw, _ in rows])
+        columns.append([raw[start:end] for raw, _ in rows])
         start = end
-    return found
+    return columns
 
 
 def _hits(raws: list[Raw], rows: list[Row]) -> Counter[Raw]:
@@ -121,7 +121,7 @@ def _limit(dimension: Dimension, members: dict[Raw, Member | None], hits: Counte
     if len(totals) <= abs(limit):
         return
     sign = 1 if limit < 0 else -1
-    kept = set(sorted(totals, key=lambda key: (sign * totals[key], labels[key].casefold()))[: abs(limit)])
+    visible = set(sorted(totals, key=lambda key: (sign * totals[key], labels[key].casefold()))[: abs(limit)])
     for raw, member in members.items():
-        if member is not None and member.key not in kept:
+        if member is not None and member.key not in visible:
             members[raw] = None

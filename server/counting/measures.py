@@ -36,14 +36,14 @@ _NAMES = FUNCTIONS | {"average": FUNCTIONS["avg"]}
 
 def function_named(name: str, position: int, field: str = "function") -> Function:
     """Returns a function by name. Raises BadDataQuery at the position."""
-    found = _NAMES.get(name)
-    if found is None:
+    function = _NAMES.get(name)
+    if function is None:
         raise BadDataQuery(
             f"'{name[:80]}' is not a function; there are {', '.join(FUNCTIONS)}{nearest(name, _NAMES)}",
             position=position,
             field=field,
         )
-    return found
+    return function
 
 
 class Tally:

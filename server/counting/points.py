@@ -34,11 +34,11 @@ def raw_field(text: SearchValue, fields: Fields, alias: str) -> Dimension:
     """Returns the field that a text names with unbinned values: a date without a unit is in Unix seconds.
 
     Raises BadDataQuery with the nearest name."""
-    asked = options(text)
-    found = fields.named(asked, alias)
-    if isinstance(found, DateDimension) and not asked.unit:
-        return fields.named(replace(asked, unit=RAW_DATE), alias)
-    return found
+    parsed = options(text)
+    dimension = fields.resolve(parsed, alias)
+    if isinstance(dimension, DateDimension) and not parsed.unit:
+        return fields.resolve(replace(parsed, unit=RAW_DATE), alias)
+    return dimension
 
 
 def points(search: CompiledSearch, dimensions: Sequence[Dimension], limit: int) -> list[DataPoint]:
@@ -57,12 +57,12 @@ def points(search: CompiledSearch, dimensions: Sequence[Dimension], limit: int) 
         for dimension, each in zip(dimensions, members, strict=True):
             if each is None:
                 dimension.finer()
-    found: dict[int, list[tuple[Member, ...]]] = {id: [] for id in records}
+    by_record: dict[int, list[tuple[Member, ...]]] = {id: [] for id in records}
     for id, raw in raws:
-        shown = [each[part] for each, part in zip(members, raw, strict=True) if each is not None]
-        if None not in shown:
-            found[id].append(tuple(member for member in shown if member is not None))
-    return [DataPoint(records[id], each) for id, listed in found.items() for each in listed]
+        row_members = [each[part] for each, part in zip(members, raw, strict=True) if each is not None]
+        if None not in row_members:
+            by_record[id].append(tuple(member for member in row_members if member is not None))
+    return [DataPoint(records[id], each) for id, combinations in by_record.items() for each in combinations]
 
 
 def _raws(search: CompiledSearch, dimensions: Sequence[Dimension], ids: list[int]) -> list[tuple[int, list[Raw]]]:
@@ -93,8 +93,8 @@ def _raws(search: CompiledSearch, dimensions: Sequence[Dimension], ids: list[int
 
 
 def _cut(row: tuple[Any, ...], widths: list[int]) -> list[Raw]:
-    found, start = [], 0
+    parts, start = [], 0
     for width in widths:
-        found.append(row[start : start + width])
+        parts.append(row[start : start + width])
         start += width
-    return found
+    return parts

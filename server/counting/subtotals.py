@@ -26,23 +26,26 @@ MAX_VALUES = 250  # distinct values of one subtotal, those with the most hits
 MAX_COUNTED = 4 * MAX_VALUES  # stored values counted: some have the same label, and some are unreadable
 
 
-def subtotals(search: CompiledSearch, name: str, shown: "Dictionaries") -> list[dict[str, Any]]:
+def subtotals(search: CompiledSearch, name: str, builder: "Dictionaries") -> list[dict[str, Any]]:
     """Returns [{label, hits, key}] of one name, most hits first. Raises BadQuery for a name that cannot be counted."""
     record_type = search.record_type
-    asked, name = name, search.record_type.subtotals.meant(name)
-    found = record_type.filter_named(name, search.scope)
-    if found is None:
-        known = [*record_type.subtotals.search]
-        raise BadQuery(f"'{asked[:80]}' is not a filter of {record_type.uri}{nearest(asked, known)}", field=asked)
-    if not _countable(record_type, name, found):
+    request_name, name = name, search.record_type.subtotals.meant(name)
+    filter = record_type.filter_named(name, search.scope)
+    if filter is None:
+        names = [*record_type.subtotals.search]
         raise BadQuery(
-            f"{record_type.uri} cannot be counted by '{asked[:80]}'; it can by "
-            f"{', '.join(record_type.subtotals.search)}",
-            field=asked,
+            f"'{request_name[:80]}' is not a filter of {record_type.uri}{nearest(request_name, names)}",
+            field=request_name,
         )
-    fields = Fields(search, shown)
-    dimension = _dimension(fields, name, found)
-    if record_type.uri == "ticket" and found.column_name == "group_id":
+    if not _countable(record_type, name, filter):
+        raise BadQuery(
+            f"{record_type.uri} cannot be counted by '{request_name[:80]}'; it can by "
+            f"{', '.join(record_type.subtotals.search)}",
+            field=request_name,
+        )
+    fields = Fields(search, builder)
+    dimension = _dimension(fields, name, filter)
+    if record_type.uri == "ticket" and filter.column_name == "group_id":
         return _groups_and_buckets(fields, dimension)
     always = isinstance(dimension, (ChoiceDimension, FlagDimension))
     cells = count(search, (dimension,), None, FUNCTIONS["count"], MAX_COUNTED).rows()
@@ -50,36 +53,36 @@ def subtotals(search: CompiledSearch, name: str, shown: "Dictionaries") -> list[
     return sorted(entries, key=lambda each: (-each["hits"], str(each["label"]).casefold()))
 
 
-def _countable(record_type: "RecordType", name: str, found: Filter) -> bool:
-    if isinstance(found, custom.CustomFilter):
-        return custom.countable(found.field)
-    return name in record_type.subtotals.search or found.name in record_type.subtotals.search
+def _countable(record_type: "RecordType", name: str, filter: Filter) -> bool:
+    if isinstance(filter, custom.CustomFilter):
+        return custom.countable(filter.field)
+    return name in record_type.subtotals.search or filter.name in record_type.subtotals.search
 
 
-def _dimension(fields: Fields, name: str, found: Filter) -> Dimension:
-    asked = Options(name, name, "", MAX_VALUES, 0)
-    if isinstance(found, TypeFilter):  # by record type, whereas data queries count by record
-        source = sources.own(fields.record_type, f"{found.prefix}__context")
-        return ContextDimension(asked, name, name, source, fields.shown)
-    if isinstance(found, LinksFilter):
-        return ContextDimension(asked, name, name, fields.links("counted", "to_context"), fields.shown)
-    made = fields.made(asked, found, "counted")
-    assert made is not None, f"{fields.record_type.uri} declares {name} for counting, and nothing counts it"
-    return made
+def _dimension(fields: Fields, name: str, filter: Filter) -> Dimension:
+    options = Options(name, name, "", MAX_VALUES, 0)
+    if isinstance(filter, TypeFilter):  # by record type, whereas data queries count by record
+        source = sources.own(fields.record_type, f"{filter.prefix}__context")
+        return ContextDimension(options, name, name, source, fields.builder)
+    if isinstance(filter, LinksFilter):
+        return ContextDimension(options, name, name, fields.links("counted", "to_context"), fields.builder)
+    dimension = fields.filter_dimension(options, filter, "counted")
+    assert dimension is not None, f"{fields.record_type.uri} declares {name} for counting, and nothing counts it"
+    return dimension
 
 
 def _groups_and_buckets(fields: Fields, groups: Dimension) -> list[dict[str, Any]]:
     """Returns groups by name, each with its buckets."""
-    asked = Options("bucket.id", "bucket.id", "", MAX_VALUES, 0)
+    options = Options("bucket.id", "bucket.id", "", MAX_VALUES, 0)
     source = sources.own(fields.record_type, "bucket_id")
-    buckets = RecordDimension(asked, "bucket.id", source, fields.shown.find_type("bucket"), fields.shown)
-    found: dict[Any, dict[str, Any]] = {}
+    buckets = RecordDimension(options, "bucket.id", source, fields.builder.find_type("bucket"), fields.builder)
+    by_group: dict[Any, dict[str, Any]] = {}
     cells = count(fields.search, (groups, buckets), None, FUNCTIONS["count"]).rows()
     for (group, bucket), tally in sorted(cells, key=lambda each: -each[1].hits):
-        entry = found.setdefault(group.key, _entry(group, 0, True) | {"distribution": []})
+        entry = by_group.setdefault(group.key, _entry(group, 0, True) | {"distribution": []})
         entry["hits"] += tally.hits
         entry["distribution"].append(_entry(bucket, tally.hits, True))
-    return sorted(found.values(), key=lambda each: str(each["label"]).casefold())
+    return sorted(by_group.values(), key=lambda each: str(each["label"]).casefold())
 
 
 def _entry(member: Member, hits: int, always: bool) -> dict[str, Any]:

@@ -18,10 +18,10 @@ class WallClock:
     def offset(self, at: int) -> int:
         """Returns the offset from UTC in seconds at an instant."""
         try:
-            found = datetime.fromtimestamp(at, self.tz).utcoffset()
+            offset = datetime.fromtimestamp(at, self.tz).utcoffset()
         except (OverflowError, ValueError, OSError):
-            found = None
-        return int(found.total_seconds()) if found else 0
+            offset = None
+        return int(offset.total_seconds()) if offset else 0
 
     def local(self, at: int) -> int:
         """Returns the wall time at an instant, in seconds since the start of 1970 on that clock."""
@@ -44,15 +44,15 @@ class WallClock:
             return _clamped([(edges[0], edges[3])])
         cuts = [self._change(low, high) for low, high in (edges[:2], edges[2:]) if low != high]
         bounds = [min(edges), *sorted(set(cuts)), max(edges) + 1]
-        found: list[tuple[int, int]] = []
+        pieces: list[tuple[int, int]] = []
         for low, high in pairwise(bounds):
             first = max(low, _seconds(start) - self.offset(low))
             final = min(high - 1, _seconds(last) - self.offset(high - 1))
-            if first <= final and found and found[-1][1] + 1 == first:
-                found[-1] = (found[-1][0], final)
+            if first <= final and pieces and pieces[-1][1] + 1 == first:
+                pieces[-1] = (pieces[-1][0], final)
             elif first <= final:
-                found.append((first, final))
-        return _clamped(found)
+                pieces.append((first, final))
+        return _clamped(pieces)
 
     def _instant(self, wall: datetime, fold: int) -> int:
         offset = wall.replace(tzinfo=self.tz, fold=fold).utcoffset()

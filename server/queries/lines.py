@@ -95,8 +95,9 @@ def filled_axis(lines: list[DataSeries], members: list[Member]) -> list[tuple[Ha
     for x, other in calendars[1:]:
         if (other.unit if other else None) is not unit:
             raise BadDataQuery(
-                f"x: '{x.asked.written[:80]}' and '{first.asked.written[:80]}' do not share an axis; use the same unit",
-                position=x.asked.position,
+                f"x: '{x.options.written[:80]}' and '{first.options.written[:80]}' do not share an axis; "
+                "use the same unit",
+                position=x.options.position,
                 field="x",
             )
     if calendar is None or calendar.unit.is_cyclic or calendar.unit.atom == 1 or not members:
@@ -106,7 +107,7 @@ def filled_axis(lines: list[DataSeries], members: list[Member]) -> list[tuple[Ha
     if bins is None:
         raise BadDataQuery(
             f"x: the time series would have more than {MAX_AXIS_BINS} steps; use a larger unit or narrow the search",
-            position=first.asked.position,
+            position=first.options.position,
             field="x",
             limit=MAX_AXIS_BINS,
         )

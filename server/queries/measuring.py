@@ -16,7 +16,7 @@ def field_of(values: KeyValues, name: str, fields: Fields, alias: str) -> Dimens
     """Returns the field under a required key. alias: for a table that it joins.
 
     Raises BadDataQuery with the nearest name."""
-    return fields.named(options(values.texts(name)[0]), alias)
+    return fields.resolve(options(values.texts(name)[0]), alias)
 
 
 def measured_of(values: KeyValues, name: str, fields: Fields, functions: list[Function]) -> Dimension | None:
@@ -31,7 +31,7 @@ def measured_of(values: KeyValues, name: str, fields: Fields, functions: list[Fu
         return None
     measured = field_of(values, name, fields, "measured")
     if measured.scale is None and any(each.needs_numbers for each in functions):
-        raise values.bad(name, f"'{measured.asked.name[:80]}' holds no numbers; count it, or use distinct")
+        raise values.bad(name, f"'{measured.options.name[:80]}' holds no numbers; count it, or use distinct")
     return measured
 
 

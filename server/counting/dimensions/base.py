@@ -44,14 +44,14 @@ class Dimension:
     default_limit = DEFAULT_BINS
     nothing = NONE
 
-    def __init__(self, asked: Options, name: str, source: Source) -> None:
-        self.asked = asked
+    def __init__(self, options: Options, name: str, source: Source) -> None:
+        self.options = options
         self.name = name
         self.source = source
 
     @property
     def limit(self) -> int:
-        return self.default_limit if self.asked.limit is None else self.asked.limit
+        return self.default_limit if self.options.limit is None else self.options.limit
 
     @property
     def base(self) -> str:
@@ -92,11 +92,12 @@ class Dimension:
 
     def identities(self, hits: Mapping[Raw, int]) -> dict[Raw, Hashable] | None:
         """Returns a key per raw value for counting distinct values, None for no value; None for all as in members."""
-        found = self.members(hits)
-        if found is None:
+        members = self.members(hits)
+        if members is None:
             return None
         return {
-            raw: None if member is None or member.label == self.nothing else member.key for raw, member in found.items()
+            raw: None if member is None or member.label == self.nothing else member.key
+            for raw, member in members.items()
         }
 
     def most(self, hits: Mapping[Key, int]) -> list[Key]:

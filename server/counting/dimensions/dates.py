@@ -20,9 +20,9 @@ class DateDimension(Dimension):
     scale = 1
     default_limit = DEFAULT_DATE_BINS
 
-    def __init__(self, asked: Options, name: str, source: Source, tz: tzinfo, now: int) -> None:
-        super().__init__(asked, name, source)
-        self.calendar = TimeScale(asked.unit_or_month(), tz, now)
+    def __init__(self, options: Options, name: str, source: Source, tz: tzinfo, now: int) -> None:
+        super().__init__(options, name, source)
+        self.calendar = TimeScale(options.unit_or_month(), tz, now)
         self._sizes = self.calendar.sizes
         self._bins: dict[int, Bin] = {}  # by the first second of a bucket of any size
 
@@ -47,10 +47,10 @@ class DateDimension(Dimension):
 
     def torn(self, starts: Iterable[int | None]) -> list[int]:
         """Returns the buckets that overlap two bins, and stores the bins of the others."""
-        known = self._bins
-        new = (each for each in starts if each is not None and each not in known)
-        found, torn = self.calendar.placed(new, self.size)
-        known |= found
+        bins = self._bins
+        new = (each for each in starts if each is not None and each not in bins)
+        new_bins, torn = self.calendar.placed(new, self.size)
+        bins |= new_bins
         return torn
 
     def alike(self, starts: Iterable[int | None]) -> dict[int | None, int | None]:
@@ -61,19 +61,19 @@ class DateDimension(Dimension):
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None] | None:
         if self.torn(raw[0] for raw in hits):
             return None
-        found: dict[Raw, Member | None] = {}
-        shown: dict[Bin, Member] = {}
+        members: dict[Raw, Member | None] = {}
+        by_bin: dict[Bin, Member] = {}
         for raw in hits:
             if raw[0] is None:
-                found[raw] = Member(None, self.nothing, None, lambda: f"{self.name}:null")
+                members[raw] = Member(None, self.nothing, None, lambda: f"{self.name}:null")
                 continue
             entry = self._bins[raw[0]]
-            member = shown.get(entry)
+            member = by_bin.get(entry)
             if member is None:
                 find = partial(entry.term, self.name)
-                member = shown[entry] = Member(entry.start, entry.label, entry.value, find, entry)
-            found[raw] = member
-        return found
+                member = by_bin[entry] = Member(entry.start, entry.label, entry.value, find, entry)
+            members[raw] = member
+        return members
 
     def _key(self) -> str:
         return f"{self.base}_{self.calendar.unit.suffix}"

@@ -26,14 +26,14 @@ class Options:
 
     def unit_or_month(self) -> Unit:
         """Returns the unit of a date, by default months. Raises BadDataQuery for an unknown one."""
-        found = UNIT_BY_NAME.get(self.unit or "month")
-        if found is None:
+        unit = UNIT_BY_NAME.get(self.unit or "month")
+        if unit is None:
             raise BadDataQuery(
                 f"'{self.unit[:40]}' is not a unit of dates{nearest(self.unit, UNIT_BY_NAME)}",
                 position=self.position,
                 field=self.name,
             )
-        return found
+        return unit
 
 
 def options(text: SearchValue) -> Options:

@@ -19,41 +19,41 @@ SERVICE = "App"
 class PairDimension(Dimension):
     """A pair of columns, `<name>__context` and `<name>_id`, searched as `owner:"worker:5"`."""
 
-    def __init__(self, asked: Options, name: str, source: Source, shown: "Dictionaries") -> None:
-        super().__init__(asked, name, source)
-        self.shown = shown
+    def __init__(self, options: Options, name: str, source: Source, builder: "Dictionaries") -> None:
+        super().__init__(options, name, source)
+        self.builder = builder
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        wanted = self.most(hits)
-        labels = self._labels(wanted)
-        found: dict[Raw, Member | None] = dict.fromkeys(hits)
-        for raw in wanted:
-            found[raw] = self._member(raw[0], raw[1], labels)
-        return found
+        pairs = self.most(hits)
+        labels = self._labels(pairs)
+        members: dict[Raw, Member | None] = dict.fromkeys(hits)
+        for raw in pairs:
+            members[raw] = self._member(raw[0], raw[1], labels)
+        return members
 
     def _labels(self, pairs: list[Raw]) -> dict[Raw, str]:
         ids: dict[str, list[int]] = {}
         for context, id in pairs:
             ids.setdefault(context, []).append(id)
-        found: dict[Raw, str] = {}
-        for context, listed in ids.items():
-            target = self.shown.find_type(context) if context else None
-            if target is not None and not self.shown.covers(target.uri):
-                found |= {(context, id): str(id) for id in listed if id}
+        found_labels: dict[Raw, str] = {}
+        for context, context_ids in ids.items():
+            target = self.builder.find_type(context) if context else None
+            if target is not None and not self.builder.covers(target.uri):
+                found_labels |= {(context, id): str(id) for id in context_ids if id}
             elif target is not None:
-                records = self.shown.records(target.uri, [id for id in listed if id])
-                labels = target.labels(self.shown, records) if records else {}
-                found |= {(context, id): label for id, label in labels.items()}
-        return found
+                records = self.builder.records(target.uri, [id for id in context_ids if id])
+                labels = target.labels(self.builder, records) if records else {}
+                found_labels |= {(context, id): label for id, label in labels.items()}
+        return found_labels
 
     def _member(self, context: str, id: int, labels: dict[Raw, str]) -> Member | None:
         if not context:
             return Member(("", 0), NONE, 0, lambda: f"{self.name}:none")
         label = labels.get((context, id))
-        target = self.shown.find_type(context)
+        target = self.builder.find_type(context)
         if context == APP:
             label = SERVICE
-        elif label is None and id and target is not None and self.shown.readable(target.uri) is not ALWAYS:
+        elif label is None and id and target is not None and self.builder.readable(target.uri) is not ALWAYS:
             return None
         short = target.uri if target is not None else context
         return Member(
@@ -85,7 +85,7 @@ class LinkDimension(PairDimension):
     """The linked records as `<context>:<id>`, searched as `links.org:(id:55)`."""
 
     def _member(self, context: str, id: int, labels: dict[Raw, str]) -> Member | None:
-        label, target = labels.get((context, id)), self.shown.find_type(context)
+        label, target = labels.get((context, id)), self.builder.find_type(context)
         if label is None or target is None:
             return None
         term = f"{self.name}.{target.uri}:(id:{id})"
@@ -107,10 +107,10 @@ class ContextDimension(Dimension):
     """The record types of a pair or of links: `actor.type`, `subtotals[]=links`. term: the filter that accepts their
     names."""
 
-    def __init__(self, asked: Options, name: str, term: str, source: Source, shown: "Dictionaries") -> None:
-        super().__init__(asked, name, source)
+    def __init__(self, options: Options, name: str, term: str, source: Source, builder: "Dictionaries") -> None:
+        super().__init__(options, name, source)
         self.by = term
-        self.shown = shown
+        self.builder = builder
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
         return {raw: self._member(raw[0]) for raw in hits}
@@ -118,6 +118,6 @@ class ContextDimension(Dimension):
     def _member(self, context: str) -> Member:
         if not context:
             return Member("", NONE, "", lambda: f"{self.by}:none")
-        target = self.shown.find_type(context)
+        target = self.builder.find_type(context)
         label = target.label_names[0] if target else SERVICE if context == APP else context
         return Member(context, label, context, lambda: f'{self.by}:"{context}"')

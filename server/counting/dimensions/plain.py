@@ -17,11 +17,11 @@ TEXT_CHARS = 255  # longer texts with the same start count as equal
 class ChoiceDimension(Dimension):
     """A column with few values, each with a word."""
 
-    def __init__(self, asked: Options, found: ChoiceFilter, source: Source) -> None:
-        super().__init__(asked, found.name, source)
-        self.found = found
+    def __init__(self, options: Options, choice_filter: ChoiceFilter, source: Source) -> None:
+        super().__init__(options, choice_filter.name, source)
+        self.choice_filter = choice_filter
         self.words: dict[Any, str] = {}
-        for word, value in found.choices.items():
+        for word, value in choice_filter.choices.items():
             self.words.setdefault(value, word)
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
@@ -37,7 +37,7 @@ class ChoiceDimension(Dimension):
         if word is None:
             return f'"{value}"'
         try:
-            is_enough = self.found.stored(word[0]) == value
+            is_enough = self.choice_filter.stored(word[0]) == value
         except ValueError:
             is_enough = False
         return word[0] if is_enough else f'"{word}"'
@@ -67,9 +67,9 @@ class NumberDimension(Dimension):
     """Numbers. decimals: the decimal places of a stored integer; the scale follows from it."""
 
     def __init__(
-        self, asked: Options, name: str, source: Source, decimals: int = 0, measured_type: str = "number"
+        self, options: Options, name: str, source: Source, decimals: int = 0, measured_type: str = "number"
     ) -> None:
-        super().__init__(asked, name, source)
+        super().__init__(options, name, source)
         self.decimals = decimals
         self.scale = 10**decimals
         self._type = measured_type
@@ -102,8 +102,8 @@ class LevelDimension(NumberDimension):
 class TextDimension(Dimension):
     """Texts, compared as by their filter: ignoring case if the column does."""
 
-    def __init__(self, asked: Options, name: str, source: Source, *, ignores_case: bool) -> None:
-        super().__init__(asked, name, source)
+    def __init__(self, options: Options, name: str, source: Source, *, ignores_case: bool) -> None:
+        super().__init__(options, name, source)
         self.ignores_case = ignores_case
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
@@ -113,8 +113,8 @@ class TextDimension(Dimension):
         for raw, key in keys.items():
             totals[key] += hits[raw]
             spellings.setdefault(key, []).append(raw)
-        shown = {key: self._member(key, self._texts(spellings[key], hits)) for key in self.most(totals)}
-        return {raw: shown.get(key) for raw, key in keys.items()}
+        member_of_key = {key: self._member(key, self._texts(spellings[key], hits)) for key in self.most(totals)}
+        return {raw: member_of_key.get(key) for raw, key in keys.items()}
 
     def identities(self, hits: Mapping[Raw, int]) -> dict[Raw, Hashable]:
         return {raw: self._key(raw) or None for raw in hits}

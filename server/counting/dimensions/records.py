@@ -22,16 +22,16 @@ class RecordDimension(Dimension):
 
     def __init__(
         self,
-        asked: Options,
+        options: Options,
         name: str,
         source: Source,
         target: "RecordType | None",
-        shown: "Dictionaries",
+        builder: "Dictionaries",
         is_searched_by_id: bool = True,
     ) -> None:
-        super().__init__(asked, name, source)
+        super().__init__(options, name, source)
         self.target = target
-        self.shown = shown
+        self.builder = builder
         self.is_searched_by_id = is_searched_by_id
 
     @property
@@ -43,27 +43,27 @@ class RecordDimension(Dimension):
         return self.target.context if self.target else ""
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        wanted = self.most(hits)
-        labels = self.labels(raw[0] for raw in wanted)
-        found: dict[Raw, Member | None] = dict.fromkeys(hits)
-        for raw in wanted:
-            found[raw] = self._member(raw[0], labels)
-        return found
+        labelled = self.most(hits)
+        labels = self.labels(raw[0] for raw in labelled)
+        members: dict[Raw, Member | None] = dict.fromkeys(hits)
+        for raw in labelled:
+            members[raw] = self._member(raw[0], labels)
+        return members
 
     def identities(self, hits: Mapping[Raw, int]) -> dict[Raw, Hashable]:
         ids = {raw[0] for raw in hits if raw[0]}
         if self.target is not None and not self._sees_all():
-            ids = self.shown.readable_ids(self.target.uri, ids)
+            ids = self.builder.readable_ids(self.target.uri, ids)
         return {raw: raw[0] if raw[0] in ids else None for raw in hits}
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
         """Returns the labels of existing readable records; ids if the token may not read the type."""
         if self.target is None:
             return {}
-        if not self.shown.covers(self.target.uri):
+        if not self.builder.covers(self.target.uri):
             return {id: str(id) for id in ids if id}
-        records: list[Record] = self.shown.records(self.target.uri, [id for id in ids if id])
-        return self.target.labels(self.shown, records) if records else {}
+        records: list[Record] = self.builder.records(self.target.uri, [id for id in ids if id])
+        return self.target.labels(self.builder, records) if records else {}
 
     def _member(self, id: Any, labels: dict[int, str]) -> Member | None:
         if not id:
@@ -74,7 +74,7 @@ class RecordDimension(Dimension):
         return Member(id, label or str(id), id, lambda: self._term(id), context=self.context)
 
     def _sees_all(self) -> bool:
-        return self.target is None or self.shown.readable(self.target.uri) is ALWAYS
+        return self.target is None or self.builder.readable(self.target.uri) is ALWAYS
 
     def _term(self, id: int) -> str:
         return f"{self.name}:{id}" if self.is_searched_by_id else f"{self.name}:(id:{id})"
@@ -109,7 +109,7 @@ class BucketDimension(RecordDimension):
         plain = super().labels(ids)
         often = Counter(label.casefold() for label in plain.values())
         alike = [id for id, label in plain.items() if often[label.casefold()] > 1]
-        return plain | with_groups(self.shown, alike) if alike else plain
+        return plain | with_groups(self.builder, alike) if alike else plain
 
 
 class MaskDimension(RecordDimension):
@@ -121,7 +121,7 @@ class MaskDimension(RecordDimension):
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
         assert self.target is not None
-        return {record["id"]: record["mask"] for record in self.shown.records(self.target.uri, ids)}
+        return {record["id"]: record["mask"] for record in self.builder.records(self.target.uri, ids)}
 
     def _member(self, id: Any, labels: dict[int, str]) -> Member | None:
         mask = labels.get(id)
@@ -134,20 +134,26 @@ class NameDimension(RecordDimension):
     """Records by name, equal names combined: `ticket.group.name` of messages."""
 
     def __init__(
-        self, asked: Options, name: str, source: Source, target: "RecordType | None", shown: "Dictionaries", by_id: str
+        self,
+        options: Options,
+        name: str,
+        source: Source,
+        target: "RecordType | None",
+        builder: "Dictionaries",
+        by_id: str,
     ) -> None:
-        super().__init__(asked, name, source, target, shown)
+        super().__init__(options, name, source, target, builder)
         self.by_id = by_id
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        wanted = self.most(hits)
-        labels = self.labels(raw[0] for raw in wanted)
+        labelled = self.most(hits)
+        labels = self.labels(raw[0] for raw in labelled)
         ids: dict[str, list[int]] = {}
-        for raw in wanted:
+        for raw in labelled:
             if raw[0] in labels:
                 ids.setdefault(labels[raw[0]].casefold(), []).append(raw[0])
-        shown = {key: self._named(key, listed, labels) for key, listed in ids.items()}
-        return {raw: shown.get(labels.get(raw[0], "").casefold()) for raw in hits}
+        by_name = {key: self._named(key, same_ids, labels) for key, same_ids in ids.items()}
+        return {raw: by_name.get(labels.get(raw[0], "").casefold()) for raw in hits}
 
     def _named(self, key: str, ids: list[int], labels: dict[int, str]) -> Member:
         label = labels[ids[0]]
@@ -164,12 +170,12 @@ class GroupBucketDimension(RecordDimension):
         return "group_bucket"
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
-        return with_groups(self.shown, [id for id in ids if id])
+        return with_groups(self.builder, [id for id in ids if id])
 
 
-def with_groups(shown: "Dictionaries", bucket_ids: list[int]) -> dict[int, str]:
+def with_groups(builder: "Dictionaries", bucket_ids: list[int]) -> dict[int, str]:
     """Returns {bucket id: group and bucket}."""
-    buckets = shown.records("bucket", bucket_ids)
-    groups = shown.records("group", {each["group_id"] for each in buckets})
+    buckets = builder.records("bucket", bucket_ids)
+    groups = builder.records("group", {each["group_id"] for each in buckets})
     names = {each["id"]: each["name"] for each in groups}
     return {each["id"]: f"{names.get(each['group_id'], NONE)}: {each['name']}" for each in buckets}

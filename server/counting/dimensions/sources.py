@@ -39,21 +39,21 @@ def own(record_type: "RecordType", *names: str) -> Source:
     return Source(("own", *names), lambda at: columns, columns=frozenset(names))
 
 
-def expression(key: Hashable, made: Any) -> Source:
+def expression(key: Hashable, sql: Any) -> Source:
     """Returns a source of an expression without slots. key: identifies it."""
-    return Source(("expression", key), lambda at: [made])
+    return Source(("expression", key), lambda at: [sql])
 
 
-def custom_value(found: CustomFilter, alias: str) -> Source:
+def custom_value(custom_filter: CustomFilter, alias: str) -> Source:
     """Returns a source of the values of a custom field, NULL for records without one."""
-    own_id, column = peewee.Column(found.table.sql, found.own), found.field.column
+    own_id, column = peewee.Column(custom_filter.table.sql, custom_filter.own), custom_filter.field.column
     kind = peewee.JOIN.LEFT_OUTER
-    if found.field.kind not in SEVERAL:
+    if custom_filter.field.kind not in SEVERAL:
         via: Any = table_named("custom_value").alias(alias)
         return Source(
-            ("custom", found.own, alias, column),
+            ("custom", custom_filter.own, alias, column),
             lambda at: [getattr(via.c, column)],
-            (found.field.id,),
+            (custom_filter.field.id,),
             lambda query, at: query.join(via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))),
         )
     values = table_named("custom_value").alias(f"{alias}_values")
@@ -71,9 +71,9 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
         return query.join(once, kind, on=(once.c.record_id == own_id))
 
     return Source(
-        ("custom values", found.own, alias, column),
+        ("custom values", custom_filter.own, alias, column),
         lambda at: [_joined(alias, "value")],
-        (found.field.id,),
+        (custom_filter.field.id,),
         join,
         is_multi=True,
     )

@@ -106,18 +106,18 @@ def _dimensions(fields: Fields, by: KeyValue) -> list[Dimension]:
     dimensions: list[Dimension] = []
     for place, text in enumerate(by.texts):
         field = options(text)
-        if any(each.asked.name == field.name and each.asked.unit == field.unit for each in dimensions):
+        if any(each.options.name == field.name and each.options.unit == field.unit for each in dimensions):
             raise BadDataQuery(f"by: '{text.value[:80]}' stands twice", position=text.position, field=by.name)
-        dimensions.append(fields.named(field, f"by{place}"))
+        dimensions.append(fields.resolve(field, f"by{place}"))
     return dimensions
 
 
 def _check(measured: Dimension | None, function: Function) -> None:
     if measured is not None and function.needs_numbers and measured.scale is None:
         raise BadDataQuery(
-            f"by.{function}: '{measured.asked.name[:80]}' holds no numbers; count it, or use distinct",
-            position=measured.asked.position,
-            field=measured.asked.name,
+            f"by.{function}: '{measured.options.name[:80]}' holds no numbers; count it, or use distinct",
+            position=measured.options.position,
+            field=measured.options.name,
         )
 
 
@@ -131,8 +131,8 @@ def _grouped(values: KeyValues, cells: Cells) -> Cells:
     group, function = _function(values, "group", "group.<id>", SUM)
     if group is None:
         return cells
-    by_name = {each.asked.written: each for each in cells.dimensions}
-    by_name |= {each.asked.name: each for each in cells.dimensions if each.asked.name not in by_name}
+    by_name = {each.options.written: each for each in cells.dimensions}
+    by_name |= {each.options.name: each for each in cells.dimensions if each.options.name not in by_name}
     group_dimensions: list[Dimension] = []
     for text in group.texts:
         dimension = by_name.get(text.value)

@@ -86,12 +86,12 @@ def _spots(query: DataQuery, values: KeyValues, label: str) -> Spots:
     metrics = metric_of(values, "x.metric"), metric_of(values, "y.metric")
     for name, dimension in (("x", x), ("y", y)):
         if f"{name}.metric" in values and dimension.scale is None:
-            raise values.bad(f"{name}.metric", f"'{dimension.asked.name[:80]}' holds no numbers")
-    if isinstance(x, DateDimension) and x.asked.unit != RAW_DATE:
+            raise values.bad(f"{name}.metric", f"'{dimension.options.name[:80]}' holds no numbers")
+    if isinstance(x, DateDimension) and x.options.unit != RAW_DATE:
         if "x.metric" in values:
             raise values.bad("x.metric", "bins of dates are no numbers")
         if y.scale is None:
-            raise values.bad("y", f"'{y.asked.name[:80]}' holds no numbers, so it has no average in a bin of dates")
+            raise values.bad("y", f"'{y.options.name[:80]}' holds no numbers, so it has no average in a bin of dates")
         return Spots(label, x, y, _binned(searched, x, y, metrics[1]))
     pairs = points(searched.search, (x, y), searched.limit or DEFAULT_LIMIT)
     names = record_type.labels(builder, [each.record for each in pairs]) if "id" in (x.name, y.name) else {}

@@ -65,7 +65,7 @@ def timeseries(result: SubtotalsResult) -> tuple[dict[str, list[Any]], dict[str,
     Raises BadDataQuery if the first field is not a date, and for too many bins."""
     first = result.dimensions[0] if result.dimensions else None
     if not isinstance(first, DateDimension):
-        position = first.asked.position if first is not None else 0
+        position = first.options.position if first is not None else 0
         raise BadDataQuery(
             "by: a time series needs a date as its first field, such as created@day", position=position, field="by"
         )
@@ -98,7 +98,7 @@ def _axis(first: DateDimension, rows: list[SubtotalsRow]) -> list[Bin]:
     if axis is None:
         raise BadDataQuery(
             f"by: the time series would have more than {MAX_AXIS_BINS} steps; use a larger unit or narrow the search",
-            position=first.asked.position,
+            position=first.options.position,
             limit=MAX_AXIS_BINS,
         )
     return axis
