@@ -1,14 +1,14 @@
-"""The tree of a search text, as the parser makes it and the compiler reads it. Knows no record type and no filter.
+"""The tree of a search text, from the parser to the compiler. Independent of record types and filters.
 
 Query
     root: BooleanGroup
         BareWord      a word or phrase outside any field
         Term          field:value, where the value is SearchValue, Items or Subquery
-        BooleanGroup  ( ... ), or operands that AND or neighbourhood ties together
+        BooleanGroup  ( ... ), or operands joined by AND or adjacency
     sort: Sort ...
 
-Every `position` counts characters from 0 in the whole search text, also deep inside brackets, so that an error can
-point at it. Trees are immutable, so threads and caches may hold the same one.
+Every `position` is an offset in characters from the start of the search text, for error messages. Trees are immutable,
+so threads and caches may share them.
 """
 
 from typing import Literal, TypeAlias
@@ -18,9 +18,9 @@ from server.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SearchValue:
-    """One value as written, such as `pump*`, `>5` or `5...9`; `quoted` tells whether quotes stood round it.
+    """One value as written, such as `pump*`, `>5` or `5...9`. quoted: whether it was in quotes.
 
-    `position` is that of the opening quote when there is one."""
+    position: of the opening quote if there is one."""
 
     value: str
     quoted: bool
@@ -29,7 +29,7 @@ class SearchValue:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list in square brackets, nested ones flattened. It may be empty."""
+    """A list in square brackets, nested lists flattened. May be empty."""
 
     items: tuple[SearchValue, ...]
     position: int
@@ -37,7 +37,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class BareWord:
-    """One word or phrase without a field. Neighbours in an `and` group together make one full-text value."""
+    """One word or phrase without a field. Adjacent ones in an `and` group form one full-text value."""
 
     text: SearchValue
     negated: bool
@@ -46,12 +46,11 @@ class BareWord:
 
 @dataclass(frozen=True, slots=True)
 class BooleanGroup:
-    """Operands under one operator.
+    """Operands of one operator.
 
-    children: only the root, and the root of a Subquery, may have none; they then restrict nothing.
-    controls: the control terms (`sort:`, `limit:` ...) written directly in this group, in order. Only those of
-    the outermost group act, and parse() has moved them into Query there; a data query reads them itself.
-    """
+    children: empty only for the root and the root of a Subquery, which then match everything. controls: the control
+    terms (`sort:`, `limit:` ...) directly in this group, in order. Only those of the outermost group have an effect;
+    parse() moves them into Query, and a data query reads them itself."""
 
     op: Literal["and", "or"]
     children: tuple["Node", ...]
@@ -62,7 +61,7 @@ class BooleanGroup:
 
 @dataclass(frozen=True, slots=True)
 class Subquery:
-    """`field:( ... )`; `all` is true for `field:all( ... )`, where every linked record must match."""
+    """`field:( ... )`; all: True for `field:all( ... )`, where every linked record must match."""
 
     root: BooleanGroup
     all: bool
@@ -71,7 +70,7 @@ class Subquery:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`field:value`. `negated` stands for the `!` after the colon, in front of any kind of value."""
+    """`field:value`. negated: for the `!` after the colon, before any kind of value."""
 
     field: str
     value: "Value"
@@ -80,13 +79,13 @@ class Term:
 
     @property
     def value_position(self) -> int:
-        """Where the value begins, after `!` and white space."""
+        """The position of the value, after `!` and white space."""
         return self.value.position
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One name of `sort:`. Whether it can be sorted by is for the compiler to say."""
+    """One name of `sort:`. The compiler checks whether it is sortable."""
 
     field: str
     descending: bool
@@ -95,7 +94,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A whole search. `limit` (1-250) and `page` (from 1) are None when the text does not say."""
+    """A whole search. limit (1-250) and page (from 1) are None if absent."""
 
     root: BooleanGroup
     sort: tuple[Sort, ...]

@@ -1,8 +1,8 @@
-"""Where a search begins that looks into other tables: with what finds fewer.
+"""Chooses where a search on related tables starts: with the condition that matches fewer records.
 
-A filter such as `messages:(...)` is a list of the ids of all that it finds, made before anything else is looked at.
-Where the other filters find fewer records than it has hits, each of these is asked whether it has one. A database that
-keeps statistics decides that itself."""
+A filter such as `messages:(...)` is a list of the ids of all its matches, computed before anything else. If the other
+filters match fewer records than the list has hits, it is cheaper to test each of these records. A database with
+statistics decides that itself."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from server.record_types.base import RecordType
     from server.search.compile import SearchScope
 
-FEW = 200  # hits of which a list is made at once
-MAX_ASKED = 50_000  # records that are asked one after the other
-HITS_A_RECORD = 1.5  # at least, for that to be less work
-STEPS = 250_000  # of SQLite that finding out may take: some milliseconds
+FEW = 200  # hits up to which a list is always computed
+MAX_ASKED = 50_000  # records that may be tested one by one
+HITS_A_RECORD = 1.5  # minimum ratio at which testing records is cheaper
+STEPS = 250_000  # SQLite instructions that the estimate may take: a few milliseconds
 
 
 def begun_by_fewer(record_type: "RecordType", condition: Condition, scope: "SearchScope") -> Condition:
-    """The condition, with its lists turned where others find fewer. The same records answer it."""
+    """Returns an equivalent condition, in which a list of ids becomes a test per record if the other parts match
+    fewer."""
     tx = scope.tx
     if all(each.turned is None for each in condition.parts) or tx.can_write or tx.store.keeps_statistics:
         return condition
@@ -38,7 +39,7 @@ def begun_by_fewer(record_type: "RecordType", condition: Condition, scope: "Sear
 
 
 def _are_fewer(record_type: "RecordType", others: Condition, listed: Condition, scope: "SearchScope") -> bool:
-    """Whether `others` find fewer records than the list has hits."""
+    """Whether `others` match fewer records than the list has hits."""
     if _hits(listed, FEW, scope) != FEW:
         return False
     scope.tx.store.require_thread()
@@ -50,7 +51,7 @@ def _are_fewer(record_type: "RecordType", others: Condition, listed: Condition, 
 
 
 def _hits(listed: Condition, bound: int, scope: "SearchScope") -> int | None:
-    """How many hits a list has, `bound` at most; None when it takes too long to find out."""
+    """Returns the number of hits of a list, at most `bound`; None if counting takes too long."""
     return _counted(lambda: _count(_others(listed).limit(slot(0))), (bound, *listed.values), scope)
 
 
@@ -60,7 +61,7 @@ def _others(listed: Condition) -> Any:
 
 
 def _records(table: Table, others: Condition, scope: "SearchScope") -> int | None:
-    """How many records a condition finds, MAX_ASKED at most; None when it takes too long to find out."""
+    """Returns the number of records that match a condition, at most MAX_ASKED; None if counting takes too long."""
     return _counted(
         lambda: _count(table.sql.select(table.sql.id).where(others.build(slots_from(1))).limit(slot(0))),
         (MAX_ASKED, *others.values),

@@ -1,6 +1,7 @@
-"""A search tree becomes one condition, for any record type: each term is asked of the type's filter of that name.
+"""Compiles a search tree into one condition, for any record type: each term is compiled by the type's filter of that
+name.
 
-Knows no record type and no table; SearchScope is how it reaches both. Counting and sorting are in select.py."""
+Independent of record types and tables, which it reaches through SearchScope. Counting and sorting are in select.py."""
 
 import re
 from collections.abc import Callable
@@ -25,10 +26,10 @@ _COMPARISON = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(==|<>|[<>!]=|[=<>])(.+)", re
 
 @dataclass(frozen=True)
 class SearchScope:
-    """What a search is compiled in: the types, the caller, the instant and the zone.
+    """The context of a search: the types, the caller, the time and the zone.
 
-    readable(type) is the condition on what the caller may read; it holds for every record that a search looks at.
-    covers(uri): whether the scopes of the caller's token let a search look into records of a type that others name."""
+    readable(type): the condition for records that the caller may read, applied to every record a search touches.
+    covers(uri): whether the scopes of the caller's token allow a search in related records of a type."""
 
     registry: "Registry"
     tx: "Transaction"
@@ -38,36 +39,37 @@ class SearchScope:
     readable: Callable[["RecordType"], Condition]
     memo: dict[Any, Any] = field(default_factory=dict, compare=False)
     covers: Callable[[str], bool] = field(default=lambda uri: True, compare=False)
-    language: str = ""  # of the caller; lists of texts are in the order of its alphabet
+    language: str = ""  # the caller's, for the sort order of texts
 
     def record_type(self, name: str) -> "RecordType | None":
-        """The type of this uri, alias or context, None for an unknown one."""
+        """Returns the type with this uri, alias or context, None for an unknown one."""
         return self.registry.find(name)
 
     def type_spelled(self, name: str) -> "RecordType | None":
-        """As record_type, by its name within that of a filter, where dots stand for spaces."""
+        """Returns the type named in a filter, where dots replace spaces."""
         return self.record_type(name if name.startswith("svc.") else name.replace(".", " "))
 
     def type_names(self) -> list[str]:
-        """Every uri, for errors."""
+        """Returns every uri, for error messages."""
         return self.registry.uris()
 
     def points_to_readable(self, context: Any, id: Any) -> Condition:
-        """The condition that a pair of columns, context and id, points to a record that the caller may read."""
+        """Returns the condition that a pair of columns, context and id, points to a record that the caller may read."""
         return points_to_readable(self.registry, self.readable, context, id)
 
     def links_to_readable(self, context: Any, id: Any) -> Condition:
-        """As points_to_readable, for a pair that only points to records which can be linked."""
+        """Returns the condition of points_to_readable for a pair that only points to linkable records."""
         linkable = [each for each in self.registry if each.can_be_linked]
         return points_to_readable(linkable, self.readable, context, id)
 
     def points_to(self, context: Any, id: Any, record_type: "RecordType") -> Condition:
-        """As points_to_readable, for records of one type only."""
+        """Returns the condition of points_to_readable for records of one type."""
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
     def require_covered(self, record_type: "RecordType") -> None:
-        """Raises ScopeDenied if the token's scopes do not cover a type: a search for its values would tell them."""
+        """Raises ScopeDenied if the token's scopes do not cover a type, because a search for its values would reveal
+        them."""
         if not self.covers(record_type.uri):
             raise ScopeDenied(
                 f"the token's scopes do not cover {record_type.uri}, which this search looks into; leave the filter "
@@ -76,8 +78,8 @@ class SearchScope:
             )
 
     def ids_of(self, target: str, group: BooleanGroup, *, is_readable: bool = False) -> Condition:
-        """As a condition whose expression is the select of the ids of what answers `group`. is_readable: whether the
-        caller may read all that is asked about in any case."""
+        """Returns a condition whose expression selects the ids of the records that match `group`. is_readable: the
+        caller may read all of them in any case."""
         record_type = self.registry.type(target)
         self.require_covered(record_type)
         readable = ALWAYS if is_readable else self.readable(record_type)
@@ -90,14 +92,14 @@ class SearchScope:
         return Condition(("ids", record_type.table.name, inner.key), inner.values, inner.ids or build)
 
     def in_zone(self, tz: tzinfo) -> "SearchScope":
-        """The same with another zone, for `set.timezone:`."""
+        """Returns a copy with another zone, for `set.timezone:`."""
         return replace(self, tz=tz)
 
 
 def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchScope) -> Condition:
-    """The condition of a group of terms on records of this type.
+    """Compiles a group of terms into a condition on records of this type.
 
-    Raises BadQuery with the position of the first mistake."""
+    Raises BadQuery with the position of the first error."""
     parts: list[Condition] = []
     words: list[BareWord] = []
 
@@ -108,7 +110,7 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
 
     for child in group.children:
         if isinstance(child, BareWord) and not child.negated and group.op == "and":
-            words.append(child)  # neighbours make one full-text value
+            words.append(child)  # adjacent words form one full-text value
             continue
         flush()
         if isinstance(child, BareWord):
@@ -148,7 +150,7 @@ def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Conditio
 
 
 def _refuse_comparison(record_type: "RecordType", text: SearchValue, scope: SearchScope) -> None:
-    """Raise BadQuery for a word such as `importance>50`, which other search languages read as a comparison."""
+    """Raises BadQuery for a word such as `importance>50`, a comparison in other search languages."""
     match = None if text.quoted else _COMPARISON.fullmatch(text.value)
     if match is None or record_type.filter_named(match[1], scope) is None:
         return
@@ -161,7 +163,7 @@ def _refuse_comparison(record_type: "RecordType", text: SearchValue, scope: Sear
 
 
 def _refuse_range(term: Term) -> None:
-    """Raise BadQuery for `[a TO b]`, which is a range elsewhere and a list of three here."""
+    """Raises BadQuery for `[a TO b]`, a range in other search languages but a list of three here."""
     items = term.value.items if isinstance(term.value, Items) else ()
     if len(items) == 3 and items[1].value == "TO" and not items[1].quoted:
         low, _, high = (each.value[:60] for each in items)
@@ -173,7 +175,7 @@ def _refuse_range(term: Term) -> None:
 
 
 def unknown_filter(record_type: "RecordType", name: str, position: int) -> BadQuery:
-    """The error for a name that is no filter of the type, with the nearest one."""
+    """Returns the error for an unknown filter name, with the nearest one."""
     message = lazy_gettext(
         "'{value}' is not a filter of {type}{nearest}",
         value=name[:80],

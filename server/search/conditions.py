@@ -1,7 +1,7 @@
-"""Conditions: the meaning of search terms as shapes with values, from which statements are composed once.
+"""Conditions: search terms compiled into a shape with values, so that equal shapes share a statement.
 
-A condition's `key` tells its shape apart from all others, `values` fill its slots, and `build(at)` makes the peewee
-expression, where `at(i)` is the slot of its i-th value. Terms that differ in their values only share a statement."""
+`key` identifies the shape, `values` fill its slots, and `build(at)` builds the peewee expression, where `at(i)` is the
+slot of the i-th value. Terms that differ only in their values share a statement."""
 
 import json
 from collections.abc import Callable, Hashable, Sequence
@@ -19,7 +19,8 @@ At = Callable[[int], Any]
 
 
 class Shape:
-    """The key of a large condition, hashed once: the plain tuple would be walked through at each look for its text."""
+    """The key of a large condition with a cached hash; a plain tuple would be hashed at each lookup of its
+    statement."""
 
     __slots__ = ("key", "_hash")
 
@@ -36,12 +37,12 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition(Part):
-    """One condition on the rows of one table. Those of one key are equal, whatever their values.
+    """A condition on the rows of one table. Equal if the keys are equal, whatever their values.
 
-    columns: the columns of that table it looks at, or None when it looks further; with them a count may be read
-    from the table's summary instead. parts: those that must all hold, of more than one. ids: the select of the ids that
-    it finds, where it is about nothing else. turned: the same asked of each row, where it is a list of ids. makes_list:
-    whether a list is made for it before any row is looked at, which takes the most time of all."""
+    columns: the columns of the table it uses, None if it uses other tables; with them a count can be read from the
+    table's summary. parts: the operands of an `and`. ids: the select of the matching ids, if the condition is nothing
+    else. turned: the equivalent test per row, for a list of ids. makes_list: whether a list of ids is computed before
+    any row is read, the slowest kind of condition."""
 
     key: Hashable
     values: tuple[Any, ...]
@@ -64,8 +65,8 @@ class Condition(Part):
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """How a condition that is a list of ids can be asked of one row after the other instead. others: the select of what
-    leads to those ids. Both take the values of the condition."""
+    """The test per row that is equivalent to a list of ids. others: the select of the related ids. Both take the values
+    of the condition."""
 
     build: Callable[[At], Any]
     others: Callable[[At], Any]
@@ -80,24 +81,24 @@ NEVER = Condition("never", (), lambda at: FALSE, frozenset())
 
 
 def slots_from(start: int) -> At:
-    """Slots counted from `start` in the values of a whole statement."""
+    """Returns slots that start at `start` in the values of a whole statement."""
     return lambda index: slot(start + index)
 
 
 def all_of(conditions: Sequence[Condition]) -> Condition:
-    """Every one holds. Of none: ALWAYS."""
+    """Returns the conjunction; ALWAYS for no conditions."""
     return _joined([each for each in conditions if each is not ALWAYS], "and", ALWAYS)
 
 
 def any_of(conditions: Sequence[Condition]) -> Condition:
-    """At least one holds. Of none: NEVER."""
+    """Returns the disjunction; NEVER for no conditions."""
     if any(each is ALWAYS for each in conditions):
         return ALWAYS
     return _joined([each for each in conditions if each is not NEVER], "or", NEVER)
 
 
 def negated(condition: Condition) -> Condition:
-    """It does not hold; a missing value counts as not holding inside, so it is found here."""
+    """Returns the negation; it matches rows for which the condition is NULL."""
     if condition is ALWAYS:
         return NEVER
     if condition is NEVER:
@@ -135,8 +136,8 @@ def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condit
 
 
 def _tree(pieces: list[Any], operator: str) -> Any:
-    """Expressions joined in halves: SQLite takes no tree deeper than 1,000, and one after the other makes a branch of
-    each, once more for each query inside a query."""
+    """Joins expressions as a balanced tree, because SQLite limits the depth of an expression to 1,000, including nested
+    queries."""
     if len(pieces) == 1:
         return pieces[0]
     middle = len(pieces) // 2
@@ -149,12 +150,12 @@ def _shifted(at: At, start: int) -> At:
 
 
 def equals(column: Any, value: Any) -> Condition:
-    """`column = value`. `column` is a peewee column of a table."""
+    """`column = value`. column: a peewee column of a table."""
     return Condition(("=", column_name(column)), (value,), lambda at: column == at(0), frozenset((column.name,)))
 
 
 def compared(column: Any, operator: str, value: Any) -> Condition:
-    """`column <operator> value`, where the operator is one of = != < <= > >=."""
+    """`column <operator> value`, with one of = != < <= > >=."""
     sql = "<>" if operator == "!=" else operator
     return Condition(
         (sql, column_name(column)),
@@ -175,7 +176,7 @@ def between(column: Any, low: Any, high: Any) -> Condition:
 
 
 def one_of(column: Any, values: Sequence[Any]) -> Condition:
-    """The column's value is in the list."""
+    """`column IN values`."""
     if not values:
         return NEVER
     if len(values) == 1:

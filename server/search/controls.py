@@ -1,6 +1,6 @@
-"""The control terms of a search: sort, limit, page, time zone. Takes them out of the outermost group and reads them.
+"""The control terms of a search: sort, limit, page, time zone. Extracts them from the outermost group.
 
-They restrict nothing, so the parser keeps them apart from the filters.
+They do not restrict the matches, so the parser separates them from the filters.
 """
 
 import re
@@ -11,7 +11,7 @@ from server.search.ast import BooleanGroup, Items, Query, SearchValue, Sort, Sub
 MAX_LIMIT = 250
 MAX_PAGE = 2001
 
-# With and without underscore the same: `_sort` is for types that have a filter named `sort`.
+# The underscore is optional; `_sort` is for types that have a filter named `sort`.
 CONTROLS = {
     "sort": "sort",
     "_sort": "sort",
@@ -19,7 +19,7 @@ CONTROLS = {
     "_limit": "limit",
     "page": "page",
     "_page": "page",
-    "subtotal": "subtotal",  # worklists only; no effect here
+    "subtotal": "subtotal",  # for worklists only; no effect here
     "_subtotal": "subtotal",
     "set.timezone": "timezone",
 }
@@ -28,10 +28,10 @@ _SORTABLE = re.compile(r"[A-Za-z0-9_.]+")
 
 
 def query_of(group: BooleanGroup) -> Query:
-    """The outermost group with its control terms acting; those of inner groups are ignored. Of two alike the last wins.
+    """Returns the query of the outermost group with its control terms; those of inner groups are ignored. The last of
+    duplicates wins.
 
-    limit is clamped to 1-250, page to 1-2001. Raises BadQuery for a number or name that cannot be read.
-    """
+    limit is clamped to 1-250, page to 1-2001. Raises BadQuery for an invalid number or name."""
     if not group.controls:
         return Query(group, (), None, None, None)
     last = {CONTROLS[term.field]: term for term in group.controls}
@@ -46,7 +46,7 @@ def query_of(group: BooleanGroup) -> Query:
 
 
 def sorts(term: Term) -> tuple[Sort, ...]:
-    """The names of a `sort:` term in order: `-` in front is descending, `+` or nothing ascending."""
+    """Parses the names of a `sort:` term in order: `-` is descending, `+` or nothing ascending."""
     value = term.value
     if term.negated or isinstance(value, Subquery):
         raise _unreadable(term, "names such as sort:-created,subject")

@@ -1,4 +1,4 @@
-"""The condition for what comes behind a position in an order, by which a list goes on where a page ended."""
+"""The condition for rows after a position in an order, with which a list continues after a page."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -12,8 +12,10 @@ from server.store.tables import may_be_null
 
 
 def behind(terms: Sequence[tuple[Any, bool]], values: Sequence[Any]) -> Any:
-    """An expression for the rows behind a position. terms: (expression, whether it descends); no two rows are equal in
-    all of them. values: of the position, None for NULL, which comes before everything else."""
+    """Returns an expression for the rows after a position.
+
+    terms: (expression, whether it descends); no two rows are equal in all of them. values: of the position, None for
+    NULL, which sorts first."""
     choices = []
     for number, (expression, descends) in enumerate(terms):
         equal = [_equals(each, values[place]) for place, (each, _) in enumerate(terms[:number])]
@@ -37,7 +39,7 @@ def _passes(expression: Any, descends: bool, value: Any) -> Any:
 
 
 def _bound(expression: Any, descends: bool, value: Any) -> Any:
-    """A condition on the first key alone, for which an index can be used; None if there is none."""
+    """Returns a condition on the first key alone, for which an index can be used, or None."""
     if value is None or (descends and _may_be_null(expression)):
         return None
     return _compared(expression, "<=" if descends else ">=", value)

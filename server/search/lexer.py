@@ -1,6 +1,6 @@
-"""Cuts a search text into tokens: fields, words, quoted texts, lists, brackets. What they mean together: parser.py.
+"""Splits a search text into tokens: fields, words, quoted texts, lists, brackets. parser.py combines them.
 
-Each character is looked at a fixed number of times, whatever the text.
+Runs in linear time.
 """
 
 import re
@@ -12,7 +12,7 @@ from server.search.ast import Items, SearchValue
 
 
 class TokenKind(IntEnum):
-    """What a token is; what its `value` holds stands beside it."""
+    """The kinds of token; the comments give the type of `value`."""
 
     FIELD = 1  # str, the name without its colon
     TEXT = 2  # Text, not quoted
@@ -21,11 +21,11 @@ class TokenKind(IntEnum):
     CLOSE = 5  # str, always )
     LIST = 6  # Items
     OPERATOR = 7  # str, AND or OR with white space on both sides
-    NOT = 8  # str, - or NOT in front of what it negates
+    NOT = 8  # str, - or NOT before an operand
 
 
 class SearchToken(NamedTuple):
-    """A token, and where it begins, counted in characters from 0."""
+    """A token and its offset in characters."""
 
     kind: TokenKind
     value: str | SearchValue | Items
@@ -33,10 +33,10 @@ class SearchToken(NamedTuple):
 
 
 _SPACE = " \t\r\n\f\v"
-BOUNDARY = f"{_SPACE}("  # in front of a term
+BOUNDARY = f"{_SPACE}("  # characters before a term
 NEGATIONS = ("-", "NOT")
 COMPARISONS = frozenset((">", ">=", "<", "<=", "!=", "="))
-# Possessive (++) wherever a run could otherwise be given back character by character.
+# Possessive (++) where a run could otherwise backtrack character by character.
 _TOKEN = re.compile(
     rf"""[{_SPACE}]*+(?:
         (?P<field>[A-Za-z0-9_.]++:)
@@ -60,7 +60,7 @@ _ITEM = re.compile(
 
 
 def tokens(q: str) -> list[SearchToken]:
-    """The tokens of `q`, in order. Raises BadQuery for a quote or square bracket without its partner.
+    """Returns the tokens of `q`, in order. Raises BadQuery for an unmatched quote or square bracket.
 
     >>> [token.value for token in tokens('status:(open) OR "a b"')][:4]
     ['status', '(', SearchValue(value='open', quoted=False, position=8), ')']
@@ -103,7 +103,7 @@ def tokens(q: str) -> list[SearchToken]:
 
 
 def _negation(q: str, start: int, end: int, last: int) -> str:
-    """The sign or word by which other search languages negate, where it stands in front of something; "" elsewhere."""
+    """Returns the sign or word with which other search languages negate, if it precedes an operand; else ""."""
     if (start and q[start - 1] not in BOUNDARY) or (
         end == last and end - start <= len("NOT") and q[start:end] in NEGATIONS
     ):
@@ -115,7 +115,7 @@ def _negation(q: str, start: int, end: int, last: int) -> str:
 
 
 def _is_comparison(found: list[SearchToken], start: int) -> bool:
-    """Whether the last token is a comparison that is joined to the quote at `start`, as the value of a field."""
+    """Whether the last token is a comparison, as the value of a field, directly before the quote at `start`."""
     if len(found) < 2 or found[-2].kind is not TokenKind.FIELD or found[-1].kind is not TokenKind.TEXT:
         return False
     text = cast(SearchValue, found[-1].value)
@@ -130,7 +130,7 @@ def _text(q: str, start: int, end: int) -> SearchToken:
 
 
 def _list(q: str, start: int) -> tuple[Items, int]:
-    """The list whose bracket opens at `start`, and the offset after the bracket that closes it."""
+    """Returns the list whose bracket opens at `start`, and the offset after its closing bracket."""
     items: list[SearchValue] = []
     opened = [start]
     at = start + 1

@@ -1,7 +1,7 @@
-"""Search text -> tree (ast.py). Knows no record type: whether a filter exists and what values mean is the compiler's.
+"""Parses a search text into a tree (ast.py). The compiler checks filters and values.
 
-Iterative, one pass over the tokens. Ours, where the source lets mistakes pass in silence: brackets and quotes must
-match, a field must have a value, and AND written out binds tighter than OR.
+Iterative, one pass over the tokens. Brackets and quotes must match, a field must have a value, and AND binds tighter
+than OR.
 """
 
 import re
@@ -15,13 +15,13 @@ from server.search.lexer import COMPARISONS, SearchToken, TokenKind, tokens
 from server.translation import lazy_gettext
 
 MAX_QUERY_CHARS = 8192
-MAX_TERMS = 200  # fields and bare words, at all depths together; the items of a list do not count
-MAX_DEPTH = 8  # brackets inside brackets
-MAX_CACHED_CHARS = 512  # longer ones are rare and would let a stranger fill the memory
+MAX_TERMS = 200  # fields and bare words at all depths; list items do not count
+MAX_DEPTH = 8  # nested brackets
+MAX_CACHED_CHARS = 512  # longer texts are rare, and caching them would allow exhausting the memory
 CACHED_QUERIES = 2048
 
 _FIELD = re.compile(r"[A-Za-z0-9_.]++:")
-# Operators of other search languages, in a word without quotes; what to write in their place.
+# Operators of other search languages in an unquoted word, and the alternative.
 _FOREIGN = (
     (re.compile(r"\|\|"), "write OR for one of two"),
     (
@@ -39,9 +39,9 @@ _FOREIGN = (
 
 
 def parse(q: str) -> Query:
-    """The tree of `q` with its control terms taken out; an empty text gives a root without children.
+    """Parses `q` and extracts its control terms; the root of an empty text has no children.
 
-    Raises BadQuery, with `details["position"]`. Callers get the same immutable tree again.
+    Raises BadQuery, with `details["position"]`. The immutable tree is cached.
     """
     return _cached(q) if len(q) <= MAX_CACHED_CHARS else query_of(parse_group(q))
 
@@ -52,7 +52,8 @@ def _cached(q: str) -> Query:
 
 
 def parse_group(q: str) -> BooleanGroup:
-    """As parse(), but with control terms left in `controls` of their groups: for languages that share this grammar."""
+    """Parses like parse(), but leaves control terms in `controls` of their groups: for languages with the same
+    grammar."""
     if len(q) > MAX_QUERY_CHARS:
         raise BadQuery(
             f"the search has {len(q)} characters; {MAX_QUERY_CHARS} are allowed",
@@ -66,7 +67,7 @@ def parse_group(q: str) -> BooleanGroup:
 
 
 class _Frame:
-    """One bracket that is still open, or the whole text."""
+    """An open bracket, or the whole text."""
 
     __slots__ = ("controls", "dangling", "field", "joint", "joints", "nodes", "opener", "position")
 
@@ -75,36 +76,35 @@ class _Frame:
         self.field = field
         self.position = position
         self.nodes: list[Node] = []
-        self.joints: list[str] = []  # joints[i] stands between nodes[i] and nodes[i + 1]
+        self.joints: list[str] = []  # joints[i] is between nodes[i] and nodes[i + 1]
         self.controls: list[Term] = []
-        self.joint = ""  # what will stand before the next node: "" (white space), AND or OR
-        # The last AND or OR, while nothing has followed it. The very first place of a group counts as one, because
-        # there, too, the words AND and OR are only words.
+        self.joint = ""  # the joint before the next node: "" (white space), AND or OR
+        # The last AND or OR without a right operand; True at the start of a group, where these are plain words too.
         self.dangling: SearchToken | bool | None = True
 
 
 class _Field:
-    """A field whose value has not come yet."""
+    """A field before its value was read."""
 
     __slots__ = ("is_not", "name", "negated", "position")
 
     def __init__(self, name: str, position: int, is_not: bool) -> None:
         self.name = name
         self.position = position
-        self.is_not = is_not  # a NOT in front of it, which negates once more
+        self.is_not = is_not  # preceded by NOT, which negates it again
         self.negated = False
 
 
 class _Tree:
-    """Takes tokens one after the other and holds what is still open."""
+    """Takes tokens one by one and holds the open brackets and operands."""
 
     def __init__(self) -> None:
         self.frame = _Frame("", None, 0)
         self.outer: list[_Frame] = []
         self.field: _Field | None = None
         self.terms = 0
-        self.bang: SearchToken | None = None  # a `!` that may negate a quoted text directly behind it
-        self.negation: SearchToken | None = None  # a `-` or NOT whose operand has not come yet
+        self.bang: SearchToken | None = None  # a `!` that negates a quoted text if one follows directly
+        self.negation: SearchToken | None = None  # a pending `-` or NOT
 
     def take(self, token: SearchToken) -> None:
         if self.bang is not None:
@@ -142,7 +142,7 @@ class _Tree:
         self.take(token)
 
     def _value(self, token: SearchToken) -> None:
-        """The token after a field: its value, or the `!` in front of that."""
+        """Handles the token after a field: its value, or a `!` before it."""
         field = cast(_Field, self.field)
         if token.kind is TokenKind.TEXT:
             self._text_value(field, cast(SearchValue, token.value))
@@ -180,7 +180,7 @@ class _Tree:
             self._add(term)
 
     def _operand(self, token: SearchToken) -> None:
-        """A token where no field waits for its value."""
+        """Handles a token that is not the value of a field."""
         kind = token.kind
         if kind is TokenKind.FIELD:
             self.field = _Field(cast(str, token.value), token.position, self._take_negation())
@@ -198,7 +198,7 @@ class _Tree:
             self._open(token)
         elif kind is TokenKind.CLOSE:
             self._close(token)
-        else:  # a list without a field is no list, only words
+        else:  # a list without a field is only words
             if self._take_negation():
                 raise BadQuery(
                     f"the list at position {token.position} has no field that could be negated; write field:![...]",
@@ -208,12 +208,12 @@ class _Tree:
                 self._bare(item, False)
 
     def _take_negation(self) -> bool:
-        """Whether a `-` or NOT waits for this operand; then it has it."""
+        """Applies a pending `-` or NOT to this operand; returns whether there was one."""
         is_not, self.negation = self.negation is not None, None
         return is_not
 
     def _drop_negation(self) -> None:
-        """A NOT with nothing behind it is only a word."""
+        """Turns a NOT without an operand into a plain word."""
         if self.negation is not None:
             token, self.negation = self.negation, None
             self._bare(SearchValue(cast(str, token.value), False, token.position), False)
@@ -239,7 +239,7 @@ class _Tree:
 
     def _operator(self, token: SearchToken) -> None:
         frame = self.frame
-        if frame.dangling:  # nothing before it to combine
+        if frame.dangling:  # it has no left operand
             self._bare(SearchValue(cast(str, token.value), False, token.position), False)
             return
         frame.joint = cast(str, token.value)
@@ -250,7 +250,7 @@ class _Tree:
         position = token.position
         if self._take_negation():
             opener = opener[1:] if opener[0] == "!" else f"!{opener}"
-        if self.field is None and opener.endswith("all("):  # `all` has its meaning only behind a colon
+        if self.field is None and opener.endswith("all("):  # `all` is special only after a colon
             negated = opener[0] == "!"
             self._bare(SearchValue("all", False, position + negated), negated, position)
             position += len(opener) - 1
@@ -292,7 +292,7 @@ class _Tree:
         _append(self.frame, node)
 
     def _add_group(self, group: BooleanGroup) -> None:
-        """Brackets with nothing in them say nothing and leave no trace."""
+        """Adds a group; empty brackets are ignored."""
         if group.children:
             _append(self.frame, group)
         else:
@@ -305,7 +305,7 @@ class _Tree:
 
     def _group(self, frame: _Frame, negated: bool) -> BooleanGroup:
         last = frame.dangling
-        if isinstance(last, SearchToken):  # an operator with nothing behind it is only a word
+        if isinstance(last, SearchToken):  # an operator without a right operand is only a word
             frame.joint = ""
             self._bare(SearchValue(cast(str, last.value), False, last.position), False)
         op: Literal["and", "or"] = "or" if "OR" in frame.joints else "and"
@@ -322,7 +322,7 @@ def _append(frame: _Frame, node: Node) -> None:
 
 
 def _alternatives(frame: _Frame) -> tuple[Node, ...]:
-    """The operands of OR. Tied together first: what AND joins, and neighbouring bare words, which are one text."""
+    """Returns the operands of OR, after grouping operands joined by AND, and adjacent bare words."""
     runs = [[frame.nodes[0]]]
     for joint, node in zip(frame.joints, frame.nodes[1:], strict=True):
         previous = runs[-1][-1]
@@ -334,7 +334,7 @@ def _alternatives(frame: _Frame) -> tuple[Node, ...]:
 
 
 def _refuse_foreign(text: SearchValue) -> None:
-    """Raise BadQuery for a word that is an operator of another search language: as a word it would find nothing."""
+    """Raises BadQuery for an operator of another search language, which as a word would match nothing."""
     for pattern, advice in _FOREIGN:
         if pattern.fullmatch(text.value):
             raise BadQuery(

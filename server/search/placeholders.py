@@ -1,7 +1,7 @@
-"""Values for the `${name}` of a search: they are put into its tree, so that no value can become a filter or a bracket.
-Within its filter a value means what it would mean there: `*` in one is still a wildcard.
+"""Inserts values for `${name}` into the tree of a search, so that no value can become a filter or a bracket. Within its
+filter a value is still interpreted: `*` is a wildcard.
 
-For searches that a program writes once and runs with values from elsewhere."""
+For searches that a program defines once and runs with external values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,15 +11,16 @@ from typing import Any
 from server.errors import BadQuery, nearest
 from server.search.ast import BareWord, BooleanGroup, Items, Node, SearchValue, Subquery, Term, Value
 
-MAX_LISTED = 1000  # elements of one value that is a list
+MAX_LISTED = 1000  # elements of a list value
 _PLACE = re.compile(r"\$\{([A-Za-z0-9_.]{1,64})\}")
 
 
 def filled(group: BooleanGroup, values: Mapping[str, Any]) -> BooleanGroup:
-    """The tree with every `${name}` replaced. A text that is nothing but a placeholder becomes a quoted one, or a list.
+    """Returns the tree with every `${name}` replaced. A text that is only a placeholder becomes a quoted text, or a
+    list.
 
-    values: texts, numbers, booleans, null, or lists of them. Raises BadQuery for a name that there is not, and for a
-    value that cannot stand there."""
+    values: texts, numbers, booleans, null, or lists of them. Raises BadQuery for an unknown name and for a value that
+    is not allowed in its place."""
     return replace(
         group,
         children=tuple(_node(each, values) for each in group.children),
@@ -28,7 +29,8 @@ def filled(group: BooleanGroup, values: Mapping[str, Any]) -> BooleanGroup:
 
 
 def filled_text(q: str, values: Mapping[str, Any]) -> str:
-    """The same search as text. Raises BadQuery for a value that no text can hold."""
+    """Returns the search with placeholders replaced as text. Raises BadQuery for a value that cannot be written in a
+    search."""
 
     def put(match: re.Match[str]) -> str:
         found = _named(match[1], values, match.start())
@@ -81,7 +83,7 @@ def _is_list(text: SearchValue, values: Mapping[str, Any]) -> bool:
 
 
 def _texts(text: SearchValue, values: Mapping[str, Any]) -> Iterator[SearchValue]:
-    """One text, or those of the list that a placeholder stands for."""
+    """Yields one text, or the texts of the list that replaces a placeholder."""
     alone = _PLACE.fullmatch(text.value)
     if alone is not None:
         found = _named(alone[1], values, text.position)

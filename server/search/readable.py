@@ -1,6 +1,6 @@
-"""Pairs of context and id, such as the other end of a link: the condition that the record behind one may be read.
+"""The condition that a pair of context and id, such as the other end of a link, points to a readable record.
 
-Who may read what is not said here; callers hand in the condition for each type."""
+Callers pass the read condition of each type."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,9 @@ def points_to_readable(
     id: Any,
     further: tuple[str, ...] = (),
 ) -> Condition:
-    """`context` and `id` are columns of one table. further: contexts that everybody may read beside those of `types`.
+    """Returns the condition for the columns `context` and `id` of one table; ALWAYS if every type is readable.
 
-    ALWAYS when every type may be read: then no pair needs a look."""
+    further: contexts besides those of `types` that everybody may read."""
     open_contexts, rules, is_limited = list(further), [], False
     for each in types:
         condition = readable(each)
@@ -48,8 +48,8 @@ def points_to_readable(
 
 
 def behind(column: Any, record_type: "RecordType", condition: Condition) -> Condition:
-    """The column holds the id of a record that answers the condition: one on what somebody may read, whose text is kept
-    for all searches."""
+    """Returns the condition that the column has the id of a record that matches a read condition, whose statement is
+    cached for all searches."""
     table = record_type.table.sql
 
     def build(at: At) -> Any:

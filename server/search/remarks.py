@@ -1,4 +1,4 @@
-"""What a search says of itself when it finds nothing: words that were perhaps meant as operators."""
+"""Hints for a search without matches: words that may have been meant as operators."""
 
 from server.search.ast import BareWord, BooleanGroup, Node, Query, Subquery, Term
 
@@ -6,7 +6,7 @@ OPERATORS = {"or": "OR", "not": "NOT", "oder": "OR", "nicht": "NOT"}
 
 
 def remarks(query: Query) -> list[str]:
-    """One sentence for each word that is an operator in capitals, such as `pump or hose`."""
+    """Returns one sentence per word that is an operator in capitals, such as in `pump or hose`."""
     words = dict.fromkeys(_operators(query.root))
     return [f"'{word}' was searched as a word; write {OPERATORS[word.lower()]} for the operator" for word in words]
 

@@ -1,4 +1,4 @@
-"""Searches run: which ids answer, in which order, how many there are, and how they spread over a filter's values."""
+"""Runs searches: the matching ids in order, their number, and positions for paging."""
 
 import dataclasses
 from collections.abc import Hashable, Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from server.search.filters import Filter
 
 
-MANY = 500  # ids fetched at once to save a second look for the count
-FEW_VALUES = 20  # of a condition that is put one select deeper: SQLite takes large ones no deeper than they are
-MAX_VALUES = 8_000  # that one search compares with, after its terms were made conditions on what may be read
+MANY = 500  # ids fetched at once to avoid a second statement for the count
+FEW_VALUES = 20  # values of a condition that may be nested one select deeper; SQLite limits the depth of large ones
+MAX_VALUES = 8_000  # values in the statement of one search, including those of read conditions
 
 
 @dataclass(frozen=True)
 class CompiledSearch:
-    """One compiled search on one type."""
+    """A compiled search on one type."""
 
     record_type: "RecordType"
     condition: Condition
@@ -36,10 +36,10 @@ class CompiledSearch:
     scope: SearchScope
 
     def page(self, limit: int, offset: int) -> tuple[list[tuple[Any, ...]], int]:
-        """The rows of one page, in order, and how many there are in all.
+        """Returns the rows of one page, in order, and the total number of matches.
 
-        A condition that looks into other tables is worth asking once only: its first ids are fetched, and when they are
-        all, they are the count too. One that makes a list first counts all that it finds on the way."""
+        A condition on other tables is evaluated only once: its first ids are fetched, and if there are no more, they
+        also give the count. A condition that computes a list first is counted in the same statement."""
         if self.condition.columns is not None or offset + limit > MANY:
             rows = self.rows(limit, offset)
             is_last = len(rows) < limit and (rows or offset == 0)
@@ -54,7 +54,7 @@ class CompiledSearch:
         return ids, len(ids) if len(ids) <= MANY else self.total()
 
     def _ids_and_total(self, limit: int) -> tuple[list[int], int]:
-        """The ids of the first ones, and how many there are in all."""
+        """Returns the first ids and the total number of matches."""
         table, condition, count = self.record_type.table.sql, self.condition, len(self.condition.values)
 
         def build() -> Any:
@@ -62,7 +62,7 @@ class CompiledSearch:
             if self.order or count > FEW_VALUES:
                 total = peewee.fn.COUNT(peewee.SQL("*")).over()
                 return found.select(table.id, total).order_by(*self._order_expressions()).limit(slots_from(count)(0))
-            kept = found.cte("found", materialized=True, columns=("id",))  # a window would take half as long again
+            kept = found.cte("found", materialized=True, columns=("id",))  # a window function takes 1.5 times as long
             number = peewee.Select([kept], [peewee.fn.COUNT(peewee.SQL("*"))])
             page = peewee.Select([kept], [kept.c.id, number]).order_by(kept.c.id).limit(slots_from(count)(0))
             return page.with_cte(kept)
@@ -72,7 +72,7 @@ class CompiledSearch:
         return [row[0] for row in found], found[0][1] if found else 0
 
     def rows(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:
-        """Whole rows, in order."""
+        """Returns whole rows, in order."""
         if self.condition is NEVER:
             return []
         table, condition, count = self.record_type.table, self.condition, len(self.condition.values)
@@ -88,7 +88,7 @@ class CompiledSearch:
         return self.scope.tx.rows(shape, (*condition.values, limit, offset))
 
     def ids(self, limit: int) -> list[int]:
-        """The ids of the first ones, in order."""
+        """Returns the first ids, in order."""
         if self.condition is NEVER:
             return []
         table, condition, count = self.record_type.table.sql, self.condition, len(self.condition.values)
@@ -101,7 +101,7 @@ class CompiledSearch:
         return [row[0] for row in self.scope.tx.rows(shape, (*condition.values, limit))]
 
     def position(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """Where a row of `page` stands in the order: the values it is sorted by, and its id."""
+        """Returns the position of a row in the order: its sort values and its id."""
         if not self.order:
             return (row[0],)
         keys = [each for each, _ in self._order_terms()]
@@ -118,8 +118,8 @@ class CompiledSearch:
         return tuple(found)
 
     def after(self, position: tuple[Any, ...]) -> "CompiledSearch":
-        """The same search, from behind a position of the same order on. Records that were put before it since then, or
-        are gone, change nothing. Raises BadQuery for a position of another order."""
+        """Returns the same search, starting after a position of the same order. Records inserted before it or deleted
+        since do not matter. Raises BadQuery for a position of another order."""
         terms = self._order_terms()
         if len(position) != len(terms):
             raise BadQuery("the cursor is of another order", position=0)
@@ -135,7 +135,7 @@ class CompiledSearch:
         return dataclasses.replace(self, condition=all_of([self.condition, behind_it]))
 
     def total(self) -> int:
-        """How many answer; read from the type's summary where that is enough."""
+        """Returns the number of matches, from the type's summary if that suffices."""
         condition, table = self.condition, self.record_type.table
         if condition is NEVER:
             return 0
@@ -163,8 +163,8 @@ class CompiledSearch:
         return found
 
     def _order_terms(self) -> list[tuple[Any, bool]]:
-        """(expression, whether it descends) of the order. Records that are equal in it stand by id, in the direction of
-        the last key: with `-updated` the newest of one second comes first."""
+        """Returns (expression, whether it descends) of the order. Ties are sorted by id, in the direction of the last
+        key: with `-updated`, the newest record of a second comes first."""
         terms = []
         for name, descending in self.order:
             for expression, is_reversed in self._filter(name).sort_keys(self.scope):
@@ -180,12 +180,12 @@ def _where(query: Any, condition: Condition) -> Any:
 
 
 def search(record_type: "RecordType", query: Query, scope: SearchScope) -> CompiledSearch:
-    """Compile a query on one type, with what the caller may read and the order asked for.
+    """Compiles a query on one type, with the caller's read condition and the requested order.
 
     Raises BadQuery with a position."""
     condition = all_of([scope.readable(record_type), compile_group(record_type, query.root, scope)])
     condition = begun_by_fewer(record_type, condition, scope)
-    if len(condition.values) > MAX_VALUES:  # few terms suffice: what links to all types asks for the rules of all
+    if len(condition.values) > MAX_VALUES:  # a few terms suffice, because links to all types add the read rules of all
         raise BadQuery(
             "the search looks at too many other records; use fewer filters of links, comments, files and activity, or "
             "one list in place of several terms",

@@ -1,6 +1,6 @@
-"""Reads the text of one search value: comparisons, ranges, sizes, yes or no, wildcards. Not dates and durations.
+"""Parses the text of one search value: comparisons, ranges, sizes, booleans, wildcards; times.py parses dates.
 
-Every error is an Invalid without a position; the caller knows where the text stood.
+Raises Invalid without a position, which the caller adds.
 """
 
 import re
@@ -25,7 +25,7 @@ for _power, _letter in enumerate("kmgt", start=1):
 
 
 def split_comparison(text: str) -> tuple[str, str]:
-    """The operator of a value, `=` when there is none, and the rest without surrounding white space.
+    """Returns the operator of a value, `=` if it has none, and the rest without surrounding white space.
 
     >>> split_comparison("> 40"), split_comparison("!=5"), split_comparison("7")
     (('>', '40'), ('!=', '5'), ('=', '7'))
@@ -39,7 +39,7 @@ def split_comparison(text: str) -> tuple[str, str]:
 
 
 def split_range(text: str) -> tuple[str, str] | None:
-    """Both ends of `5...9` or `5 to 9`, or None when `text` is no range or lacks an end.
+    """Returns both ends of `5...9` or `5 to 9`, or None if `text` is not a range or lacks an end.
 
     >>> split_range("5...9"), split_range("-1 week to now"), split_range("5...")
     (('5', '9'), ('-1 week', 'now'), None)
@@ -55,14 +55,14 @@ def split_range(text: str) -> tuple[str, str] | None:
 
 
 def integer(text: str) -> int:
-    """A whole number that SQLite can hold, digits only with an optional `-`."""
+    """Parses a whole number in the range of SQLite, digits with an optional `-`. Raises Invalid."""
     if not _INTEGER.fullmatch(text) or not -MAX_INTEGER - 1 <= (number := int(text)) <= MAX_INTEGER:
         raise Invalid(lazy_gettext("'{value}' is not a whole number", value=_short(text)))
     return number
 
 
 def size_bytes(text: str) -> int:
-    """Bytes of a size such as `200kb` (powers of 1000), `2 MiB` (powers of 1024) or `1.5MB`, rounded down.
+    """Returns the bytes of a size such as `200kb` (powers of 1000), `2 MiB` (powers of 1024) or `1.5MB`, rounded down.
 
     >>> size_bytes("1.5MB"), size_bytes("2kib"), size_bytes("7")
     (1500000, 2048, 7)
@@ -79,7 +79,8 @@ def size_bytes(text: str) -> int:
 
 
 def boolean(text: str) -> bool:
-    """True for y, yes, true, 1, on; False for n, no, false, 0, off; in any case of letters. Ours: no other words."""
+    """Returns True for y, yes, true, 1, on; False for n, no, false, 0, off; ignoring case. Raises Invalid for other
+    words."""
     word = text.strip().lower()
     if word in _YES:
         return True
@@ -89,12 +90,12 @@ def boolean(text: str) -> bool:
 
 
 def is_wildcard(text: str) -> bool:
-    """Whether `*` stands in the text for any run of characters."""
+    """Whether the text contains the wildcard `*`."""
     return "*" in text
 
 
 def like_pattern(text: str, escape: str = "\\", *, has_wildcards: bool = True) -> str:
-    """The pattern for LIKE ... ESCAPE, in which `*` is the only wildcard, if any, and all else is literal.
+    """Returns the pattern for LIKE ... ESCAPE; only `*` is a wildcard, if any, and all else is literal.
 
     >>> like_pattern("50%_off*")
     '50\\\\%\\\\_off%'

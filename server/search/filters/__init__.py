@@ -1,4 +1,4 @@
-"""Kinds of filter, one file each: what `name:value` of a search may hold and which condition it means."""
+"""Kinds of filter, one file each: the values that `name:value` accepts, and the condition it compiles to."""
 
 from server.search.filters.app import AppFilter
 from server.search.filters.base import Filter

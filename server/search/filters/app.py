@@ -1,4 +1,4 @@
-"""Filters on what belongs to the service itself, which is no record that a query could look at."""
+"""Filters for things that belong to the service itself, which is not a searchable record."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AppFilter(Filter):
-    """`owner.app:`: the pair `<prefix>__context`, `<prefix>_id` points to the service; any value will do."""
+    """`owner.app:`: the pair `<prefix>__context`, `<prefix>_id` points to the service; the value does not matter."""
 
     type = "deep"
 

@@ -1,4 +1,4 @@
-"""What every kind of filter has: its declaration, its place in a record type, and how its values are taken apart."""
+"""The base of every kind of filter: its declaration, its record type, and the parsing of its values."""
 
 import dataclasses
 from collections.abc import Hashable
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from server.store.tables import Table
 
 
-MAX_ITEMS = 200  # each becomes a condition of its own; a list of plain ids may be longer
+MAX_ITEMS = 200  # each becomes a separate condition; a list of plain ids may be longer
 
 
 class Filter:
-    """A name usable in a search of one record type.
+    """A name for searches of one record type.
 
-    column: the column compared, "" for one that looks elsewhere. default: bare words go here.
-    sortable: `sort:` takes the name too; None means: when it has a column."""
+    column: the compared column, "" if it uses other tables. default: receives bare words. sortable: allowed in `sort:`;
+    None for filters with a column."""
 
     type: ClassVar[str] = ""
-    counted_as: ClassVar[str] = ""  # the dimension of counting/ that it becomes, where its kind does not tell
+    counted_as: ClassVar[str] = ""  # the dimension in counting/, if the class does not determine it
     splits_commas: ClassVar[bool] = False  # `id:7,8` is a list
 
     def __init__(
@@ -50,18 +50,18 @@ class Filter:
         self.table: Table
 
     def bind(self, table: "Table") -> "Filter":
-        """This filter for the record type with this table."""
-        bound = object.__new__(type(self))  # as copy.copy(), which takes four times as long, for 800 of them
+        """Returns this filter for the record type of a table."""
+        bound = object.__new__(type(self))  # like copy.copy(), but four times as fast; there are 800 filters
         vars(bound).update(vars(self), table=table)
         return bound
 
     @property
     def column(self) -> peewee.Column:
-        """The column it compares."""
+        """The compared column."""
         return peewee.Column(self.table.sql, self.column_name)
 
     def condition(self, term: Term, scope: "SearchScope") -> Condition:
-        """What the term means. Raises BadQuery at the term's position."""
+        """Compiles a term. Raises BadQuery at the term's position."""
         try:
             found = self.meaning(self._listed(term), scope)
         except (BadQuery, ScopeDenied):
@@ -71,7 +71,7 @@ class Filter:
         return negated(found) if term.negated else found
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
-        """The condition without the term's negation."""
+        """Compiles a term without its negation."""
         value = term.value
         if isinstance(value, Subquery):
             raise self.bad(term, "takes a value, not a query in parentheses")
@@ -80,7 +80,7 @@ class Filter:
         return self.one(value, scope)
 
     def _listed(self, term: Term) -> Term:
-        """The term with its commas read as those of a list, where the filter takes them so."""
+        """Returns the term with commas parsed as a list, if the filter splits commas."""
         value = term.value
         if not self.splits_commas or not isinstance(value, SearchValue) or value.quoted or "," not in value.value:
             return term
@@ -88,41 +88,42 @@ class Filter:
         return dataclasses.replace(term, value=Items(parts, value.position))
 
     def items(self, value: Items, term: Term) -> tuple[SearchValue, ...]:
-        """The values of a list whose values become a condition each. Raises BadQuery for too many."""
+        """Returns the values of a list in which each value becomes a condition. Raises BadQuery for too many."""
         if len(value.items) > MAX_ITEMS:
             raise self.bad(term, f"at most {MAX_ITEMS} values in a list")
         return value.items
 
     def item(self, text: SearchValue, scope: "SearchScope") -> Condition:
-        """One value out of a list."""
+        """Compiles one value of a list."""
         return self.one(text, scope)
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
-        """A single value."""
-        raise NotImplementedError  # every kind that does not replace `meaning` has its own
+        """Compiles a single value."""
+        raise NotImplementedError  # subclasses override this or `meaning`
 
     def bad(self, term: Term, reason: str) -> BadQuery:
-        """The error for a value of this filter."""
+        """Creates the error for a value of this filter."""
         return BadQuery(about_field(self.name, reason), position=term.value_position, field=self.name)
 
     def order(self, scope: "SearchScope") -> Any:
-        """The expression to sort and group by."""
+        """Returns the expression to sort and group by."""
         return self.column
 
     def sort_keys(self, scope: "SearchScope") -> list[tuple[Any, bool]]:
-        """The expressions to sort a list by, one behind the other, with whether each goes the other way."""
+        """Returns the expressions to sort by, in order, each with whether it is reversed."""
         return [(self.order(scope), False)]
 
     def sort_key(self, scope: "SearchScope") -> Hashable:
-        """What tells these expressions apart, as order_key."""
+        """Returns the cache key of sort_keys, like order_key."""
         return self.order_key(scope)
 
     def order_key(self, scope: "SearchScope") -> Hashable:
-        """What tells this expression apart from another one that the same name stood for or another caller gets."""
+        """Returns a cache key that distinguishes the expression from those of other callers or former filters of the
+        name."""
         return None
 
     def describe(self) -> dict[str, Any]:
-        """As data, for `describe --json` and the reference pages."""
+        """Describes the filter as data, for `describe --json` and the reference pages."""
         shown: dict[str, Any] = {
             "name": self.name,
             "type": self.type,

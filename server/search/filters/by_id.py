@@ -1,4 +1,4 @@
-"""Filters on the ids of records that are reached by a way: `participant.id:7`, for what has no column of its own."""
+"""Filters by the ids of related records, such as `participant.id:7`, for relations without a column."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 class ByIdFilter(ChooserFilter):
-    """At least one of the records that lead here, and that the caller may read, has such an id; `null` is none.
+    """Matches if a related record that the caller may read has such an id; `null` matches no related record.
 
-    way: as in DeepFilter. Takes what other choosers take. sortable: by the smallest of the ids, for a way through a
-    table between."""
+    way: as in DeepFilter. Accepts the values of other choosers. sortable: by the smallest id, for HasManyThrough."""
 
     def __init__(
         self, name: str, note: str, target: str, way: Relation, *, sortable: bool = False, **options: Any
@@ -43,7 +42,7 @@ class ByIdFilter(ChooserFilter):
         if isinstance(value, Items) and all(is_whole(item.value) for item in value.items):
             ids = [integer(item.value) for item in value.items]
             return self._reached(one_of(self._ids(scope), ids), scope)
-        return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
+        return Filter.meaning(self, term, scope)  # skips NumberFilter, which uses a column of this table
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text):

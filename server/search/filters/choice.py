@@ -1,4 +1,4 @@
-"""Filters on a column with few values, each with a word: `status:open`, by first letter too."""
+"""Filters on a column with few values, each with a word: `status:open`, or its first letter."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ChoiceFilter(Filter):
-    """choices: {word: stored value}. The first letter of a word is enough, and so is the stored value itself."""
+    """choices: {word: stored value}. Accepts a word, its first letter, or the stored value."""
 
     type = "enum"
     splits_commas = True
@@ -29,7 +29,7 @@ class ChoiceFilter(Filter):
         return equals(self.column, self.stored(text.value))
 
     def stored(self, word: str) -> Any:
-        """The stored value of a word. Raises Invalid."""
+        """Returns the stored value of a word. Raises Invalid."""
         wanted = word.strip().lower()
         for known, value in self.choices.items():
             if wanted and (known == wanted or known[0] == wanted or str(value).lower() == wanted):

@@ -1,4 +1,4 @@
-"""Filters on a column that holds the context of a record type: any of the type's names will do."""
+"""Filters on a column with the context of a record type, by any name of the type."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ContextFilter(TextFilter):
-    """Takes uris, aliases and full contexts; what names no type is compared with the context, as `match` says."""
+    """Accepts uris, aliases and full contexts; other values are compared with the context by `match`."""
 
     def __init__(self, name: str, note: str, column: str, match: Match = "exact") -> None:
         super().__init__(name, note, column, match)

@@ -1,4 +1,4 @@
-"""Filters on instants: since a time, between two, never, or parts of the calendar such as working days."""
+"""Filters on instants: since a time, between two, never, or by parts of the calendar such as working days."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ LATEST = 253402300799  # the last second of the year 9999
 
 
 class DateFilter(Filter):
-    """A column of Unix seconds; 0 is no date."""
+    """A column of Unix seconds, 0 for no date."""
 
     type = "date"
 
@@ -36,7 +36,7 @@ class DateFilter(Filter):
 
 
 def date_condition(column: Any, value: str, scope: "SearchScope") -> Condition:
-    """How `column` compares with a date text. Raises Invalid."""
+    """Returns the comparison of `column` with a date text. Raises Invalid."""
     lowered = value.strip().lower()
     if lowered in ("never", "null", ""):
         return equals(column, 0)
@@ -50,13 +50,13 @@ def date_condition(column: Any, value: str, scope: "SearchScope") -> Condition:
 
 
 def _edge(operator: str, text: str, scope: "SearchScope") -> int:
-    """The instant that `>text` and the like compare with: after a day means after its last second."""
+    """Returns the instant to compare with: `>` of a day means after its last second."""
     span = times.bounds(text, scope.now, scope.tz)
     return span.end if operator in (">", "<=") else span.start
 
 
 def parameter_form(column: Any, query: Subquery, scope: "SearchScope") -> Condition:
-    """`created:(since:... days:weekdays times:9a-5p)`. Raises Invalid for unknown parts."""
+    """Compiles `created:(since:... days:weekdays times:9a-5p)`. Raises Invalid for unknown parts."""
     given = parts_given(query)
     conditions = [between(column, *limits_of(given, scope))]
     zone = str(scope.tz)
@@ -75,7 +75,7 @@ def parameter_form(column: Any, query: Subquery, scope: "SearchScope") -> Condit
 
 
 def parts_given(query: Subquery) -> dict[str, str]:
-    """{part: text} of the parameter form, parts without their last s. Raises Invalid for unknown ones."""
+    """Returns {part: text} of the form in parentheses, without a plural s. Raises Invalid for unknown parts."""
     given: dict[str, str] = {}
     for child in query.root.children:
         if not isinstance(child, Term) or isinstance(child.value, Subquery):
@@ -87,7 +87,8 @@ def parts_given(query: Subquery) -> dict[str, str]:
 
 
 def limits_of(given: dict[str, str], scope: "SearchScope") -> tuple[int, int]:
-    """The first and the last second of `since` and `until`; what is not given has no limit, after `since` it is now."""
+    """Returns the first and last second of `since` and `until`. Without `until` the end is now if there is a `since`,
+    else unlimited."""
     start = times.span(given["since"], scope.now, scope.tz).start if "since" in given else 1
     if "until" in given:
         end = times.span(f"big bang to {given['until']}", scope.now, scope.tz).end

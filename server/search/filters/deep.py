@@ -1,4 +1,4 @@
-"""Filters on another record: `org:(name:acme*)`, by a query on its type."""
+"""Filters on related records, `org:(name:acme*)`, by a query on their type."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class DeepFilter(Filter):
-    """way: how the target's records lead here. A plain word is a bare word of the target type's search.
+    """way: the relation to the target's records. A plain word is a bare word in a search of the target type.
 
-    is_read_along: who may read the record may read all that the way leads to, by the rule of the target, which is not
-    asked again then."""
+    is_read_along: readers of the record may read all related ones by the rule of the target, which is then not applied
+    again."""
 
     type = "deep"
 
@@ -37,9 +37,9 @@ class DeepFilter(Filter):
         return self._word(value, scope)
 
     def matching(self, group: BooleanGroup, scope: "SearchScope") -> Condition:
-        """The condition that a record of the target type, one the caller may read, answers `group`."""
+        """Returns the condition that a related record that the caller may read matches `group`."""
         if scope.record_type(self.target) is None:
-            return NEVER  # no record of a type that is not installed exists
+            return NEVER  # a type that is not installed has no records
         inner = scope.ids_of(self.target, group, is_readable=self.is_read_along)
         table, way = self.table, self.way
         turned = Turned(lambda at: way.build_turned(table, inner.build(at)), inner.build) if way.turns else None
@@ -57,12 +57,12 @@ class DeepFilter(Filter):
         return self.matching(BooleanGroup("and", (BareWord(text, False, text.position),), False, text.position), scope)
 
     def way_column(self) -> Any:
-        """The column behind which the target stands."""
+        """Returns the column with the id of the target."""
         assert isinstance(self.way, BelongsTo)
         return peewee.Column(self.table.sql, self.way.column)
 
     def _every(self, value: Subquery, scope: "SearchScope") -> Condition:
-        """At least one, and none that does not match."""
+        """Matches if there is a related record and all of them match."""
         root = value.root
         opposite = BooleanGroup(
             "and", (BooleanGroup(root.op, root.children, not root.negated, root.position),), False, root.position

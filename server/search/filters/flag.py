@@ -1,4 +1,4 @@
-"""Filters on yes or no."""
+"""Filters on booleans."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FlagFilter(Filter):
-    """A column that holds 0 or 1."""
+    """A column with 0 or 1."""
 
     type = "bool"
 
@@ -24,8 +24,8 @@ class FlagFilter(Filter):
 
 
 class RareFlagFilter(FlagFilter):
-    """The same of a column that is 1 for few records, with an index of these alone: its value stands in the statement,
-    since SQLite uses no partial index for one that is bound."""
+    """A column that is 1 for few records, with a partial index of these. The value is a literal in the statement,
+    because SQLite uses no partial index for a bound value."""
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         wanted, column = 0 if is_null(text) else int(boolean(text.value)), self.column

@@ -1,4 +1,4 @@
-"""Filters on words: looked up in a full-text index, at once or by way of another table."""
+"""Filters on words, looked up in a full-text index of the type or of a related table."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
 KEPT_CONDITIONS = 512
-MAX_KEPT_WORDS, MAX_KEPT_CHARS = 8, 64  # of one that is kept: longer ones are rare, and would fill the memory
+MAX_KEPT_WORDS, MAX_KEPT_CHARS = 8, 64  # limits for a cached condition: longer ones are rare and use much memory
 
 
 class WordsFilter(Filter):
-    """All words must occur, in any order. index: the full-text index; column: one of its parts, "" for all.
+    """Matches if all words occur, in any order. index: the full-text index. part: one of its columns, "" for all.
 
-    way: how the index's records lead to the filtered ones; Own() when they are the same."""
+    way: the relation from the index's records to the filtered ones; SameRecord() if they are the same."""
 
     type = "fulltext"
 
@@ -41,7 +41,7 @@ class WordsFilter(Filter):
 
     @property
     def indexes(self) -> tuple[fulltext.TextIndex, ...]:
-        """Those that words are looked up in."""
+        """The indexes searched."""
         return (self.index,)
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
@@ -53,7 +53,7 @@ class WordsFilter(Filter):
         return self._condition_of((value,))
 
     def words(self, texts: list[SearchValue]) -> Condition:
-        """The condition that all these words and phrases occur in one text."""
+        """Returns the condition that all these words and phrases occur in one text."""
         queries = [fulltext.words_query(text.value, text.quoted, self.part) for text in texts]
         found = [query for query in queries if query]
         if not found:
@@ -73,7 +73,7 @@ class WordsFilter(Filter):
         )
 
     def _condition_of(self, texts: Sequence[SearchValue]) -> Condition:
-        """The same, cached for the next search of these words."""
+        """Returns the condition of words(), cached for short texts."""
         for text in texts:
             _require_star_at_end(text)
         asked = tuple([(text.value, text.quoted) for text in texts])
@@ -101,7 +101,7 @@ class WordsFilter(Filter):
 
 
 def _require_star_at_end(text: SearchValue) -> None:
-    """Raise BadQuery for a `*` that an index of words cannot answer."""
+    """Raises BadQuery for a `*` that a word index does not support."""
     if text.quoted or ("*" not in text.value[:-1] and text.value != "*"):
         return
     advice = "a * stands at the end of a word" if text.value.strip("*") else "a * needs the beginning of a word"
@@ -114,5 +114,5 @@ def _require_star_at_end(text: SearchValue) -> None:
 
 @lru_cache(maxsize=KEPT_CONDITIONS)
 def _kept_words(of: WordsFilter, texts: tuple[tuple[str, bool], ...]) -> Condition:
-    """Who asks, when and where does not matter to words alone."""
+    """Caches the condition, which does not depend on the caller or the time."""
     return of.words([SearchValue(value, quoted, 0) for value, quoted in texts])

@@ -1,4 +1,4 @@
-"""Names that can be counted by and not searched for."""
+"""Names for counting but not for searching."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class HiddenFilter(Filter):
-    """Grouping only: any value is an error. instead: the filter to search with."""
+    """Grouping only; any value is an error. instead: the filter to search with."""
 
     type = "hidden"
 

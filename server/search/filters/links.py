@@ -1,4 +1,4 @@
-"""Filters on links and on what a pair of context and id points to: by record type, or by a query on one type."""
+"""Filters on links and on the target of a pair of context and id: by record type, or by a query on one type."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ NONE = frozenset(("n", "no", "none", "null"))
 
 
 class TypeFilter(Filter):
-    """prefix: the pair of columns `<prefix>__context` and `<prefix>_id`. Takes record types, any, none; app for the
-    service itself, and `"worker:5"`, in quotes, for one record, also one that is gone."""
+    """prefix: of the columns `<prefix>__context` and `<prefix>_id`. Accepts record types, any, none, app for the
+    service itself, and `"worker:5"` in quotes for one record, even a deleted one."""
 
     type = "links"
     splits_commas = True
@@ -52,7 +52,7 @@ class TypeFilter(Filter):
 
 
 class LinksFilter(Filter):
-    """Linked to at least one record of these types."""
+    """Matches if the record is linked to a record of these types."""
 
     type = "links"
     splits_commas = True
@@ -82,21 +82,21 @@ class LinksFilter(Filter):
 
 
 def linked_to(link: Any, other: "RecordType | None", scope: "SearchScope") -> Condition:
-    """On the table of links: the other end is a record, of this type if one is named, that the caller may read."""
+    """Returns the condition on a link that its other end is a readable record, of this type if one is named."""
     if other is None:
         return scope.links_to_readable(link.c.to_context, link.c.to_id)
     return scope.points_to(link.c.to_context, link.c.to_id, other)
 
 
 def context_named(word: str, scope: "SearchScope") -> str:
-    """The full context of a record type's name, or of the service's. Raises Invalid with the nearest one."""
+    """Returns the full context of a record type, or of the service. Raises Invalid with the nearest one."""
     if word in ("app", APP):
         return APP
     return type_named(word, scope).context
 
 
 def type_named(word: str, scope: "SearchScope") -> "RecordType":
-    """The record type of a name. Raises Invalid with the nearest one."""
+    """Returns a record type by name. Raises Invalid with the nearest one."""
     found = scope.record_type(word)
     if found is None:
         raise Invalid(

@@ -31,7 +31,7 @@ class NumberFilter(Filter):
         return self.number_condition(self.column, text)
 
     def number_condition(self, column: Any, text: SearchValue) -> Condition:
-        """How `column` compares with one value."""
+        """Returns the comparison of `column` with one value."""
         if is_null(text):
             return self.unset(column)
         limits = split_range(text.value)
@@ -41,16 +41,16 @@ class NumberFilter(Filter):
         return compared(column, operator or "=", self.number(rest))
 
     def number(self, text: str) -> int | float:
-        """One number of a value. Raises Invalid."""
+        """Parses one number of a value. Raises Invalid."""
         return integer(text.strip())
 
     def unset(self, column: Any) -> Condition:
-        """What `null` means: these columns always hold a value, 0 is one."""
+        """Returns the condition of `null`: these columns always have a value, including 0."""
         return NEVER
 
 
 class ChooserFilter(NumberFilter):
-    """The id of another record; `null` is none."""
+    """The id of another record; `null` matches no record."""
 
     type = "chooser"
 
@@ -59,7 +59,7 @@ class ChooserFilter(NumberFilter):
 
 
 class BytesFilter(NumberFilter):
-    """A size, with units such as kB and MiB."""
+    """A size with units such as kB and MiB."""
 
     type = "bytes"
 
@@ -77,7 +77,7 @@ class DurationFilter(NumberFilter):
 
 
 class DecimalFilter(NumberFilter):
-    """A number with a fraction. `scale` is the factor between what is written and what is stored."""
+    """A decimal number. scale: the stored value is the written one times this factor."""
 
     type = "decimal"
 
@@ -95,7 +95,7 @@ class DecimalFilter(NumberFilter):
 
 
 def decimal(text: str) -> float:
-    """A decimal number. Raises Invalid.
+    """Parses a decimal number. Raises Invalid.
 
     >>> decimal("0.9")
     0.9

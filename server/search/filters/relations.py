@@ -1,6 +1,6 @@
-"""How records of one type lead to records of another: by a column, from the other side, through a table between.
+"""Relations between records of two types: by a column of either table, or through a join table.
 
-A way turns "the ids of the others" into a condition on one's own table."""
+A relation converts "the ids of the others" to a condition on the own table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class Relation:
-    """key: its shape. turns: whether it can be asked of one record after the other."""
+    """key: its shape. turns: whether it can be tested per record."""
 
     key: Any = ()
     turns = False
 
     def build(self, table: "Table", inner: Any) -> Any:
-        """The condition on `table` that a record is reached from one of `inner`'s."""
+        """Returns the condition that a row of `table` is related to one of the ids in `inner`."""
         return _column(table, "id").in_(inner)
 
     def build_turned(self, table: "Table", inner: Any) -> Any:
-        """The same condition, asked of one record after the other. Not asked of what does not turn."""
+        """Returns the same condition as a test per record. Only for relations with `turns`."""
         raise NotImplementedError
 
 
@@ -40,7 +40,7 @@ class SameRecord(Relation):
 
 @dataclass(frozen=True)
 class BelongsTo(Relation):
-    """The others' ids stand in a column of this table."""
+    """A column of this table has the other's id."""
 
     column: str
 
@@ -54,7 +54,7 @@ class BelongsTo(Relation):
 
 @dataclass(frozen=True)
 class BelongsToContext(Relation):
-    """The other's record type stands in one column, its id in another."""
+    """One column has the other's record type, another its id."""
 
     prefix: str
     context: str
@@ -71,7 +71,7 @@ class BelongsToContext(Relation):
 
 @dataclass(frozen=True)
 class HasMany(Relation):
-    """A column of the other table holds this record's id. `only` are further conditions on it: {column: value}."""
+    """A column of the other table has this record's id. only: further conditions on it as {column: value}."""
 
     other: str
     column: str
@@ -91,7 +91,7 @@ class HasMany(Relation):
 
 @dataclass(frozen=True)
 class HasManyThrough(Relation):
-    """A table between holds pairs of ids: `own` of this record, `other` of the other one."""
+    """A join table has pairs of ids: `own` of this record, `other` of the other one."""
 
     between: str
     own: str
@@ -112,7 +112,7 @@ class HasManyThrough(Relation):
 
 @dataclass(frozen=True)
 class HasOne(Relation):
-    """Of the others that point here, the first (or last) one only."""
+    """The first (or last) of the records that point here."""
 
     other: str
     column: str
@@ -136,7 +136,7 @@ class HasOne(Relation):
 
 
 def select_between(between: str, wanted: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any) -> Any:
-    """The `wanted` column of the rows whose `known` column is among `inner` and whose others are as `only` says."""
+    """Selects the `wanted` column of the rows with a `known` column in `inner` and the values of `only`."""
     table = table_named(between).alias(f"via_{between}")
     query = table.select(getattr(table.c, wanted)).where(getattr(table.c, known).in_(inner))
     for name, value in only:
@@ -147,7 +147,7 @@ def select_between(between: str, wanted: str, known: str, only: tuple[tuple[str,
 def _exists_between(
     table: "Table", between: str, own: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any
 ) -> Any:
-    """A row between has the record of `table` in its column `own`, and its `known` column is among `inner`."""
+    """Whether a row has the record of `table` in its column `own`, and its `known` column in `inner`."""
     via = table_named(between).alias(f"via_{between}")
     query = via.select(peewee.SQL("1")).where(getattr(via.c, own) == _column(table, "id"))
     query = query.where(unindexed(getattr(via.c, known)).in_(inner))

@@ -1,4 +1,5 @@
-"""Filters on text columns: a word anywhere, at the beginning, or the whole; quotes and wildcards as written."""
+"""Filters on text columns: a word anywhere, at the start, or the whole text; literally with quotes, or with
+wildcards."""
 
 import itertools
 import re
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 Match = Literal["exact", "prefix", "partial"]
 LITERALS = ("exact", "begins")
-LAST_CHARACTER = "\U0010ffff"  # sorts behind every other
-MAX_COLLATED = 200_000  # records of a type; 3 microseconds for each with letters beyond ASCII
-MAX_DOUBLE_S = 2  # of a value; each doubles what is compared
+LAST_CHARACTER = "\U0010ffff"  # sorts after every other character
+MAX_COLLATED = 200_000  # records of a type; each text beyond ASCII takes 3 microseconds
+MAX_DOUBLE_S = 2  # occurrences in a value; each doubles the number of comparisons
 _DOUBLE_S = re.compile("(ss)", re.IGNORECASE)
 
 
 class TextFilter(Filter):
-    """`match` tells how an unquoted value without wildcards is compared. Case does not matter."""
+    """match: the comparison for an unquoted value without wildcards. Ignores case."""
 
     type = "text"
 
@@ -45,7 +46,7 @@ class TextFilter(Filter):
     ) -> None:
         super().__init__(name, note, column, **options)
         self.match = match
-        self.is_prose = is_prose  # words of people, sorted by their alphabet; not addresses and identifiers
+        self.is_prose = is_prose  # natural language, sorted alphabetically, rather than addresses and identifiers
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         if isinstance(term.value, Subquery):
@@ -65,14 +66,15 @@ class TextFilter(Filter):
         if not self._is_collated(scope):
             return super().sort_keys(scope)
         text = sort_text(self.column, base_language(scope.language))
-        # Behind the alphabet: without accents before with, lower case before upper case.
+        # Then unaccented before accented, lower case before upper case.
         return [(text, False), (peewee.fn.OCTET_LENGTH(self.column), False), (by_bytes(self.column), True)]
 
     def sort_key(self, scope: "SearchScope") -> Hashable:
         return self._is_collated(scope) and (base_language(scope.language), self.order_key(scope))
 
     def _is_collated(self, scope: "SearchScope") -> bool:
-        """Whether texts are sorted by an alphabet: not in a large table, where the key of each row takes too long."""
+        """Whether texts are sorted alphabetically for a language; not in a large table, because computing the key of
+        each row is slow."""
         if not self.is_prose:
             return False
         known = scope.memo.get(("collated", self.table.name))
@@ -93,7 +95,7 @@ class AllWords(TextFilter):
 
 
 def text_condition(column: Any, text: SearchValue, match: Match) -> Condition:
-    """How `column` compares with one value of a text filter."""
+    """Returns the comparison of `column` with one value of a text filter."""
     value = text.value
     if is_null(text):
         return equals(column, "")
@@ -111,9 +113,9 @@ def text_condition(column: Any, text: SearchValue, match: Match) -> Condition:
 
 
 def literal(column: Any, query: Subquery) -> Condition:
-    """`name:(exact:"...")` and `name:(begins:"...")`: no character has a meaning, and `%22` stands for a quote.
+    """Compiles `name:(exact:"...")` and `name:(begins:"...")`, which have no special characters; `%22` is a quote.
 
-    For what quotes alone cannot hold, since there is no escape character. Raises Invalid."""
+    For values that cannot be quoted, because there is no escape character. Raises Invalid."""
     child = query.root.children[0] if len(query.root.children) == 1 else None
     if (
         not isinstance(child, Term)
@@ -131,14 +133,14 @@ def literal(column: Any, query: Subquery) -> Condition:
 
 
 def is_text(column: Any, value: str) -> Condition:
-    """`column` holds this text, in any case. An index serves ASCII, and what is beyond it goes by Unicode's folding."""
+    """Matches this text in any case. ASCII uses an index; other text is compared by Unicode case folding."""
     if not value.isascii():
         return like(column, like_pattern(value, has_wildcards=False))
     return any_of([_in_ascii(column, ("=",), (each,)) for each in spellings(value)])
 
 
 def begins(column: Any, start: str) -> Condition:
-    """`column` begins with an ASCII text, in any case; as a range, so that an index serves it."""
+    """Matches texts that start with an ASCII text, in any case; as a range, which can use an index."""
     return any_of([_in_ascii(column, (">=", "<"), (each, each + LAST_CHARACTER)) for each in spellings(start)])
 
 
@@ -152,9 +154,9 @@ def _in_ascii(column: Any, operators: tuple[str, ...], values: tuple[str, ...]) 
 
 
 def like(column: Any, pattern: str) -> Condition:
-    """`column` matches a LIKE pattern with `\\` as its escape character, in any case.
+    """Matches a LIKE pattern with `\\` as its escape character, in any case.
 
-    The column and the pattern are folded by the same function of the store, which is Unicode's full case folding."""
+    The store folds column and pattern with the same function, full Unicode case folding."""
     if pattern.isascii():
         return any_of([_matches(column, each, is_folded=False) for each in spellings(pattern)])
     return _matches(column, pattern, is_folded=True)
@@ -169,7 +171,8 @@ def _matches(column: Any, pattern: str, *, is_folded: bool) -> Condition:
 
 
 def spellings(value: str) -> list[str]:
-    """An ASCII text, and with ß for ss: the one letter that people write either way, and that folds to ASCII.
+    """Returns an ASCII text and its variants with ß for ss, the only letter that people write both ways and that folds
+    to ASCII.
 
     >>> spellings("Hauptstrasse"), spellings("pump")
     (['Hauptstrasse', 'Hauptstraße'], ['pump'])

@@ -1,4 +1,4 @@
-"""Filters on what a worker may use of records that are owned: `usableBy.worker:me`."""
+"""Filters for owned records that a worker may use: `usableBy.worker:me`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UsableRecords(Relation):
-    """From workers to what they may read by its owner, by the rule "owner" of access/rules.py: what the service, they
-    themselves, a public group or one of theirs, or a role that they read owns; everything for administrators."""
+    """Relates workers to the records they may read by owner, following the rule "owner" of access/rules.py: owned by
+    the service, themselves, a public group, one of their groups, or a role that they read; everything for
+    administrators."""
 
     @property
     def key(self) -> Any:
@@ -42,7 +43,7 @@ class UsableRecords(Relation):
 
 
 class UsableByFilter(WorkerFilter):
-    """`me`, ids, names: what one of these workers may use."""
+    """Accepts `me`, ids and names; matches the records that one of these workers may use."""
 
     type = "virtual"
 

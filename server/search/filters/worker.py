@@ -1,4 +1,4 @@
-"""Filters on workers: by id, `me`, part of a name, any or none; and on who watches a record."""
+"""Filters on workers: by id, `me`, part of a name, any or none; and on the watchers of a record."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ MAX_NAME_CHARS = 255
 
 
 class WorkerFilter(Filter):
-    """A column with the id of a worker, or, given `way`, workers reached otherwise."""
+    """A column with the id of a worker, or, with `way`, related workers."""
 
     type = "worker"
     splits_commas = True
@@ -88,7 +88,7 @@ class WorkerFilter(Filter):
 
 
 class WatchersFilter(WorkerFilter):
-    """Who watches a record: as a worker filter, or a query on workers in parentheses."""
+    """The watchers of a record: a worker filter, or a query on workers in parentheses."""
 
     type = "watchers"
 
@@ -109,5 +109,5 @@ class WatchersFilter(WorkerFilter):
 
 
 def watched(context: str) -> Relation:
-    """The way from workers to the records of a context that they watch: watchers are links to workers."""
+    """Returns the relation from workers to the records of a context that they watch; watchers are links to workers."""
     return HasManyThrough("link", "from_id", "to_id", (("from_context", context), ("to_context", contexts.WORKER)))
