@@ -38,26 +38,26 @@ def begun_by_fewer(record_type: "RecordType", condition: Condition, scope: "Sear
     return all_of(parts)
 
 
-def _are_fewer(record_type: "RecordType", others: Condition, listed: Condition, scope: "SearchScope") -> bool:
+def _are_fewer(record_type: "RecordType", others: Condition, id_list: Condition, scope: "SearchScope") -> bool:
     """Whether `others` match fewer records than the list has hits."""
-    if _hits(listed, FEW, scope) != FEW:
+    if _hits(id_list, FEW, scope) != FEW:
         return False
     scope.tx.store.require_thread()
     records = _records(record_type.table, others, scope)
     if records is None or records >= MAX_ASKED:
         return False
     enough = int(records * HITS_A_RECORD) + 1
-    return _hits(listed, enough, scope) == enough
+    return _hits(id_list, enough, scope) == enough
 
 
-def _hits(listed: Condition, bound: int, scope: "SearchScope") -> int | None:
+def _hits(id_list: Condition, bound: int, scope: "SearchScope") -> int | None:
     """Returns the number of hits of a list, at most `bound`; None if counting takes too long."""
-    return _counted(lambda: _count(_others(listed).limit(slot(0))), (bound, *listed.values), scope)
+    return _counted(lambda: _count(_others(id_list).limit(slot(0))), (bound, *id_list.values), scope)
 
 
-def _others(listed: Condition) -> Any:
-    assert listed.turned is not None
-    return listed.turned.others(slots_from(1))
+def _others(id_list: Condition) -> Any:
+    assert id_list.turned is not None
+    return id_list.turned.others(slots_from(1))
 
 
 def _records(table: Table, others: Condition, scope: "SearchScope") -> int | None:

@@ -114,8 +114,8 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
             continue
         flush()
         if isinstance(child, BareWord):
-            found = _bare(record_type, [child], scope)
-            parts.append(negated(found) if child.negated else found)
+            condition = _bare(record_type, [child], scope)
+            parts.append(negated(condition) if child.negated else condition)
         elif isinstance(child, BooleanGroup):
             parts.append(compile_group(record_type, child, scope))
         else:
@@ -123,8 +123,8 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
     flush()
     if not parts:
         return ALWAYS
-    found = any_of(parts) if group.op == "or" else all_of(parts)
-    return negated(found) if group.negated else found
+    condition = any_of(parts) if group.op == "or" else all_of(parts)
+    return negated(condition) if group.negated else condition
 
 
 def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) -> Condition:
@@ -142,11 +142,11 @@ def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) 
 
 
 def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Condition:
-    found = record_type.filter_named(term.field, scope)
-    if found is None:
+    filter = record_type.filter_named(term.field, scope)
+    if filter is None:
         raise unknown_filter(record_type, term.field, term.position)
     _refuse_range(term)
-    return found.condition(term, scope)
+    return filter.condition(term, scope)
 
 
 def _refuse_comparison(record_type: "RecordType", text: SearchValue, scope: SearchScope) -> None:

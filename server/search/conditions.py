@@ -129,10 +129,10 @@ def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condit
     columns: frozenset[str] | None = frozenset()
     for part in parts:
         columns = None if columns is None or part.columns is None else columns | part.columns
-    known = tuple(each for part in parts for each in part.parts or (part,)) if operator == "and" else ()
+    operands = tuple(each for part in parts for each in part.parts or (part,)) if operator == "and" else ()
     makes_list = any(part.makes_list for part in parts)
     key = (operator, *(part.key for part in parts))
-    return Condition(key, tuple(values), build, columns, known, makes_list=makes_list)
+    return Condition(key, tuple(values), build, columns, operands, makes_list=makes_list)
 
 
 def _tree(pieces: list[Any], operator: str) -> Any:
@@ -141,8 +141,8 @@ def _tree(pieces: list[Any], operator: str) -> Any:
     if len(pieces) == 1:
         return pieces[0]
     middle = len(pieces) // 2
-    left, right = _tree(pieces[:middle], operator), _tree(pieces[middle:], operator)
-    return (left & right) if operator == "and" else (left | right)
+    first, second = _tree(pieces[:middle], operator), _tree(pieces[middle:], operator)
+    return (first & second) if operator == "and" else (first | second)
 
 
 def _shifted(at: At, start: int) -> At:

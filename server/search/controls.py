@@ -50,15 +50,15 @@ def sorts(term: Term) -> tuple[Sort, ...]:
     value = term.value
     if term.negated or isinstance(value, Subquery):
         raise _unreadable(term, "names such as sort:-created,subject")
-    found: list[Sort] = []
+    names: list[Sort] = []
     for text in value.items if isinstance(value, Items) else (value,):
         for match in _NAME.finditer(text.value):
             name = match[0].removeprefix("-") if match[0][0] == "-" else match[0].removeprefix("+")
             position = text.position + text.quoted + match.start()
             if not _SORTABLE.fullmatch(name):
                 raise BadQuery(f"'{match[0]}' at position {position} is no name to sort by", position=position)
-            found.append(Sort(name, match[0][0] == "-", position))
-    return tuple(found)
+            names.append(Sort(name, match[0][0] == "-", position))
+    return tuple(names)
 
 
 def _number(term: Term, most: int) -> int:
@@ -75,6 +75,6 @@ def _word(term: Term) -> SearchValue:
     return term.value
 
 
-def _unreadable(term: Term, wanted: str) -> BadQuery:
+def _unreadable(term: Term, expected: str) -> BadQuery:
     position = term.value_position
-    return BadQuery(f"the value of '{term.field}:' at position {position} must be {wanted}", position=position)
+    return BadQuery(f"the value of '{term.field}:' at position {position} must be {expected}", position=position)

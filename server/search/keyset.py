@@ -20,9 +20,9 @@ def behind(terms: Sequence[tuple[Any, bool]], values: Sequence[Any]) -> Any:
     for number, (expression, descends) in enumerate(terms):
         equal = [_equals(each, values[place]) for place, (each, _) in enumerate(terms[:number])]
         choices.append(reduce(and_, [*equal, _passes(expression, descends, values[number])]))
-    found = reduce(or_, choices)
+    after = reduce(or_, choices)
     bound = _bound(*terms[0], values[0])
-    return found if bound is None else bound & found
+    return after if bound is None else bound & after
 
 
 def _equals(expression: Any, value: Any) -> Any:

@@ -65,7 +65,7 @@ def tokens(q: str) -> list[SearchToken]:
     >>> [token.value for token in tokens('status:(open) OR "a b"')][:4]
     ['status', '(', SearchValue(value='open', quoted=False, position=8), ')']
     """
-    found: list[SearchToken] = []
+    result: list[SearchToken] = []
     end = len(q.rstrip(_SPACE))
     at = 0
     while at < end:
@@ -75,31 +75,31 @@ def tokens(q: str) -> list[SearchToken]:
         kind = match.lastgroup or ""
         start, at = match.span(kind)
         if kind == "field":
-            found.append(SearchToken(TokenKind.FIELD, q[start : at - 1], start))
+            result.append(SearchToken(TokenKind.FIELD, q[start : at - 1], start))
         elif kind == "text":
-            sign = _negation(q, start, at, end) if not found or found[-1].kind is not TokenKind.FIELD else ""
+            sign = _negation(q, start, at, end) if not result or result[-1].kind is not TokenKind.FIELD else ""
             if sign:
-                found.append(SearchToken(TokenKind.NOT, sign, start))
+                result.append(SearchToken(TokenKind.NOT, sign, start))
                 at = start + len(sign)
             else:
-                found.append(_text(q, start, at))
+                result.append(_text(q, start, at))
         elif kind == "quoted":
             value = q[start + 1 : at - 1]
-            if _is_comparison(found, start):  # size:>"1 MB"
-                start = found.pop().position
-                found.append(
+            if _is_comparison(result, start):  # size:>"1 MB"
+                start = result.pop().position
+                result.append(
                     SearchToken(
                         TokenKind.TEXT, SearchValue(q[start : q.index('"', start)] + value, False, start), start
                     )
                 )
             else:
-                found.append(SearchToken(TokenKind.QUOTED, SearchValue(value, True, start), start))
+                result.append(SearchToken(TokenKind.QUOTED, SearchValue(value, True, start), start))
         elif kind == "list":
             items, at = _list(q, start)
-            found.append(SearchToken(TokenKind.LIST, items, start))
+            result.append(SearchToken(TokenKind.LIST, items, start))
         else:
-            found.append(SearchToken(TokenKind.OPEN if kind == "open" else TokenKind.CLOSE, q[start:at], start))
-    return found
+            result.append(SearchToken(TokenKind.OPEN if kind == "open" else TokenKind.CLOSE, q[start:at], start))
+    return result
 
 
 def _negation(q: str, start: int, end: int, last: int) -> str:
@@ -114,11 +114,11 @@ def _negation(q: str, start: int, end: int, last: int) -> str:
     return "NOT" if q[start:end] == "NOT" and q[end] in f'{_SPACE}("' else ""
 
 
-def _is_comparison(found: list[SearchToken], start: int) -> bool:
+def _is_comparison(previous: list[SearchToken], start: int) -> bool:
     """Whether the last token is a comparison, as the value of a field, directly before the quote at `start`."""
-    if len(found) < 2 or found[-2].kind is not TokenKind.FIELD or found[-1].kind is not TokenKind.TEXT:
+    if len(previous) < 2 or previous[-2].kind is not TokenKind.FIELD or previous[-1].kind is not TokenKind.TEXT:
         return False
-    text = cast(SearchValue, found[-1].value)
+    text = cast(SearchValue, previous[-1].value)
     return text.value in COMPARISONS and text.position + len(text.value) == start
 
 

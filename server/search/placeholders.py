@@ -33,14 +33,14 @@ def filled_text(q: str, values: Mapping[str, Any]) -> str:
     search."""
 
     def put(match: re.Match[str]) -> str:
-        found = _named(match[1], values, match.start())
-        if not isinstance(found, list):
-            return found if _is_quoted(q, match.start()) else f'"{found}"'
-        return "[" + ",".join(f'"{each}"' for each in found) + "]"
+        value = _named(match[1], values, match.start())
+        if not isinstance(value, list):
+            return value if _is_quoted(q, match.start()) else f'"{value}"'
+        return "[" + ",".join(f'"{each}"' for each in value) + "]"
 
     for match in _PLACE.finditer(q):
-        found = _named(match[1], values, match.start())
-        if any('"' in each for each in (found if isinstance(found, list) else [found])):
+        value = _named(match[1], values, match.start())
+        if any('"' in each for each in (value if isinstance(value, list) else [value])):
             raise BadQuery(f"the value of ${{{match[1]}}} holds a double quote; leave it out", position=match.start())
     return _PLACE.sub(put, q)
 
@@ -58,10 +58,10 @@ def _node(node: Node, values: Mapping[str, Any]) -> Node:
 
 
 def _bare(node: BareWord, values: Mapping[str, Any]) -> BareWord:
-    found = list(_texts(node.text, values))
-    if len(found) != 1:
+    texts = list(_texts(node.text, values))
+    if len(texts) != 1:
         raise BadQuery(f"a list cannot stand for a word, at position {node.position}", position=node.position)
-    return replace(node, text=found[0])
+    return replace(node, text=texts[0])
 
 
 def _term(term: Term, values: Mapping[str, Any]) -> Term:
@@ -73,8 +73,8 @@ def _value(value: Value, values: Mapping[str, Any]) -> Value:
         return replace(value, root=filled(value.root, values))
     if isinstance(value, Items):
         return replace(value, items=tuple(text for each in value.items for text in _texts(each, values)))
-    found = list(_texts(value, values))
-    return found[0] if not _is_list(value, values) else Items(tuple(found), value.position)
+    texts = list(_texts(value, values))
+    return texts[0] if not _is_list(value, values) else Items(tuple(texts), value.position)
 
 
 def _is_list(text: SearchValue, values: Mapping[str, Any]) -> bool:
@@ -86,16 +86,16 @@ def _texts(text: SearchValue, values: Mapping[str, Any]) -> Iterator[SearchValue
     """Yields one text, or the texts of the list that replaces a placeholder."""
     alone = _PLACE.fullmatch(text.value)
     if alone is not None:
-        found = _named(alone[1], values, text.position)
-        for each in found if isinstance(found, list) else [found]:
+        value = _named(alone[1], values, text.position)
+        for each in value if isinstance(value, list) else [value]:
             yield SearchValue(each, True, text.position)
         return
 
     def put(match: re.Match[str]) -> str:
-        found = _named(match[1], values, text.position)
-        if isinstance(found, list):
+        value = _named(match[1], values, text.position)
+        if isinstance(value, list):
             raise BadQuery(f"the list ${{{match[1]}}} cannot be a part of a word", position=text.position)
-        return found
+        return value
 
     yield replace(text, value=_PLACE.sub(put, text.value)) if "${" in text.value else text
 
@@ -103,13 +103,13 @@ def _texts(text: SearchValue, values: Mapping[str, Any]) -> Iterator[SearchValue
 def _named(name: str, values: Mapping[str, Any], position: int) -> "str | list[str]":
     if name not in values:
         raise BadQuery(f"there is no value for ${{{name}}}{nearest(name, values)}", position=position)
-    found = values[name]
-    if not isinstance(found, (list, dict)):
-        return _printed(found, name, position)
-    listed = list(found.values()) if isinstance(found, dict) else found
-    if len(listed) > MAX_LISTED:
-        raise BadQuery(f"the list ${{{name}}} has {len(listed)} values, at most {MAX_LISTED}", position=position)
-    return [_printed(each, name, position) for each in listed]
+    value = values[name]
+    if not isinstance(value, (list, dict)):
+        return _printed(value, name, position)
+    elements = list(value.values()) if isinstance(value, dict) else value
+    if len(elements) > MAX_LISTED:
+        raise BadQuery(f"the list ${{{name}}} has {len(elements)} values, at most {MAX_LISTED}", position=position)
+    return [_printed(each, name, position) for each in elements]
 
 
 def _printed(value: Any, name: str, position: int) -> str:

@@ -12,17 +12,17 @@ def remarks(query: Query) -> list[str]:
 
 
 def _operators(group: BooleanGroup) -> list[str]:
-    found: list[str] = []
+    words: list[str] = []
     last = len(group.children) - 1
     for place, child in enumerate(group.children):
         inner = _inner(child)
         if inner is not None:
-            found += _operators(inner)
+            words += _operators(inner)
         elif isinstance(child, BareWord) and not child.text.quoted and not child.negated:
             operator = OPERATORS.get(child.text.value.lower(), "")
             if operator and place < last and (place or operator == "NOT"):
-                found.append(child.text.value)
-    return found
+                words.append(child.text.value)
+    return words
 
 
 def _inner(node: Node) -> BooleanGroup | None:

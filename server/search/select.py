@@ -45,9 +45,9 @@ class CompiledSearch:
             is_last = len(rows) < limit and (rows or offset == 0)
             return rows, offset + len(rows) if is_last else self.total()
         ids, total = self._ids_and_total(offset + limit) if self.condition.makes_list else self._ids_then_total()
-        wanted = ids[offset : offset + limit]
-        by_id = {row[0]: row for row in self.scope.tx.get_many(self.record_type.table, wanted)}
-        return [by_id[id] for id in wanted], total
+        page_ids = ids[offset : offset + limit]
+        by_id = {row[0]: row for row in self.scope.tx.get_many(self.record_type.table, page_ids)}
+        return [by_id[id] for id in page_ids], total
 
     def _ids_then_total(self) -> tuple[list[int], int]:
         ids = self.ids(MANY + 1)
@@ -58,18 +58,19 @@ class CompiledSearch:
         table, condition, count = self.record_type.table.sql, self.condition, len(self.condition.values)
 
         def build() -> Any:
-            found = table.select(table.id).where(condition.build(slots_from(0)))
+            query = table.select(table.id).where(condition.build(slots_from(0)))
             if self.order or count > FEW_VALUES:
                 total = peewee.fn.COUNT(peewee.SQL("*")).over()
-                return found.select(table.id, total).order_by(*self._order_expressions()).limit(slots_from(count)(0))
-            kept = found.cte("found", materialized=True, columns=("id",))  # a window function takes 1.5 times as long
-            number = peewee.Select([kept], [peewee.fn.COUNT(peewee.SQL("*"))])
-            page = peewee.Select([kept], [kept.c.id, number]).order_by(kept.c.id).limit(slots_from(count)(0))
-            return page.with_cte(kept)
+                return query.select(table.id, total).order_by(*self._order_expressions()).limit(slots_from(count)(0))
+            # A window function takes 1.5 times as long.
+            matches = query.cte("found", materialized=True, columns=("id",))
+            number = peewee.Select([matches], [peewee.fn.COUNT(peewee.SQL("*"))])
+            page = peewee.Select([matches], [matches.c.id, number]).order_by(matches.c.id).limit(slots_from(count)(0))
+            return page.with_cte(matches)
 
         shape = keyed(build, self.record_type.table, condition.key, self._order_key())
-        found = self.scope.tx.rows(shape, (*condition.values, max(limit, 1)))
-        return [row[0] for row in found], found[0][1] if found else 0
+        rows = self.scope.tx.rows(shape, (*condition.values, max(limit, 1)))
+        return [row[0] for row in rows], rows[0][1] if rows else 0
 
     def rows(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:
         """Returns whole rows, in order."""
@@ -113,9 +114,9 @@ class CompiledSearch:
         def build() -> Any:
             return table.select(*keys).where(table.id == slots_from(0)(0))
 
-        found = self.scope.tx.row(keyed(build, self.record_type.table, self._order_key()), (row[0],))
-        assert found is not None
-        return tuple(found)
+        keys_row = self.scope.tx.row(keyed(build, self.record_type.table, self._order_key()), (row[0],))
+        assert keys_row is not None
+        return tuple(keys_row)
 
     def after(self, position: tuple[Any, ...]) -> "CompiledSearch":
         """Returns the same search, starting after a position of the same order. Records inserted before it or deleted
@@ -142,11 +143,11 @@ class CompiledSearch:
         summary = table.summary_table if table.summary else None
         if summary is not None and condition.columns is not None and condition.columns <= set(table.summary):
             counts = stand_in(table.sql, summary.sql)
-            found = self.scope.tx.value(
+            count = self.scope.tx.value(
                 lambda: _where(counts.select(peewee.fn.SUM(counts.n)), condition),
                 condition.values,
             )
-            return int(found or 0)
+            return int(count or 0)
         return int(
             self.scope.tx.value(
                 lambda: _where(table.sql.select(peewee.fn.COUNT(table.sql.id)), condition),
@@ -158,9 +159,9 @@ class CompiledSearch:
         return tuple((name, down, self._filter(name).sort_key(self.scope)) for name, down in self.order)
 
     def _filter(self, name: str) -> "Filter":
-        found = self.record_type.filter_named(name, self.scope)
-        assert found is not None
-        return found
+        named_filter = self.record_type.filter_named(name, self.scope)
+        assert named_filter is not None
+        return named_filter
 
     def _order_terms(self) -> list[tuple[Any, bool]]:
         """Returns (expression, whether it descends) of the order. Ties are sorted by id, in the direction of the last
@@ -197,12 +198,12 @@ def search(record_type: "RecordType", query: Query, scope: SearchScope) -> Compi
 
 
 def _sort_name(record_type: "RecordType", sort: Sort, scope: SearchScope) -> str:
-    found = record_type.filter_named(sort.field, scope)
-    if found is None or not found.sortable:
-        known = record_type.sort_names()
+    sort_filter = record_type.filter_named(sort.field, scope)
+    if sort_filter is None or not sort_filter.sortable:
+        names = record_type.sort_names()
         raise BadQuery(
-            f"{record_type.uri} cannot be sorted by '{sort.field[:80]}'{nearest(sort.field, known)}",
+            f"{record_type.uri} cannot be sorted by '{sort.field[:80]}'{nearest(sort.field, names)}",
             position=sort.position,
             field=sort.field,
         )
-    return found.name
+    return sort_filter.name

@@ -63,12 +63,12 @@ class Filter:
     def condition(self, term: Term, scope: "SearchScope") -> Condition:
         """Compiles a term. Raises BadQuery at the term's position."""
         try:
-            found = self.meaning(self._listed(term), scope)
+            condition = self.meaning(self._listed(term), scope)
         except (BadQuery, ScopeDenied):
             raise
         except HelpdeskError as error:
             raise BadQuery(about_field(self.name, error.message), position=term.value_position) from error
-        return negated(found) if term.negated else found
+        return negated(condition) if term.negated else condition
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         """Compiles a term without its negation."""
@@ -124,7 +124,7 @@ class Filter:
 
     def describe(self) -> dict[str, Any]:
         """Describes the filter as data, for `describe --json` and the reference pages."""
-        shown: dict[str, Any] = {
+        description: dict[str, Any] = {
             "name": self.name,
             "type": self.type,
             "default": self.default,
@@ -132,12 +132,12 @@ class Filter:
             "note": self.note,
         }
         if self.column_name:
-            shown["key"] = self.column_name
+            description["key"] = self.column_name
         if self.target:
-            shown["target"] = self.target
+            description["target"] = self.target
         if self.aliases:
-            shown["aliases"] = list(self.aliases)
-        return shown
+            description["aliases"] = list(self.aliases)
+        return description
 
 
 def is_null(text: SearchValue) -> bool:

@@ -58,7 +58,7 @@ class ByIdFilter(ChooserFilter):
         ids, table, way = target.table.sql, self.table, self.way
 
         def build(at: Any) -> Any:
-            found = ids.select(target.column("id"))
-            return way.build(table, found if inner is ALWAYS else found.where(inner.build(at)))
+            query = ids.select(target.column("id"))
+            return way.build(table, query if inner is ALWAYS else query.where(inner.build(at)))
 
         return Condition(("by id", table.name, way.key, inner.key), inner.values, build)

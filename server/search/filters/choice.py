@@ -30,16 +30,16 @@ class ChoiceFilter(Filter):
 
     def stored(self, word: str) -> Any:
         """Returns the stored value of a word. Raises Invalid."""
-        wanted = word.strip().lower()
-        for known, value in self.choices.items():
-            if wanted and (known == wanted or known[0] == wanted or str(value).lower() == wanted):
+        lowered = word.strip().lower()
+        for choice, value in self.choices.items():
+            if lowered and (choice == lowered or choice[0] == lowered or str(value).lower() == lowered):
                 return value
         raise Invalid(
             lazy_gettext(
                 "'{value}' is not one of {known}{nearest}",
                 value=word[:50],
                 known=", ".join(self.words),
-                nearest=nearest(wanted, self.choices),
+                nearest=nearest(lowered, self.choices),
             )
         )
 

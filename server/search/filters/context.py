@@ -17,7 +17,7 @@ class ContextFilter(TextFilter):
         super().__init__(name, note, column, match)
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
-        found = scope.record_type(text.value.strip().lower())
-        return equals(self.column, found.context) if found else super().one(text, scope)
+        record_type = scope.record_type(text.value.strip().lower())
+        return equals(self.column, record_type.context) if record_type else super().one(text, scope)
 
     item = one

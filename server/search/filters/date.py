@@ -57,8 +57,8 @@ def _edge(operator: str, text: str, scope: "SearchScope") -> int:
 
 def parameter_form(column: Any, query: Subquery, scope: "SearchScope") -> Condition:
     """Compiles `created:(since:... days:weekdays times:9a-5p)`. Raises Invalid for unknown parts."""
-    given = parts_given(query)
-    conditions = [between(column, *limits_of(given, scope))]
+    parts = parts_given(query)
+    conditions = [between(column, *limits_of(parts, scope))]
     zone = str(scope.tz)
     for part, read, name in (
         ("day", times.weekdays, "weekday"),
@@ -66,34 +66,34 @@ def parameter_form(column: Any, query: Subquery, scope: "SearchScope") -> Condit
         ("dom", times.days_of_month, "day"),
         ("week", times.weeks, "week"),
     ):
-        if part in given:
-            conditions.append(_part_in(column, zone, name, sorted(read(given[part]))))
-    if "time" in given:
-        limits = times.times_of_day(given["time"])
+        if part in parts:
+            conditions.append(_part_in(column, zone, name, sorted(read(parts[part]))))
+    if "time" in parts:
+        limits = times.times_of_day(parts["time"])
         conditions.append(any_of([_minute_between(column, zone, first, last) for first, last in limits]))
     return all_of(conditions)
 
 
 def parts_given(query: Subquery) -> dict[str, str]:
     """Returns {part: text} of the form in parentheses, without a plural s. Raises Invalid for unknown parts."""
-    given: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for child in query.root.children:
         if not isinstance(child, Term) or isinstance(child.value, Subquery):
             raise Invalid("in parentheses a date takes since:, until:, days:, months:, dom:, weeks: and times:")
         if child.field not in PARTS:
             raise Invalid(f"'{child.field}' is not a part of a date{nearest(child.field, PARTS)}")
-        given[child.field.removesuffix("s")] = _joined(child.value)
-    return given
+        parts[child.field.removesuffix("s")] = _joined(child.value)
+    return parts
 
 
-def limits_of(given: dict[str, str], scope: "SearchScope") -> tuple[int, int]:
+def limits_of(parts: dict[str, str], scope: "SearchScope") -> tuple[int, int]:
     """Returns the first and last second of `since` and `until`. Without `until` the end is now if there is a `since`,
     else unlimited."""
-    start = times.span(given["since"], scope.now, scope.tz).start if "since" in given else 1
-    if "until" in given:
-        end = times.span(f"big bang to {given['until']}", scope.now, scope.tz).end
+    start = times.span(parts["since"], scope.now, scope.tz).start if "since" in parts else 1
+    if "until" in parts:
+        end = times.span(f"big bang to {parts['until']}", scope.now, scope.tz).end
     else:
-        end = scope.now if "since" in given else LATEST
+        end = scope.now if "since" in parts else LATEST
     return start, end
 
 
@@ -101,10 +101,10 @@ def _joined(value: Items | SearchValue) -> str:
     return ",".join(item.value for item in value.items) if isinstance(value, Items) else value.value
 
 
-def _part_in(column: Any, zone: str, part: str, wanted: list[int]) -> Condition:
+def _part_in(column: Any, zone: str, part: str, numbers: list[int]) -> Condition:
     return Condition(
         ("date part", column_name(column), part),
-        (zone, part, json.dumps(wanted)),
+        (zone, part, json.dumps(numbers)),
         lambda at: in_list(peewee.fn.date_part(column, at(0), at(1)), at(2)),
     )
 

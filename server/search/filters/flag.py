@@ -28,10 +28,10 @@ class RareFlagFilter(FlagFilter):
     because SQLite uses no partial index for a bound value."""
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
-        wanted, column = 0 if is_null(text) else int(boolean(text.value)), self.column
+        flag, column = 0 if is_null(text) else int(boolean(text.value)), self.column
         return Condition(
-            ("rare", wanted, column_name(column)),
+            ("rare", flag, column_name(column)),
             (),
-            lambda at: peewee.Expression(column, "=", peewee.SQL(str(wanted))),
+            lambda at: peewee.Expression(column, "=", peewee.SQL(str(flag))),
             frozenset((column.name,)),
         )

@@ -14,7 +14,7 @@ from server.store import fulltext
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
-KEPT_CONDITIONS = 512
+CACHED_CONDITIONS = 512
 MAX_KEPT_WORDS, MAX_KEPT_CHARS = 8, 64  # limits for a cached condition: longer ones are rare and use much memory
 
 
@@ -55,8 +55,8 @@ class WordsFilter(Filter):
     def words(self, texts: list[SearchValue]) -> Condition:
         """Returns the condition that all these words and phrases occur in one text."""
         queries = [fulltext.words_query(text.value, text.quoted, self.part) for text in texts]
-        found = [query for query in queries if query]
-        if not found:
+        usable = [query for query in queries if query]
+        if not usable:
             return NEVER
         index, way, table = self.index, self.way, self.table
 
@@ -65,7 +65,7 @@ class WordsFilter(Filter):
 
         return Condition(
             ("words", index.name, way.key, table.name),
-            (" AND ".join(found) if len(found) > 1 else found[0],),
+            (" AND ".join(usable) if len(usable) > 1 else usable[0],),
             lambda at: way.build(table, hits(at)),
             ids=hits if isinstance(way, SameRecord) else None,
             turned=Turned(lambda at: way.build_turned(table, hits(at)), hits) if way.turns else None,
@@ -76,9 +76,9 @@ class WordsFilter(Filter):
         """Returns the condition of words(), cached for short texts."""
         for text in texts:
             _require_star_at_end(text)
-        asked = tuple([(text.value, text.quoted) for text in texts])
-        is_short = len(texts) <= MAX_KEPT_WORDS and all(len(value) <= MAX_KEPT_CHARS for value, _ in asked)
-        return _kept_words(self, asked) if is_short else self.words(list(texts))
+        key = tuple([(text.value, text.quoted) for text in texts])
+        is_short = len(texts) <= MAX_KEPT_WORDS and all(len(value) <= MAX_KEPT_CHARS for value, _ in key)
+        return _cached_words(self, key) if is_short else self.words(list(texts))
 
     def _group(self, group: BooleanGroup, term: Term) -> Condition:
         parts: list[Condition] = []
@@ -96,8 +96,8 @@ class WordsFilter(Filter):
                 plain.append(child.text)
         if plain:
             parts.insert(0, self._condition_of(plain))
-        found = any_of(parts) if group.op == "or" else all_of(parts)
-        return negated(found) if group.negated else found
+        condition = any_of(parts) if group.op == "or" else all_of(parts)
+        return negated(condition) if group.negated else condition
 
 
 def _require_star_at_end(text: SearchValue) -> None:
@@ -112,7 +112,7 @@ def _require_star_at_end(text: SearchValue) -> None:
     )
 
 
-@lru_cache(maxsize=KEPT_CONDITIONS)
-def _kept_words(of: WordsFilter, texts: tuple[tuple[str, bool], ...]) -> Condition:
+@lru_cache(maxsize=CACHED_CONDITIONS)
+def _cached_words(words_filter: WordsFilter, texts: tuple[tuple[str, bool], ...]) -> Condition:
     """Caches the condition, which does not depend on the caller or the time."""
-    return of.words([SearchValue(value, quoted, 0) for value, quoted in texts])
+    return words_filter.words([SearchValue(value, quoted, 0) for value, quoted in texts])

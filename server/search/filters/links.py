@@ -37,17 +37,17 @@ class TypeFilter(Filter):
         word = text.value.strip().lower()
         name, colon, id = word.rpartition(":")
         if text.quoted and colon:
-            return all_of([self._of(column, name, scope), equals(self._id_column(), integer(id))])
+            return all_of([self._context_equals(column, name, scope), equals(self._id_column(), integer(id))])
         if word in ANY:
             return compared(column, "!=", "")
         if word in NONE:
             return equals(column, "")
-        return self._of(column, word, scope)
+        return self._context_equals(column, word, scope)
 
     def _id_column(self) -> peewee.Column:
         return peewee.Column(self.table.sql, f"{self.prefix}_id")
 
-    def _of(self, column: Any, name: str, scope: "SearchScope") -> Condition:
+    def _context_equals(self, column: Any, name: str, scope: "SearchScope") -> Condition:
         return equals(column, APP if name in ("app", APP) else context_named(name, scope))
 
 
@@ -97,11 +97,11 @@ def context_named(word: str, scope: "SearchScope") -> str:
 
 def type_named(word: str, scope: "SearchScope") -> "RecordType":
     """Returns a record type by name. Raises Invalid with the nearest one."""
-    found = scope.record_type(word)
-    if found is None:
+    record_type = scope.record_type(word)
+    if record_type is None:
         raise Invalid(
             lazy_gettext(
                 "'{value}' is not a record type{nearest}", value=word[:50], nearest=nearest(word, scope.type_names())
             )
         )
-    return found
+    return record_type

@@ -135,22 +135,24 @@ class HasOne(Relation):
         )
 
 
-def select_between(between: str, wanted: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any) -> Any:
-    """Selects the `wanted` column of the rows with a `known` column in `inner` and the values of `only`."""
+def select_between(
+    between: str, result_column: str, match_column: str, only: tuple[tuple[str, Any], ...], inner: Any
+) -> Any:
+    """Selects `result_column` of the rows with a `match_column` in `inner` and the values of `only`."""
     table = table_named(between).alias(f"via_{between}")
-    query = table.select(getattr(table.c, wanted)).where(getattr(table.c, known).in_(inner))
+    query = table.select(getattr(table.c, result_column)).where(getattr(table.c, match_column).in_(inner))
     for name, value in only:
         query = query.where(getattr(table.c, name) == value)
     return query
 
 
 def _exists_between(
-    table: "Table", between: str, own: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any
+    table: "Table", between: str, own: str, match_column: str, only: tuple[tuple[str, Any], ...], inner: Any
 ) -> Any:
-    """Whether a row has the record of `table` in its column `own`, and its `known` column in `inner`."""
+    """Whether a row has the record of `table` in its column `own`, and its `match_column` in `inner`."""
     via = table_named(between).alias(f"via_{between}")
     query = via.select(peewee.SQL("1")).where(getattr(via.c, own) == _column(table, "id"))
-    query = query.where(unindexed(getattr(via.c, known)).in_(inner))
+    query = query.where(unindexed(getattr(via.c, match_column)).in_(inner))
     for name, value in only:
         query = query.where(getattr(via.c, name) == value)
     return peewee.fn.EXISTS(query)

@@ -77,10 +77,10 @@ class TextFilter(Filter):
         each row is slow."""
         if not self.is_prose:
             return False
-        known = scope.memo.get(("collated", self.table.name))
-        if known is None:
-            known = scope.memo["collated", self.table.name] = self._top_id(scope) <= MAX_COLLATED
-        return bool(known)
+        is_small = scope.memo.get(("collated", self.table.name))
+        if is_small is None:
+            is_small = scope.memo["collated", self.table.name] = self._top_id(scope) <= MAX_COLLATED
+        return bool(is_small)
 
     def _top_id(self, scope: "SearchScope") -> int:
         table = self.table.sql
@@ -164,8 +164,8 @@ def like(column: Any, pattern: str) -> Condition:
 
 def _matches(column: Any, pattern: str, *, is_folded: bool) -> Condition:
     def build(at: At) -> Any:
-        left, right = (peewee.fn.fold(column), peewee.fn.fold(at(0))) if is_folded else (column, at(0))
-        return peewee.NodeList((left, peewee.SQL("LIKE"), right, peewee.SQL("ESCAPE '\\'")), parens=True)
+        operand, bound_pattern = (peewee.fn.fold(column), peewee.fn.fold(at(0))) if is_folded else (column, at(0))
+        return peewee.NodeList((operand, peewee.SQL("LIKE"), bound_pattern, peewee.SQL("ESCAPE '\\'")), parens=True)
 
     return Condition(("like", column_name(column), is_folded), (pattern,), build, frozenset((column.name,)))
 
