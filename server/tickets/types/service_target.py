@@ -11,9 +11,9 @@ MAX_MINUTES = 366 * 24 * 60
 
 
 class ServiceTarget(RecordType):
-    """The times in which tickets of a group need a first response and a resolution, from a minimum importance, in the
-    hours of a calendar. If several apply, a target of the group precedes one for all groups, then the higher
-    importance."""
+    """The times within which tickets need a first response and a resolution, counted in the hours of a calendar; for
+    tickets of a group, from a minimum importance. If several apply, a target of the ticket's group takes precedence
+    over one for every group, then the one with the higher importance."""
 
     uri = "service_target"
     aliases = ("service_targets", "service target", "service targets", "sla")
