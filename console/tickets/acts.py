@@ -47,31 +47,31 @@ LABELS: dict[str, Words] = {
 @page("POST", "/tickets/{mask}/set")
 def set_property(visit: Visit) -> PageResponse:
     """Set one property, if it still is what was shown. Else both values are shown. Raises Invalid, Forbidden."""
-    found = of_mask(visit)
+    ticket = of_mask(visit)
     name = visit.form.text("name", "")
     if name not in SEEN:
         raise Invalid(_("There is no such property."), field="name")
     fields = _fields(visit, name)
-    seen = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
+    expected = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
     try:
-        before = properties.change(visit.ctx, found.id, fields, seen)
+        before = properties.change(visit.ctx, ticket.id, fields, expected)
     except Conflict as error:
         if "now" not in error.details:
             raise
-        return _clash(visit, found, name)
-    _tell(visit, found, name, before)
-    return back_to(visit, found)
+        return _clash(visit, ticket, name)
+    _flash(visit, ticket, name, before)
+    return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/restore")
 def restore_property(visit: Visit) -> PageResponse:
     """Put back what a property was: the undo of the form above."""
-    found = of_mask(visit)
-    columns = {"spam_training", *(column for listed in SEEN.values() for column in listed)}
+    ticket = of_mask(visit)
+    columns = {"spam_training", *(column for names in SEEN.values() for column in names)}
     fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
-    undo.restore(visit.ctx, found.id, fields)
+    undo.restore(visit.ctx, ticket.id, fields)
     visit.tell(_("Undone."))
-    return back_to(visit, found)
+    return back_to(visit, ticket)
 
 
 def _fields(visit: Visit, name: str) -> dict[str, Any]:
@@ -89,13 +89,13 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
     return {"place": {"bucket_id": value}, "importance": {"importance": value}, "subject": {"subject": value}}[name]
 
 
-def _tell(visit: Visit, found: Sheet, name: str, before: dict[str, str]) -> None:
-    _tell_undoable(visit, found, _sentence(visit, found.id, name), before)
+def _flash(visit: Visit, ticket: Sheet, name: str, before: dict[str, str]) -> None:
+    _flash_undoable(visit, ticket, _sentence(visit, ticket.id, name), before)
 
 
-def _tell_undoable(visit: Visit, found: Sheet, text: Words, before: dict[str, str]) -> None:
+def _flash_undoable(visit: Visit, ticket: Sheet, text: Words, before: dict[str, str]) -> None:
     """A message whose undo puts stored columns back. before: these columns as they were."""
-    path = f"{paths.ticket(found.keys['mask'])}/restore"
+    path = f"{paths.ticket(ticket.keys['mask'])}/restore"
     visit.tell(text, path, back=visit.form.text("back", ""), **before)
 
 
@@ -117,27 +117,29 @@ def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
     return ngettext(*inbox.SAYS[did], 1, value=value)
 
 
-def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
+def _clash(visit: Visit, ticket: Sheet, name: str) -> PageResponse:
     """Both values, and the choice between them."""
     now = {
-        "status": shown(STATUSES[found.keys["status"]]),
-        "owner": found.keys.get("owner__label") or _("Nobody"),
-        "place": f"{found.keys.get('group__label')} / {found.keys.get('bucket__label')}",
-        "org": found.keys.get("org__label") or _("none"),
-        "importance": str(found.keys["importance"]),
-        "subject": found.keys["subject"],
+        "status": shown(STATUSES[ticket.keys["status"]]),
+        "owner": ticket.keys.get("owner__label") or _("Nobody"),
+        "place": f"{ticket.keys.get('group__label')} / {ticket.keys.get('bucket__label')}",
+        "org": ticket.keys.get("org__label") or _("none"),
+        "importance": str(ticket.keys["importance"]),
+        "subject": ticket.keys["subject"],
     }[name]
-    kept = [(each, visit.form.text(each, "")) for each in ("name", "value", "reopen_at", "back") if each in visit.form]
+    fields = [
+        (each, visit.form.text(each, "")) for each in ("name", "value", "reopen_at", "back") if each in visit.form
+    ]
     present = {
-        "status_id": found.keys["status_id"],
-        "reopen_date": found.keys["reopen_date"] or 0,
-        "owner_id": found.keys["owner_id"],
-        "bucket_id": found.keys["bucket_id"],
-        "org_id": found.keys["org_id"],
-        "importance": found.keys["importance"],
-        "subject": found.keys["subject"],
+        "status_id": ticket.keys["status_id"],
+        "reopen_date": ticket.keys["reopen_date"] or 0,
+        "owner_id": ticket.keys["owner_id"],
+        "bucket_id": ticket.keys["bucket_id"],
+        "org_id": ticket.keys["org_id"],
+        "importance": ticket.keys["importance"],
+        "subject": ticket.keys["subject"],
     }
-    kept += [(f"was_{column}", str(present[column])) for column in SEEN[name]]
+    fields += [(f"was_{column}", str(present[column])) for column in SEEN[name]]
     return render(
         visit,
         "ticket_clash.html",
@@ -145,9 +147,9 @@ def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
         label=shown(LABELS[name]),
         now=now,
         wanted=_wanted(visit, name),
-        fields=kept,
+        fields=fields,
         target=visit.path,
-        back=paths.ticket(found.keys["mask"]),
+        back=paths.ticket(ticket.keys["mask"]),
     )
 
 
@@ -156,8 +158,8 @@ def _wanted(visit: Visit, name: str) -> str:
     uri = {"owner": "worker", "place": "bucket", "org": "org"}.get(name)
     id = id_in(value) if uri else None
     if uri and id:
-        found = records.search(visit.ctx, uri, records.SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
-        return str(found[0][lookup.LABEL]) if found else value
+        matches = records.search(visit.ctx, uri, records.SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
+        return str(matches[0][lookup.LABEL]) if matches else value
     return shown(STATUSES[value]) if name == "status" and value in STATUSES else value or _("none")
 
 
@@ -167,53 +169,53 @@ def _wanted(visit: Visit, name: str) -> str:
 @page("POST", "/tickets/{mask}/requester", creates=True)
 def add_requester(visit: Visit) -> PageResponse:
     """Let an address get the replies. Raises Invalid, Forbidden."""
-    found, email = of_mask(visit), visit.form.text("email", "").strip()
-    requester.add(visit.ctx, found.id, email)
+    ticket, email = of_mask(visit), visit.form.text("email", "").strip()
+    requester.add(visit.ctx, ticket.id, email)
     visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
-    return back_to(visit, found)
+    return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/requester/original")
 def take_original_sender(visit: Visit) -> PageResponse:
     """Make the author of a forwarded mail the requester in place of the worker who forwarded it."""
-    found = of_mask(visit)
+    ticket = of_mask(visit)
     message_id = visit.form.id("message", required=True)
-    email, before = original_sender.replace_sender(visit.ctx, found.id, message_id)
+    email, before = original_sender.replace_sender(visit.ctx, ticket.id, message_id)
     visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
-    return back_to(visit, found)
+    return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/requester/original/undo")
 def restore_sender(visit: Visit) -> PageResponse:
     """Make the worker who forwarded a mail the requester again."""
-    found, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
-    requester.add(visit.ctx, found.id, before)
-    requester.remove(visit.ctx, found.id, email)
-    return back_to(visit, found)
+    ticket, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
+    requester.add(visit.ctx, ticket.id, before)
+    requester.remove(visit.ctx, ticket.id, email)
+    return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/requester/remove")
 def remove_requester(visit: Visit) -> PageResponse:
     """Let an address no longer get them."""
-    found, email = of_mask(visit), visit.form.text("email", "").strip()
-    requester.remove(visit.ctx, found.id, email)
+    ticket, email = of_mask(visit), visit.form.text("email", "").strip()
+    requester.remove(visit.ctx, ticket.id, email)
     visit.tell(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
-    return back_to(visit, found)
+    return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/watch")
 def watch(visit: Visit) -> PageResponse:
     """Adds or removes a watcher: the worker themselves, or a chosen one. Raises Invalid."""
-    found = of_mask(visit)
+    ticket = of_mask(visit)
     is_on, own = visit.form.flag("on"), visit.actor.worker_id
     id = lookup.chosen_id(visit, "worker", visit.form.text("worker", "").strip(), "worker") or own
-    relations.change(visit.ctx, f"ticket:{found.id}", [f"worker:{id}"], adds=is_on)
+    relations.change(visit.ctx, f"ticket:{ticket.id}", [f"worker:{id}"], adds=is_on)
     if id == own:
         text = _("You watch this ticket.") if is_on else _("You no longer watch this ticket.")
     else:
         text = _("The colleague watches this ticket.") if is_on else _("The colleague no longer watches this ticket.")
     visit.tell(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
-    return back_to(visit, found)
+    return back_to(visit, ticket)
 
 
 # -- notes ------------------------------------------------------------------------------------------------------------
@@ -222,11 +224,11 @@ def watch(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024, creates=True)
 def write_note(visit: Visit) -> PageResponse:
     """Write a note for colleagues. Raises Required."""
-    found = of_mask(visit)
-    comments.on_record(visit.ctx, TICKET, found.id, visit.form.text("note", ""), "note")
-    form_drafts.drop(visit.ctx, reply_form.note_key(found.id))
+    ticket = of_mask(visit)
+    comments.on_record(visit.ctx, TICKET, ticket.id, visit.form.text("note", ""), "note")
+    form_drafts.drop(visit.ctx, reply_form.note_key(ticket.id))
     visit.tell(_("Note added."))
-    return back_to(visit, found)
+    return back_to(visit, ticket)
 
 
 # -- the ticket as a whole --------------------------------------------------------------------------------------------
@@ -235,14 +237,14 @@ def write_note(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/spam")
 def mark_spam(visit: Visit) -> PageResponse:
     """Trains the spam filter with the ticket: as spam, which deletes it, or as not spam."""
-    found, is_spam = of_mask(visit), visit.form.flag("is")
+    ticket, is_spam = of_mask(visit), visit.form.flag("is")
     fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
-    keys = found.keys
+    keys = ticket.keys
     before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
-    records.update(visit.ctx, TICKET, found.id, fields)
+    records.update(visit.ctx, TICKET, ticket.id, fields)
     text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Not spam: the ticket is open.")
-    _tell_undoable(visit, found, text, before)
-    return back_to(visit, found)
+    _flash_undoable(visit, ticket, text, before)
+    return back_to(visit, ticket)
 
 
 @page("GET", "/tickets/{mask}/merge")
@@ -254,37 +256,37 @@ def show_merge(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/merge", creates=True)
 def merge(visit: Visit) -> PageResponse:
     """Put another ticket together with this one; the older one stays. Raises Forbidden."""
-    found, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
+    ticket, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
     other = masks.ticket_id(visit.ctx, text) or id_in(text)
     if not other and text:
-        return _merge_form(visit, found, text, words=text)
-    if not other or other == found.id:
-        return _merge_form(visit, found, text, _("Enter the number of another ticket, or words of it."))
+        return _merge_form(visit, ticket, text, words=text)
+    if not other or other == ticket.id:
+        return _merge_form(visit, ticket, text, _("Enter the number of another ticket, or words of it."))
     try:
-        kept = tickets.merge(visit.ctx, [found.id, other])
+        ticket_id = tickets.merge(visit.ctx, [ticket.id, other])
     except HelpdeskError as error:
-        return _merge_form(visit, found, text, error.message)
-    return see(tell_merged(visit, kept))
+        return _merge_form(visit, ticket, text, error.message)
+    return see(flash_merged(visit, ticket_id))
 
 
-def tell_merged(visit: Visit, kept: int) -> str:
+def flash_merged(visit: Visit, ticket_id: int) -> str:
     """A message that undoes a merge; return the path of the ticket that was kept."""
-    mask = records.retrieve(visit.ctx, TICKET, kept)["mask"]
+    mask = records.retrieve(visit.ctx, TICKET, ticket_id)["mask"]
     here = paths.ticket(mask)
     undo_path = f"{here}/unmerge"
-    visit.tell(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, kept)))
+    visit.tell(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, ticket_id)))
     return here
 
 
 @page("POST", "/tickets/{mask}/unmerge", creates=True)
 def undo_merge(visit: Visit) -> PageResponse:
     """Take a merge apart. Raises NotFound, Conflict, Forbidden."""
-    found = of_mask(visit)
-    result = unmerge.unmerge(visit.ctx, found.id, visit.form.id("merge", required=True))
+    ticket = of_mask(visit)
+    result = unmerge.unmerge(visit.ctx, ticket.id, visit.form.id("merge", required=True))
     masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
-    told = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
+    sentences = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
     if result.moved:
-        told.append(
+        sentences.append(
             ngettext(
                 "{count} message that arrived meanwhile went along.",
                 "{count} messages that arrived meanwhile went along.",
@@ -292,27 +294,27 @@ def undo_merge(visit: Visit) -> PageResponse:
             )
         )
     if result.stayed:
-        told.append(
+        sentences.append(
             ngettext(
                 "{count} message that arrived meanwhile stays here.",
                 "{count} messages that arrived meanwhile stay here.",
                 result.stayed,
             )
         )
-    visit.tell(" ".join(told))
-    return see(paths.ticket(found.keys["mask"]))
+    visit.tell(" ".join(sentences))
+    return see(paths.ticket(ticket.keys["mask"]))
 
 
-def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:
+def _merge_form(visit: Visit, ticket: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:
     """The form with tickets to choose from: those with these words, else those of the same requesters."""
     if words:
         near = lookup.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
         wrong = "" if near else _("No ticket has these words. Enter the number of another ticket, or other words.")
     else:
-        ids = [each["id"] for each in (found.keys["requesters"] or {}).values()][:10]
+        ids = [each["id"] for each in (ticket.keys["requesters"] or {}).values()][:10]
         query = " OR ".join(f"participant.id:{id}" for id in ids)
-        asked = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lookup.LABEL)
-        near = records.search(visit.ctx, TICKET, asked)["results"] if ids else []
+        request = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lookup.LABEL)
+        near = records.search(visit.ctx, TICKET, request)["results"] if ids else []
     form = Form.of({"other": other})
     if wrong:
         form.fail("other", wrong)
@@ -320,11 +322,11 @@ def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: 
         visit,
         "ticket_merge.html",
         INVALID if wrong else 200,
-        found=found,
+        found=ticket,
         merge_form=form,
-        near=[each for each in near if each["id"] != found.id],
+        near=[each for each in near if each["id"] != ticket.id],
         is_found=bool(words),
-        back=paths.ticket(found.keys["mask"]),
+        back=paths.ticket(ticket.keys["mask"]),
     )
 
 
@@ -332,14 +334,14 @@ def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: 
 def split(visit: Visit) -> PageResponse:
     """Splits a message off into a ticket of its own. Raises Invalid, Forbidden."""
     of_mask(visit)
-    made = tickets.split(visit.ctx, visit.form.id("message", required=True))
-    mask = records.retrieve(visit.ctx, TICKET, made)["mask"]
+    new_id = tickets.split(visit.ctx, visit.form.id("message", required=True))
+    mask = records.retrieve(visit.ctx, TICKET, new_id)["mask"]
     visit.tell(_("Split into new ticket {mask}.", mask=mask))
     return see(paths.ticket(mask))
 
 
-def back_to(visit: Visit, found: Sheet) -> PageResponse:
+def back_to(visit: Visit, ticket: Sheet) -> PageResponse:
     """To the page as it was shown."""
-    here = paths.ticket(found.keys["mask"])
+    here = paths.ticket(ticket.keys["mask"])
     back = own_path(visit.form.text("back", ""))
     return see(back if back.partition("?")[0] == here else here)

@@ -36,14 +36,14 @@ def show(visit: Visit) -> PageResponse:
 def send(visit: Visit) -> PageResponse:
     """Replies to each ticket by itself, with the rights of the caller; tickets that refuse a reply are reported. Raises
     Invalid."""
-    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, NAMES)
     if not form.text("content"):
-        return _form(visit, found, form.fail("content", _("Write the answer first.")))
+        return _form(visit, selected, form.fail("content", _("Write the answer first.")))
     try:
         reopen_at = reply_form.ahead(visit, "reopen_at", form.get("reopen_at"))
     except Invalid as error:
-        return _form(visit, found, form.refuse(error))
+        return _form(visit, selected, form.refuse(error))
     values = {
         "content": form.get("content"),
         "content_format": "markdown",
@@ -52,17 +52,17 @@ def send(visit: Visit) -> PageResponse:
     }
     sent, drafts, refused = 0, [], []
     before: dict[str, dict[str, str]] = {}
-    for each in found:
+    for each in selected:
         try:
             own = {"message_id": str(_answered(visit, each)), "send_at": str(leaves_at(visit) or "")}
-            told = tickets.reply(visit.ctx, values | own)
+            result = tickets.reply(visit.ctx, values | own)
         except HelpdeskError as error:
             refused.append(f"{each['mask']}: {shown(error.message)}")
             continue
         sent += 1
         before[str(each["id"])] = {name: str(each[name] or 0) for name in inbox.STATE}
-        drafts += [str(told.delivery.draft_id)] if told.delivery.state in ("later", "queued") else []
-    _tell(visit, sent, drafts, refused, json.dumps(before))
+        drafts += [str(result.delivery.draft_id)] if result.delivery.state in ("later", "queued") else []
+    _flash(visit, sent, drafts, refused, json.dumps(before))
     return see(_back(visit))
 
 
@@ -73,11 +73,11 @@ def take_back(visit: Visit) -> PageResponse:
     before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
     for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
         with suppress(HelpdeskError):  # the mail has left, or somebody else changed the ticket
-            taken = answer_drafts.take_back(visit.ctx, id)
+            draft = answer_drafts.take_back(visit.ctx, id)
             back += 1
-            status = before.get(str(taken.ticket_id)) if isinstance(before, dict) else None
+            status = before.get(str(draft.ticket_id)) if isinstance(before, dict) else None
             if isinstance(status, dict):
-                undo.restore(visit.ctx, taken.ticket_id, {name: str(status.get(name, "0")) for name in inbox.STATE})
+                undo.restore(visit.ctx, draft.ticket_id, {name: str(status.get(name, "0")) for name in inbox.STATE})
     accepted_forms.forget(visit.ctx, BASE)
     visit.tell(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
     return see(_back(visit))
@@ -85,23 +85,23 @@ def take_back(visit: Visit) -> PageResponse:
 
 def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
     """The message that is answered. Raises Invalid for a ticket without any."""
-    found = answered.newest(visit.ctx, ticket["id"])
-    if not found:
+    message_id = answered.newest(visit.ctx, ticket["id"])
+    if not message_id:
         raise Invalid(_("there is no message to answer"), field="message_id")
-    return found
+    return message_id
 
 
 def _back(visit: Visit) -> str:
     return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
 
 
-def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
+def _form(visit: Visit, selected: list[dict[str, Any]], form: Form) -> PageResponse:
     return render(
         visit,
         "bulk_reply.html",
         INVALID if form.is_wrong else 200,
         form=form,
-        found=found,
+        found=selected,
         path=BASE,
         back=_back(visit),
         statuses=reply_form.STATUSES,
@@ -109,10 +109,10 @@ def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse
     )
 
 
-def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str], before: str) -> None:
-    told = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
-    told += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
+def _flash(visit: Visit, sent: int, drafts: list[str], refused: list[str], before: str) -> None:
+    sentences = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
+    sentences += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
     if drafts:
-        visit.tell(" ".join(told), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})
+        visit.tell(" ".join(sentences), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})
     else:
-        visit.tell(" ".join(told))
+        visit.tell(" ".join(sentences))

@@ -80,23 +80,23 @@ def rows(visit: Visit) -> PageResponse:
     """The part of the list that the ticket stands in, as a fragment. Raises BadQuery."""
     q, at = visit.query.text("in", ""), visit.query.integer("at", 1, 1, LAST_PLACE)
     number = (at - 1) // ROWS
-    found = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters"))
+    result = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters"))
     first = number * ROWS + 1
-    around = list_place.beside([str(each["mask"]) for each in found["results"]])
-    listed = [
+    around = list_place.beside([str(each["mask"]) for each in result["results"]])
+    rows_beside = [
         _row(visit, q, each, place, at, ends)
-        for place, (each, ends) in enumerate(zip(found["results"], around, strict=True), first)
+        for place, (each, ends) in enumerate(zip(result["results"], around, strict=True), first)
     ]
-    html = fragment("parts/beside.html", visit=visit, rows=listed, total=found["total"], back=_back(visit, q))
+    html = fragment("parts/beside.html", visit=visit, rows=rows_beside, total=result["total"], back=_back(visit, q))
     return PageResponse(html)
 
 
-def kept(visit: Visit, here: str, **more: str) -> str:
+def path_with_list(visit: Visit, here: str, **more: str) -> str:
     """The path of a ticket with the list that one came from, as the form says by `back`. more: for the address."""
     path, _mark, query = own_path(visit.form.text("back", "")).partition("?")
-    told = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
-    asked = urlencode([*told, *more.items()])
-    return f"{here}?{asked}" if asked else here
+    list_params = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
+    params = urlencode([*list_params, *more.items()])
+    return f"{here}?{params}" if params else here
 
 
 def _row(visit: Visit, q: str, row: dict[str, Any], place: int, at: int, ends: tuple[str, str]) -> RowBeside:
@@ -112,9 +112,9 @@ def _part(visit: Visit, q: str, at: int) -> ListPart:
     masks: list[str] = []
     total = 0
     for number in pages:
-        found = records.search(visit.ctx, TICKET, SearchRequest(q, AROUND, number + 1))
-        masks += [str(each["mask"]) for each in found["results"]]
-        total = found["total"]
+        result = records.search(visit.ctx, TICKET, SearchRequest(q, AROUND, number + 1))
+        masks += [str(each["mask"]) for each in result["results"]]
+        total = result["total"]
     return ListPart(masks, pages[0] * AROUND + 1, total)
 
 

@@ -36,7 +36,7 @@ CLOCKS_DIFFER_SECONDS = (
     3600  # seconds between the sender's date and the arrival; if they differ by more, the page shows both
 )
 # Entries that the messages, notes and drafts show already.
-TOLD = (
+SHOWN_ELSEWHERE = (
     "ticket.message.handed_in",
     "ticket.message.inbound",
     "ticket.message.outbound",
@@ -90,13 +90,13 @@ class Conversation:
     answered: int
 
 
-def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
+def read_conversation(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
     """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones.
     has_events: whether what was changed stands there, too."""
     ticket_id, comments = ticket.id, ticket.comments
-    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
-    found = records.search(visit.ctx, "message", asked)
-    messages, total = found["results"], found["total"]
+    request = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
+    page = records.search(visit.ctx, "message", request)
+    messages, total = page["results"], page["total"]
     waiting = delivery.of_ticket(visit.ctx, ticket_id)
     of_message = {each.message_id: each for each in waiting if each.message_id}
     later = min(back * STEP, total)
@@ -105,10 +105,10 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
     until = _first_after(visit, ticket_id, later) if later else visit.now + 1
     entries = [_note(each) for each in comments] + (_events(visit, ticket) if has_events else [])
     entries = [each for each in entries if since <= each.at < until]
-    left = MAX_TEXT_CHARS
+    chars_left = MAX_TEXT_CHARS
     for each in messages:
-        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS), ticket))
-        left -= sum(len(text) for _kind, text in entries[-1].parts)
+        entries.append(_message(each, of_message.get(each["id"]), max(chars_left, LEAST_CHARS), ticket))
+        chars_left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(visit, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
     incoming = [each["id"] for each in messages if not (each["is_outgoing"] or each["is_notice"])] if not later else []
@@ -117,9 +117,9 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
     )
 
 
-def newer(entries: Sequence[Entry], seen: Mark, worker_id: int) -> tuple[Entry, ...]:
+def newer(entries: Sequence[Entry], mark: Mark, worker_id: int) -> tuple[Entry, ...]:
     """The entries of others that came after a mark."""
-    ids = {"message": seen.message, "note": seen.comment, "draft": seen.draft}
+    ids = {"message": mark.message, "note": mark.comment, "draft": mark.draft}
     return tuple(
         each
         for each in entries
@@ -142,12 +142,12 @@ def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
 
 def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
     """When the first of the later messages was written."""
-    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", 1, later)
-    found = records.search(visit.ctx, "message", asked)["results"]
-    return int(found[0]["created"]) if found else visit.now + 1
+    request = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", 1, later)
+    messages = records.search(visit.ctx, "message", request)["results"]
+    return int(messages[0]["created"]) if messages else visit.now + 1
 
 
-def _message(keys: dict[str, Any], told: Delivery | None, most: int, ticket: Sheet) -> Entry:
+def _message(keys: dict[str, Any], delivery: Delivery | None, most: int, ticket: Sheet) -> Entry:
     text = str(keys.get("content") or "")
     is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
     email = str(keys.get("sender_email") or "")
@@ -165,7 +165,7 @@ def _message(keys: dict[str, Any], told: Delivery | None, most: int, ticket: She
         0 if has_html else max(len(text) - most, 0),
         has_html,
         tuple(_files(keys)),
-        told,
+        delivery,
         tuple(keys.get("notes") or ()),
         _original(keys, ticket),
         keys,
@@ -195,8 +195,8 @@ def _sender_date(keys: dict[str, Any]) -> int:
 def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:
     """The recipients of a message, from its headers."""
     headers = keys.get("headers") or {}
-    found = ((label, " ".join(str(headers.get(name) or "").split())) for name, label in RECIPIENTS)
-    return tuple((label, text[:MAX_RECIPIENTS_CHARS]) for label, text in found if text)
+    texts = ((label, " ".join(str(headers.get(name) or "").split())) for name, label in RECIPIENTS)
+    return tuple((label, text[:MAX_RECIPIENTS_CHARS]) for label, text in texts if text)
 
 
 def _files(keys: dict[str, Any]) -> list[File]:
@@ -222,19 +222,19 @@ def _note(keys: dict[str, Any]) -> Entry:
 def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
     """Replies that are being written or wait to be sent, without those that are already shown as messages, and without
     the worker's own draft, which is in the form below."""
-    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
+    request = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
     of_draft = {each.draft_id: each for each in waiting}
     in_form: set[str] = set()  # kinds of which the newest draft stands there
-    found = []
-    for keys in records.search(visit.ctx, "draft", asked)["results"]:
-        told = of_draft.get(keys["id"])
+    entries = []
+    for keys in records.search(visit.ctx, "draft", request)["results"]:
+        queued = of_draft.get(keys["id"])
         is_own = keys.get("worker_id") == visit.actor.worker_id and keys["type"] in (REPLY, FORWARD)
-        is_own = is_own and told is None and keys["type"] not in in_form
+        is_own = is_own and queued is None and keys["type"] not in in_form
         in_form |= {keys["type"]} if is_own else set()
-        if (told is not None and told.message_id) or (told is None and is_own):
+        if (queued is not None and queued.message_id) or (queued is None and is_own):
             continue
         text = str(keys.get("content") or "")
-        found.append(
+        entries.append(
             Entry(
                 "draft",
                 keys["id"],
@@ -243,19 +243,19 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
                 int(keys["worker_id"] or 0),
                 parts=(("said", text[:MAX_TEXT_CHARS]),),
                 cut=max(len(text) - MAX_TEXT_CHARS, 0),
-                delivery=told,
+                delivery=queued,
                 keys=keys,
             )
         )
-    return found
+    return entries
 
 
 def _events(visit: Visit, ticket: Sheet) -> list[Entry]:
     """The newest entries of the activity log of a ticket."""
-    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "params")
-    found = records.search(visit.ctx, "activity_log", asked)["results"]
+    request = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "params")
+    log_entries = records.search(visit.ctx, "activity_log", request)["results"]
     return [
         Entry("event", each["id"], each["created"], on_ticket(each["activity_point"], each["params"]), keys=each)
-        for each in found
-        if each["activity_point"] not in TOLD
+        for each in log_entries
+        if each["activity_point"] not in SHOWN_ELSEWHERE
     ]

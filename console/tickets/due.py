@@ -16,16 +16,16 @@ GOALS = (
 )
 
 
-def shown(visit: Visit, due_at: int) -> str:
+def due_html(visit: Visit, due_at: int) -> str:
     """HTML: late, due soon, or due some time; "" without a target."""
     if not due_at:
         return ""
-    when, left = ui.when(visit, due_at), due_at - visit.now
-    if left <= 0:
+    when, seconds_left = ui.when(visit, due_at), due_at - visit.now
+    if seconds_left <= 0:
         return Markup("{} {}").format(ui.badge("err", N_("late")), when)
     return (
         Markup("{} {}").format(ui.badge("warn", N_("due")), when)
-        if left <= SOON_SECONDS
+        if seconds_left <= SOON_SECONDS
         else Markup("{} {}").format(ui.muted(N_("due")), when)
     )
 
@@ -44,4 +44,4 @@ def _state(visit: Visit, keys: Mapping[str, Any], name: str, is_met: bool) -> st
         return ui.badge("err", N_("late")) if keys[f"{name}_missed"] else ui.badge("ok", N_("in time"))
     if keys["status"] == "waiting":
         return ui.muted(N_("stands still while the ticket waits"))
-    return shown(visit, keys[f"{name}_due_at"])
+    return due_html(visit, keys[f"{name}_due_at"])

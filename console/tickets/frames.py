@@ -7,7 +7,7 @@ from console.html.environment import fragment
 from console.http.page_response import PageResponse, attachment, json_response
 from console.http.routes import page
 from console.http.visit import Visit
-from console.tickets.show import known
+from console.tickets.show import id_and_mask
 from server.context import Context
 from server.digits import id_in
 from server.markup import quoted
@@ -32,9 +32,9 @@ def body(visit: Visit) -> PageResponse:
         html = Markup('<div style="white-space: pre-wrap">{}</div>').format(content)
         return framed(document_of(html))
     with_images = visit.query.flag("images")
-    found = bodies.message_html(visit.ctx, visit.id, with_images)
-    more = f"{visit.path}?images=1" if found.has_remote_images else ""
-    return framed(document_of(found.html, more=more), with_images)
+    message_body = bodies.message_html(visit.ctx, visit.id, with_images)
+    more = f"{visit.path}?images=1" if message_body.has_remote_images else ""
+    return framed(document_of(message_body.html, more=more), with_images)
 
 
 def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
@@ -76,7 +76,7 @@ def source(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/presence")
 def be_present(visit: Visit) -> PageResponse:
     """Say that the worker looks at the ticket or writes on it, or has left. doing: viewing, writing or left."""
-    id, _mask = known(visit)
+    id, _mask = id_and_mask(visit)
     doing = visit.form.text("doing", "")
     presence.note(visit.ctx, id, doing if doing in presence.DOING else "")
     return json_response({"people": _people(visit.ctx, id)})
@@ -86,7 +86,7 @@ def be_present(visit: Visit) -> PageResponse:
 def live(visit: Visit) -> PageResponse:
     """A stream of changes of the ticket and of the people on it; {people} unless a stream is requested. Raises
     NotFound, Forbidden."""
-    id, mask = known(visit)
+    id, mask = id_and_mask(visit)
     headers = visit.request.headers
     if not wants_events(headers.get("Accept", "")):
         return json_response({"people": _people(visit.ctx, id)})
@@ -96,9 +96,9 @@ def live(visit: Visit) -> PageResponse:
         changes, followed = following.since(ctx, id, cursor // VERSIONS)
         version = presence.of(ctx.service).version % VERSIONS
         upto = followed * VERSIONS + version
-        told = {"changes": changes, "people": _people(ctx, id)}
+        data = {"changes": changes, "people": _people(ctx, id)}
         is_new = bool(changes) or version != cursor % VERSIONS
-        return News([(upto, told)] if is_new else [], upto)
+        return News([(upto, data)] if is_new else [], upto)
 
     return PageResponse(content_type=MEDIA_TYPE, feed=Feed(presence.CHANNEL, path_of(mask), since, news))
 

@@ -77,18 +77,18 @@ class TicketView:
 def views(visit: Visit) -> list[TicketView]:
     """The lists of a worker, with how many tickets are in them."""
     ctx = visit.ctx
-    found = [
+    all_views = [
         TicketView(name, shown(label), icon, q, lookup.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
     ]
     if targets.are_there(ctx):
-        found.append(TicketView(LATE, _("Late"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
-    asked = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
-    by_group = records.search(ctx, URI, asked)["subtotals"]["group.id"][:GROUPS]
+        all_views.append(TicketView(LATE, _("Late"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
+    request = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
+    by_group = records.search(ctx, URI, request)["subtotals"]["group.id"][:GROUPS]
     for each in by_group if len(by_group) > 1 else []:
         query = f"status:open group.id:{each['key']}" if each.get("key") else ""
         if query:
-            found.append(TicketView(f"group.{each['key']}", str(each["label"]), "group", query, each["hits"]))
-    return [*found, *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit))]
+            all_views.append(TicketView(f"group.{each['key']}", str(each["label"]), "group", query, each["hits"]))
+    return [*all_views, *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit))]
 
 
 def _passing_count(visit: Visit, query: str) -> int | None:
@@ -117,9 +117,9 @@ def view_of(visit: Visit) -> TicketView:
         return TicketView(LATE, _("Late"), "clock", LATE_QUERY)
     kind, _dot, id = name.partition(".")
     if kind == "group" and id.isdigit():
-        found = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
-        if found:
-            return TicketView(name, str(found[0][lookup.LABEL]), "group", f"status:open group.id:{id}")
+        groups = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
+        if groups:
+            return TicketView(name, str(groups[0][lookup.LABEL]), "group", f"status:open group.id:{id}")
     saved = {each.name: each for each in _saved(visit)} if kind == "saved" else {}
     label, icon, query = VIEWS[FIRST]
     return saved.get(name) or TicketView(FIRST, shown(label), icon, query)
@@ -163,14 +163,16 @@ def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
 def here(visit: Visit, ticket_id: int) -> str:
     """The other people on a ticket, in words; "" for nobody."""
     there = presence.others(visit.ctx, ticket_id)
-    told = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
-    told += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]
-    return ", ".join(told[:MOST_HERE])
+    sentences = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
+    sentences += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]
+    return ", ".join(sentences[:MOST_HERE])
 
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
-    return Markup("{} {}").format(badge, ui.when(visit, later) if later else due.shown(visit, row.get("due_at") or 0))
+    return Markup("{} {}").format(
+        badge, ui.when(visit, later) if later else due.due_html(visit, row.get("due_at") or 0)
+    )
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:

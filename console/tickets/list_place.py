@@ -41,5 +41,5 @@ def beside(masks: list[str]) -> list[tuple[str, str]]:
 
 def path(mask: str, q: str, place: int, come_from: str, before: str, after: str) -> str:
     """The path of a ticket in a list. q: the search of the list; come_from: its path."""
-    told = {"in": q, "at": place, "from": come_from, "before": before, "after": after}
-    return f"{paths.ticket(mask)}?{urlencode({name: value for name, value in told.items() if value or name == 'in'})}"
+    params = {"in": q, "at": place, "from": come_from, "before": before, "after": after}
+    return f"{paths.ticket(mask)}?{urlencode({name: value for name, value in params.items() if value or name == 'in'})}"

@@ -15,7 +15,7 @@ from console.http.visit import Visit, own_path
 from console.lists.selection import REFUSED_NAMED, UNDO, back_to_list, selected_records
 from console.tickets import inbox, reply_form
 from console.tickets.acts import back_to
-from console.tickets.reply_draft import changed_by_sending, leaves_at, tell_sent
+from console.tickets.reply_draft import changed_by_sending, flash_sent, leaves_at
 from console.tickets.show import TICKET, of_mask
 from server.automation import inputs, macros
 from server.automation.macros import Macro, MacroOutcome, MacroRuns
@@ -34,32 +34,32 @@ INPUT = "input:"  # the prefix of a field with an input
 @page("GET", PATH)
 def show(visit: Visit) -> PageResponse:
     """The macros for a ticket, and with `macro` what that one asks for. Raises NotFound, Forbidden."""
-    found = of_mask(visit)
-    records.require(visit.ctx, TICKET, "update", found.id)
-    listed = macros.usable(visit.ctx, found.id)
+    ticket = of_mask(visit)
+    records.require(visit.ctx, TICKET, "update", ticket.id)
+    usable = macros.usable(visit.ctx, ticket.id)
     name = visit.query.text("macro", "")
     form = Form.of({"macro": name, "back": visit.query.text("back", "")})
-    macro = next((each for each in listed if str(each.id) == name), None)
+    macro = next((each for each in usable if str(each.id) == name), None)
     for each in macro.inputs if macro is not None else ():
         form.values[INPUT + each.name] = str(each.options.get("default") or "")
-    return _page(visit, found, form, listed, macro)
+    return _page(visit, ticket, form, usable, macro)
 
 
 @page("POST", PATH, creates=True)
 def run(visit: Visit) -> PageResponse:
     """Run a macro: its changes are made, and its texts stand in the answer. Raises NotFound, Forbidden."""
-    found, form = of_mask(visit), Form.sent(visit.form, ("macro", "back"))
+    ticket, form = of_mask(visit), Form.sent(visit.form, ("macro", "back"))
     macro = None
     try:
-        macro = macros.find(visit.ctx, found.id, form.text("macro"))
+        macro = macros.find(visit.ctx, ticket.id, form.text("macro"))
         if macro.inputs and "asked" not in visit.form:
-            return see(f"{paths.ticket(found.keys['mask'])}/macros?macro={macro.id}")
-        given = _given(visit, form, macro)
-        outcome = macros.run(visit.ctx, found.id, str(macro.id), given, send_at=leaves_at(visit))
+            return see(f"{paths.ticket(ticket.keys['mask'])}/macros?macro={macro.id}")
+        values = _given(visit, form, macro)
+        outcome = macros.run(visit.ctx, ticket.id, str(macro.id), values, send_at=leaves_at(visit))
     except HelpdeskError as error:
         form.refuse(error, names={name.removeprefix(INPUT): name for name in form.values})
-        return _page(visit, found, form, macros.usable(visit.ctx, found.id), macro)
-    return _done(visit, found, outcome)
+        return _page(visit, ticket, form, macros.usable(visit.ctx, ticket.id), macro)
+    return _done(visit, ticket, outcome)
 
 
 def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
@@ -69,17 +69,17 @@ def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
     return {each.name: text for each in macro.inputs if (text := form.get(INPUT + each.name)).strip()}
 
 
-def _page(visit: Visit, found: Sheet, form: Form, listed: list[Macro], macro: Macro | None) -> PageResponse:
+def _page(visit: Visit, ticket: Sheet, form: Form, usable: list[Macro], macro: Macro | None) -> PageResponse:
     return render(
         visit,
         "ticket_macros.html",
         form.status,
-        found=found,
+        found=ticket,
         form=form,
-        listed=listed,
+        listed=usable,
         macro=macro,
         fields=_fields(macro) if macro is not None else [],
-        here=paths.ticket(found.keys["mask"]),
+        here=paths.ticket(ticket.keys["mask"]),
     )
 
 
@@ -108,58 +108,58 @@ def _done(visit: Visit, before: Sheet, outcome: MacroOutcome) -> PageResponse:
         return see(inbox.PATH)
     kinds = _keep_texts(visit, of_mask(visit), outcome)
     if outcome.delivery is not None:
-        tell_sent(visit, outcome.delivery, here, False, changed_by_sending(visit, before.keys))
+        flash_sent(visit, outcome.delivery, here, False, changed_by_sending(visit, before.keys))
     else:
-        _tell(visit, here, outcome, kinds)
+        _flash(visit, here, outcome, kinds)
     if not kinds:
         return back_to(visit, before)
     back = urlsplit(own_path(visit.form.text("back", "")))
-    kept = f"{back.query}&" if back.path == here and back.query and "answer=" not in back.query else ""
-    return see(f"{here}/answer?{kept}answer={kinds[0]}")
+    params = f"{back.query}&" if back.path == here and back.query and "answer=" not in back.query else ""
+    return see(f"{here}/answer?{params}answer={kinds[0]}")
 
 
-def _tell(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> None:
-    told = [_("{macro}: done.", macro=outcome.macro.label)]
-    told += [_("Review the reply, then send it.")] if "reply" in kinds else []
-    told += [_("Review the note, then add it.")] if "note" in kinds else []
+def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> None:
+    sentences = [_("{macro}: done.", macro=outcome.macro.label)]
+    sentences += [_("Review the reply, then send it.")] if "reply" in kinds else []
+    sentences += [_("Review the note, then add it.")] if "note" in kinds else []
     if outcome.before:
         back = visit.form.text("back", "")
-        visit.tell(" ".join(told), f"{here}/restore", back=back, **outcome.before)
+        visit.tell(" ".join(sentences), f"{here}/restore", back=back, **outcome.before)
     else:
-        visit.tell(" ".join(told))
+        visit.tell(" ".join(sentences))
 
 
-def _keep_texts(visit: Visit, found: Sheet, outcome: MacroOutcome) -> list[str]:
+def _keep_texts(visit: Visit, ticket: Sheet, outcome: MacroOutcome) -> list[str]:
     """Put texts into the answer form, below what stands there already; the kinds of those. A reply to nothing becomes a
     note."""
-    message_id = answered.newest(visit.ctx, found.id) if outcome.reply else 0
+    message_id = answered.newest(visit.ctx, ticket.id) if outcome.reply else 0
     note = outcome.note if message_id else _joined(outcome.reply, outcome.note)
     if message_id:
-        _keep_reply(visit, found, message_id, outcome)
+        _keep_reply(visit, ticket, message_id, outcome)
     if note:
-        kept = reply_form.note_form(visit, found.id).get("note")
-        form_drafts.keep(visit.ctx, reply_form.note_key(found.id), [("note", _joined(kept, note))])
+        present_note = reply_form.note_form(visit, ticket.id).get("note")
+        form_drafts.keep(visit.ctx, reply_form.note_key(ticket.id), [("note", _joined(present_note, note))])
     return [*(["reply"] if message_id else []), *(["note"] if note else [])]
 
 
-def _keep_reply(visit: Visit, found: Sheet, message_id: int, outcome: MacroOutcome) -> None:
+def _keep_reply(visit: Visit, ticket: Sheet, message_id: int, outcome: MacroOutcome) -> None:
     """In the draft that the worker has, or a new one, which leaves the status as the macro has set it."""
-    draft = answer_drafts.newest_own(visit.ctx, found.id, "reply")
+    draft = answer_drafts.newest_own(visit.ctx, ticket.id, "reply")
     if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
         with suppress(Conflict, Invalid):  # somebody typed meanwhile: the text of the macro becomes a draft of its own
-            answer_drafts.save(visit.ctx, "reply", found.id, params, draft.id, draft.revision)
+            answer_drafts.save(visit.ctx, "reply", ticket.id, params, draft.id, draft.revision)
             return
-    written = reply_form.begun(visit, found.keys, message_id)
+    written = reply_form.begun(visit, ticket.keys, message_id)
     written.form.values["content"] = outcome.reply
     if {"status", "status_id"} & set(outcome.changed):
-        written.form.values |= {"status": str(found.keys["status_id"]), "reopen_at": _reopens(visit, found)}
-    answer_drafts.save(visit.ctx, "reply", found.id, written.params())
+        written.form.values |= {"status": str(ticket.keys["status_id"]), "reopen_at": _reopens(visit, ticket)}
+    answer_drafts.save(visit.ctx, "reply", ticket.id, written.params())
 
 
-def _reopens(visit: Visit, found: Sheet) -> str:
+def _reopens(visit: Visit, ticket: Sheet) -> str:
     """When the ticket opens again, as it stands in a field."""
-    at = found.keys["reopen_date"]
+    at = ticket.keys["reopen_date"]
     return datetime.fromtimestamp(at, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
 
 
@@ -181,13 +181,13 @@ def show_bulk(visit: Visit) -> PageResponse:
 @page("POST", BULK, creates=True)
 def run_bulk(visit: Visit) -> PageResponse:
     """Runs a macro on each ticket by itself; refusals are reported. Raises Invalid."""
-    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, ("macro",))
     if not form.text("macro"):
-        return _bulk(visit, found, form.fail("macro", _("Choose a macro.")))
-    masks = {each["id"]: str(each["mask"]) for each in found}
+        return _bulk(visit, selected, form.fail("macro", _("Choose a macro.")))
+    masks = {each["id"]: str(each["mask"]) for each in selected}
     runs = macros.run_each(visit.ctx, list(masks), form.text("macro"))
-    text = " ".join(_told(runs, masks))
+    text = " ".join(_run_summary(runs, masks))
     before = {str(id): dict(each.before) for id, each in runs.done.items() if each.before}
     if before:
         visit.tell(text, UNDO, list=inbox.PATH, do="macro", back=_list(visit), before=json.dumps(before))
@@ -196,11 +196,11 @@ def run_bulk(visit: Visit) -> PageResponse:
     return see(_list(visit))
 
 
-def _bulk(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
-    listed = macros.usable(visit.ctx, *(each["id"] for each in found))
-    options = [(str(each.id), each.label) for each in listed if inputs.misfit(each.automation.script, {}) is None]
+def _bulk(visit: Visit, selected: list[dict[str, Any]], form: Form) -> PageResponse:
+    usable = macros.usable(visit.ctx, *(each["id"] for each in selected))
+    options = [(str(each.id), each.label) for each in usable if inputs.misfit(each.automation.script, {}) is None]
     return render(
-        visit, "bulk_macro.html", form.status, form=form, found=found, options=options, path=BULK, back=_list(visit)
+        visit, "bulk_macro.html", form.status, form=form, found=selected, options=options, path=BULK, back=_list(visit)
     )
 
 
@@ -208,11 +208,11 @@ def _list(visit: Visit) -> str:
     return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
 
 
-def _told(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
-    told = [ngettext("Macro run.", "Macro run on {count} tickets.", len(runs.done))] if runs.done else []
+def _run_summary(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
+    sentences = [ngettext("Macro run.", "Macro run on {count} tickets.", len(runs.done))] if runs.done else []
     texts = sum(1 for each in runs.done.values() if each.reply or each.note)
     if texts:
-        told.append(
+        sentences.append(
             ngettext(
                 "The text for {count} ticket was left out: run the macro there to review it.",
                 "The texts for {count} tickets were left out: run the macro there to review them.",
@@ -220,8 +220,8 @@ def _told(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
             )
         )
     if runs.left:
-        told.append(
+        sentences.append(
             ngettext("No time was left for {count} ticket.", "No time was left for {count} tickets.", len(runs.left))
         )
     refused = [f"{masks[id]}: {why}" for id, why in runs.refused.items()][:REFUSED_NAMED]
-    return [*told, *([_("Refused: {reasons}", reasons="; ".join(refused))] if refused else [])]
+    return [*sentences, *([_("Refused: {reasons}", reasons="; ".join(refused))] if refused else [])]

@@ -14,7 +14,16 @@ from console.tickets import came_from, reply_choices, reply_draft, reply_form, r
 from console.tickets.frames import document_of, framed
 from console.tickets.reply_draft import KEPT, sent_draft
 from console.tickets.reply_form import ReplyForm
-from console.tickets.show import TICKET, kept, known, of_mask, shown, shown_answer, ticket_of_mask, with_choices
+from console.tickets.show import (
+    TICKET,
+    id_and_mask,
+    of_mask,
+    render_answer,
+    render_ticket,
+    ticket_of_mask,
+    with_choices,
+    with_query,
+)
 from server import tickets
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.record_types.shared import paths
@@ -46,49 +55,55 @@ def _send(visit: Visit) -> PageResponse:
     written = _sent(visit)
     do, here = visit.form.text("do", "send"), paths.ticket(ticket["mask"])
     if do == DISCARD:
-        return reply_draft.discard(visit, written, came_from.kept(visit, here)) or _again(visit, written)
+        return reply_draft.discard(visit, written, came_from.path_with_list(visit, here)) or _again(visit, written)
     if do in KEPT:
         return reply_draft.keep(visit, written, ticket["id"], here, do) or _again(visit, written)
     values = reply_draft.values_of(visit, written, do)
     if written.form.is_wrong:
         return _again(visit, written)
     try:
-        seen = unseen.parse(written.seen) if written.kind == "reply" else None
+        mark = unseen.parse(written.seen) if written.kind == "reply" else None
         done = tickets.reply(
             visit.ctx,
             reply_form.planned(visit, values),
-            check=lambda writing: unseen.require_seen(writing, ticket["id"], seen),
+            check=lambda writing: unseen.require_seen(writing, ticket["id"], mark),
         )
     except HelpdeskError as error:
         if isinstance(error, Conflict) and error.details.get("unseen"):
             return _again(visit, replace(written, is_stopped=True))
         return _again(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
-    is_later, told = bool(written.form.text("send_at")), done.delivery
-    reply_draft.tell_sent(visit, told, here, is_later, reply_draft.changed_by_sending(visit, ticket))
-    place = f"message{told.message_id}" if told.message_id else f"draft{told.draft_id}" if told.draft_id else "thread"
-    return see(f"{came_from.kept(visit, here)}#{place}")
+    is_later, result = bool(written.form.text("send_at")), done.delivery
+    reply_draft.flash_sent(visit, result, here, is_later, reply_draft.changed_by_sending(visit, ticket))
+    place = (
+        f"message{result.message_id}"
+        if result.message_id
+        else f"draft{result.draft_id}"
+        if result.draft_id
+        else "thread"
+    )
+    return see(f"{came_from.path_with_list(visit, here)}#{place}")
 
 
 def _again(visit: Visit, written: ReplyForm) -> PageResponse:
     """Show the ticket with the submitted form and its errors."""
-    return shown(visit, of_mask(visit), written)
+    return render_ticket(visit, of_mask(visit), written)
 
 
 @page("GET", "/tickets/{mask}/answer")
 def show_answer(visit: Visit) -> PageResponse:
     """The form alone for a script that switches the kind of reply. Otherwise the page of the ticket at its reply; with
     an address of its own, since swap.js loads only such a page as a whole."""
-    found = of_mask(visit)
+    ticket = of_mask(visit)
     if visit.is_part:
-        return shown_answer(visit, found)
-    return see(f"{kept(visit, paths.ticket(found.keys['mask']))}#answer")
+        return render_answer(visit, ticket)
+    return see(f"{with_query(visit, paths.ticket(ticket.keys['mask']))}#answer")
 
 
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
 def autosave(visit: Visit) -> PageResponse:
     """Stores a draft that a script sends while somebody types."""
-    id, _mask = known(visit)
+    id, _mask = id_and_mask(visit)
     return reply_draft.autosave(visit, _sent(visit), id)
 
 
@@ -120,18 +135,18 @@ def show_preview(visit: Visit) -> PageResponse:
 @page("GET", "/-/addresses")
 def addresses(visit: Visit) -> PageResponse:
     """Addresses by name or mail address, for a field that takes several: {results: [{label}]}."""
-    found = lookup.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
-    return json_response({"results": [{"label": each["email"]} for each in found]})
+    matches = lookup.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
+    return json_response({"results": [{"label": each["email"]} for each in matches]})
 
 
 @page("GET", "/-/mentions")
 def mentions(visit: Visit) -> PageResponse:
     """Workers who can be mentioned: {results: [{name, label}]}. name: the nickname after @."""
-    found = lookup.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
-    named = [
-        {"name": each["at_mention_name"], "label": each[lookup.LABEL]} for each in found if each["at_mention_name"]
+    workers = lookup.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
+    results = [
+        {"name": each["at_mention_name"], "label": each[lookup.LABEL]} for each in workers if each["at_mention_name"]
     ]
-    return json_response({"results": named})
+    return json_response({"results": results})
 
 
 @page("POST", "/-/snippets/{id}")
@@ -143,11 +158,13 @@ def paste(visit: Visit) -> PageResponse:
 @page("POST", "/-/files", form_bytes=FORM_BYTES)
 def upload(visit: Visit) -> PageResponse:
     """Store a file to attach: {id, name, size, path}. Raises Invalid, TooLarge."""
-    given = visit.form.upload("file")
-    if given is None:
+    file = visit.form.upload("file")
+    if file is None:
         raise Invalid(_("Choose a file."), field="file")
-    kept = files.upload(visit.ctx, given.filename, given.content_type, given.content)
-    return json_response({"id": kept["id"], "name": kept["name"], "size": kept["size"], "path": paths.file(kept["id"])})
+    stored = files.upload(visit.ctx, file.filename, file.content_type, file.content)
+    return json_response(
+        {"id": stored["id"], "name": stored["name"], "size": stored["size"], "path": paths.file(stored["id"])}
+    )
 
 
 # -- a new ticket -----------------------------------------------------------------------------------------------------
@@ -184,7 +201,7 @@ def _create(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _compose(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
-    reply_draft.tell_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
+    reply_draft.flash_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
     if done.uri == TICKET:
         return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))
     return see("/inbox")
@@ -230,8 +247,8 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
 
 def _other_drafts(visit: Visit, written: ReplyForm) -> list[AnswerDraft]:
     """The worker's drafts of new tickets that do not stand in the form."""
-    shown = written.draft.id if written.draft is not None else 0
-    return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != shown]
+    draft_id = written.draft.id if written.draft is not None else 0
+    return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != draft_id]
 
 
 def _group_of(visit: Visit, bucket: str) -> str:

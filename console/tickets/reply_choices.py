@@ -32,19 +32,19 @@ NO_CHOICES = ReplyChoices()
 
 def of_bucket(visit: Visit, bucket: str) -> ReplyChoices:
     """The buckets of a new ticket, and the way out of one; "" for the first."""
-    listed = tuple(buckets(visit))
+    options = tuple(buckets(visit))
     return ReplyChoices(
-        way_from(visit, bucket or next((value for value, _place in listed), ""), listed), buckets=listed
+        way_from(visit, bucket or next((value for value, _place in options), ""), options), buckets=options
     )
 
 
-def read(visit: Visit, kind: str, message_id: int, owner: str, known: ReplyChoices) -> ReplyChoices:
+def read(visit: Visit, kind: str, message_id: int, owner: str, choices: ReplyChoices) -> ReplyChoices:
     """All choices of a form. owner: that stands in it. known: the way out and the buckets."""
     return ReplyChoices(
-        known.way,
+        choices.way,
         tuple(_snippets(visit, kind)),
         tuple(_templates(visit)),
-        known.buckets,
+        choices.buckets,
         lookup.choosable(visit, "worker", "isDisabled:no", owner),
         _original(visit, kind, message_id),
     )
@@ -55,26 +55,26 @@ def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> OutgoingIdentity:
     return outgoing_identity(visit.ctx, ticket["group_id"], ticket["bucket_id"], ticket["id"])
 
 
-def way_from(visit: Visit, bucket: str, listed: tuple[Option, ...] | None = None) -> OutgoingIdentity:
+def way_from(visit: Visit, bucket: str, options: tuple[Option, ...] | None = None) -> OutgoingIdentity:
     """How mail of a new ticket leaves from a bucket that the worker may choose. listed: the buckets, where they are
     known."""
-    if bucket not in {value for value, _place in (buckets(visit) if listed is None else listed)}:
+    if bucket not in {value for value, _place in (buckets(visit) if options is None else options)}:
         return NO_WAY
     return outgoing_identity(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
 
 
 def buckets(visit: Visit) -> list[Option]:
     """The buckets that the worker may use, as `Group / Bucket`, those of their own groups first."""
-    asked = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
+    request = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
     actor = visit.actor
     readable = None if actor.is_admin else actor.reads_groups
-    listed = [
+    readable_buckets = [
         each
-        for each in records.search(visit.ctx, "bucket", asked)["results"]
+        for each in records.search(visit.ctx, "bucket", request)["results"]
         if readable is None or each["group_id"] in readable
     ]
-    listed.sort(key=lambda each: (each["group_id"] not in actor.member_of, _place(each).lower()))
-    return [(str(each["id"]), _place(each)) for each in listed]
+    readable_buckets.sort(key=lambda each: (each["group_id"] not in actor.member_of, _place(each).lower()))
+    return [(str(each["id"]), _place(each)) for each in readable_buckets]
 
 
 def _place(bucket: dict[str, Any]) -> str:
@@ -85,13 +85,13 @@ def _snippets(visit: Visit, kind: str) -> list[Option]:
     """Texts for tickets and texts about nothing, those used most first."""
     types = "plaintext" if kind == "compose" else "[plaintext,ticket]"
     q = f"type:{types} usableBy.worker:me sort:-totalUses"
-    found = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lookup.LABEL))
-    return lookup.options(visit, found["results"])
+    page = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lookup.LABEL))
+    return lookup.options(visit, page["results"])
 
 
 def _templates(visit: Visit) -> list[Option]:
-    found = records.search(visit.ctx, "html_template", SearchRequest("sort:name", SNIPPETS, 1, lookup.LABEL))
-    return lookup.options(visit, found["results"])
+    page = records.search(visit.ctx, "html_template", SearchRequest("sort:name", SNIPPETS, 1, lookup.LABEL))
+    return lookup.options(visit, page["results"])
 
 
 def _original(visit: Visit, kind: str, message_id: int) -> str:

@@ -36,10 +36,10 @@ def sent_draft(visit: Visit) -> str:
 def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
     """Stores a draft that a script sends while somebody types: {draft, revision}, or {conflict: reason}."""
     try:
-        kept = _stored(visit, written, ticket_id)
+        draft = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
         return json_response({"conflict": shown(error.message)})
-    return json_response({"draft": kept.id, "revision": kept.revision})
+    return json_response({"draft": draft.id, "revision": draft.revision})
 
 
 def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -> PageResponse | None:
@@ -49,12 +49,12 @@ def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -
         text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
         written.form.values["content"] = "\n".join(filter(None, (written.form.get("content"), text)))
     try:
-        kept = _stored(visit, written, ticket_id)
+        draft = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
         written.form.fail("", error.message)
         return None
-    more = ({"answer": kept.kind} if ticket_id else {}) | ({"preview": "1"} if do == "preview" else {})
-    return see(f"{came_from.kept(visit, here, **more)}#answer")
+    more = ({"answer": draft.kind} if ticket_id else {}) | ({"preview": "1"} if do == "preview" else {})
+    return see(f"{came_from.path_with_list(visit, here, **more)}#answer")
 
 
 def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
@@ -76,8 +76,8 @@ def forget(visit: Visit, draft: AnswerDraft | None) -> None:
 
 def _stored(visit: Visit, written: ReplyForm, ticket_id: int) -> AnswerDraft:
     """Raises Conflict, Invalid, Forbidden."""
-    known = written.draft
-    id, revision = (known.id, known.revision) if known is not None else (0, "")
+    draft = written.draft
+    id, revision = (draft.id, draft.revision) if draft is not None else (0, "")
     return answer_drafts.save(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
 
 
@@ -114,21 +114,21 @@ def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
     return columns | {NOW + name: str(now[name] or 0) for name in names} | {ADDED: ",".join(sorted(added))}
 
 
-def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
+def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
     """Shows on the next page what happened to a mail, with an undo. here: the path of the ticket. is_later: whether it
     is sent at a chosen time. before: from changed_by_sending."""
-    if told.draft_id and told.state in UNSENT:
-        is_partly = told.state == "partly"
+    if delivery.draft_id and delivery.state in UNSENT:
+        is_partly = delivery.state == "partly"
         words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
-        visit.tell(_(words, reason=told.reason))
+        visit.tell(_(words, reason=delivery.reason))
         return
-    if not told.draft_id or told.state not in ("later", "queued"):
-        visit.tell(_("Saved without sending.") if told.state == "kept" else _("Sent."))
+    if not delivery.draft_id or delivery.state not in ("later", "queued"):
+        visit.tell(_("Saved without sending.") if delivery.state == "kept" else _("Sent."))
         return
     seconds = visit.service.settings.undo_send_seconds
     now = ngettext("Sending in {count} second…", "Sending in {count} seconds…", seconds)
     text = _("It will be sent at the time you chose.") if is_later else now
-    visit.tell(text, f"{here}/take-back", draft=str(told.draft_id), **before)
+    visit.tell(text, f"{here}/take-back", draft=str(delivery.draft_id), **before)
 
 
 def take_back(visit: Visit, here: str) -> AnswerDraft:

@@ -85,7 +85,7 @@ class ReplyForm:
     def values(self) -> dict[str, Any]:
         """The parameters of tickets.reply() or tickets.compose()."""
         get = self.form.text
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "content": reply_start.typed_text(self.form.get("content")),
             "content_format": "markdown",
             "to": get("to"),
@@ -101,54 +101,54 @@ class ReplyForm:
             "owner_id": get("owner"),
         }
         if self.kind == "compose":
-            return found | {"bucket_id": get("bucket")}
+            return values | {"bucket_id": get("bucket")}
         is_forward = "1" if self.kind == "forward" else ""
-        return found | {"message_id": str(self.message_id), "is_forward": is_forward, "with_original": "0"}
+        return values | {"message_id": str(self.message_id), "is_forward": is_forward, "with_original": "0"}
 
     def params(self) -> dict[str, Any]:
         """The parameters of a draft."""
-        told: dict[str, Any] = {param: self.form.get(name) for name, param in TEXTS.items()}
-        told |= {"format": "parsedown", "file_ids": [each.id for each in self.files]}
-        return told | {"in_reply_message_id": self.message_id} if self.message_id else told
+        params: dict[str, Any] = {param: self.form.get(name) for name, param in TEXTS.items()}
+        params |= {"format": "parsedown", "file_ids": [each.id for each in self.files]}
+        return params | {"in_reply_message_id": self.message_id} if self.message_id else params
 
 
 # -- at first ----------------------------------------------------------------------------------------------------------
 
 
-def of_ticket(visit: Visit, found: Sheet, replied_to: int) -> ReplyForm | None:
+def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
     """The form below a ticket; None if the caller may not change it, or if there is nothing to reply to. replied_to:
     the id of the message to reply to by default."""
-    if not records.may(visit.ctx, "ticket", "update", found.id):
+    if not records.may(visit.ctx, "ticket", "update", ticket.id):
         return None
-    asked = visit.query.text("answer", "")
-    is_again = asked == AGAIN and bool(visit.query.id("to", 0))
-    drafts = [] if is_again else answer_drafts.list_own(visit.ctx, found.id)
-    draft = None if is_again else _resumed(visit, drafts, asked if asked in KINDS else "")
-    kind = "reply" if is_again else asked if asked in KINDS else draft.kind if draft is not None else "reply"
+    choice = visit.query.text("answer", "")
+    is_again = choice == AGAIN and bool(visit.query.id("to", 0))
+    drafts = [] if is_again else answer_drafts.list_own(visit.ctx, ticket.id)
+    draft = None if is_again else _resumed(visit, drafts, choice if choice in KINDS else "")
+    kind = "reply" if is_again else choice if choice in KINDS else draft.kind if draft is not None else "reply"
     if kind == "note":
         draft = None
     replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
     message_id = visit.query.id("to", 0) or replied or replied_to
     if not message_id and draft is None:
         kind = "note"
-    way = way_of_ticket(visit, found.keys)
+    way = way_of_ticket(visit, ticket.keys)
     drafted = tuple(each for each in ("reply", "forward") if any(one.kind == each for one in drafts))
-    made = ReplyForm(kind, Form({}), message_id, drafted=drafted, choices=replace(NO_CHOICES, way=way))
+    reply = ReplyForm(kind, Form({}), message_id, drafted=drafted, choices=replace(NO_CHOICES, way=way))
     if draft is not None:
-        return replace(made, form=Form(_drafted(draft)), draft=draft, files=_files_of(visit, draft))
+        return replace(reply, form=Form(_drafted(draft)), draft=draft, files=_files_of(visit, draft))
     if is_again:
-        start = reply_start.of_resending(visit.ctx, found.keys, message_id)
+        start = reply_start.of_resending(visit.ctx, ticket.keys, message_id)
     else:
         has_signature = bool(way.signature.strip())
-        start = reply_start.of_reply(visit.ctx, found.keys, kind, message_id, has_signature=has_signature)
-    return replace(made, form=_started(start), files=_files(visit, start.file_ids))
+        start = reply_start.of_reply(visit.ctx, ticket.keys, kind, message_id, has_signature=has_signature)
+    return replace(reply, form=_started(start), files=_files(visit, start.file_ids))
 
 
 def _resumed(visit: Visit, drafts: list[AnswerDraft], kind: str) -> AnswerDraft | None:
     """The draft that the address names as `resume`, else the newest of this kind, "" for any."""
     fitting = [each for each in drafts if kind in ("", each.kind)]
-    named = [each for each in fitting if each.id == visit.query.id("resume", 0)]
-    return next(iter(named or fitting), None)
+    resumed = [each for each in fitting if each.id == visit.query.id("resume", 0)]
+    return next(iter(resumed or fitting), None)
 
 
 def begun(visit: Visit, ticket: dict[str, Any], message_id: int) -> ReplyForm:
@@ -159,8 +159,8 @@ def begun(visit: Visit, ticket: dict[str, Any], message_id: int) -> ReplyForm:
 
 def of_compose(visit: Visit) -> ReplyForm:
     """The form of a new ticket: the draft that the address names, an empty one for `new`, else the newest draft."""
-    drafts, asked = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
-    draft = next((each for each in drafts if asked in ("", str(each.id))), None)
+    drafts, draft_id = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
+    draft = next((each for each in drafts if draft_id in ("", str(each.id))), None)
     if draft is not None:
         return ReplyForm("compose", Form(_all(_drafted(draft))), 0, draft, _files_of(visit, draft))
     values = {
@@ -187,8 +187,8 @@ def note_key(ticket_id: int) -> str:
 
 def note_form(visit: Visit, ticket_id: int) -> Form:
     """The form of a note, with the text that a macro has put into it."""
-    kept = form_drafts.of(visit.ctx, note_key(ticket_id))
-    return Form.of({"note": kept.text("note") if kept is not None else ""})
+    draft = form_drafts.of(visit.ctx, note_key(ticket_id))
+    return Form.of({"note": draft.text("note") if draft is not None else ""})
 
 
 # -- as it was sent ----------------------------------------------------------------------------------------------------
@@ -204,11 +204,11 @@ def sent(visit: Visit, kind: str) -> ReplyForm:
     ids = visit.form.id_list("file_id")
     ids += [_upload(visit, each) for each in _uploads(visit)]
     draft_id = visit.form.id("draft", 0)
-    known = answer_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
-    if known is not None:
-        known = replace(known, revision=visit.form.text("revision", ""))
+    draft = answer_drafts.find_unsent(visit.ctx, draft_id) if draft_id else None
+    if draft is not None:
+        draft = replace(draft, revision=visit.form.text("revision", ""))
     files = _files(visit, list(dict.fromkeys(ids)))
-    return ReplyForm(kind, form, visit.form.id("message", 0), known, files, seen=visit.form.text("seen", ""))
+    return ReplyForm(kind, form, visit.form.id("message", 0), draft, files, seen=visit.form.text("seen", ""))
 
 
 def ahead(visit: Visit, field: str, text: str) -> str:
@@ -234,8 +234,8 @@ def _all(values: dict[str, str]) -> dict[str, str]:
 
 
 def _drafted(draft: AnswerDraft) -> dict[str, str]:
-    told = {name: draft.params.get(param) for name, param in TEXTS.items()}
-    return {name: "" if value in (None, 0) else str(value) for name, value in told.items()}
+    params = {name: draft.params.get(param) for name, param in TEXTS.items()}
+    return {name: "" if value in (None, 0) else str(value) for name, value in params.items()}
 
 
 def _files_of(visit: Visit, draft: AnswerDraft) -> tuple[File, ...]:
@@ -244,19 +244,19 @@ def _files_of(visit: Visit, draft: AnswerDraft) -> tuple[File, ...]:
 
 def _files(visit: Visit, ids: Any) -> tuple[File, ...]:
     """Those that the worker may read."""
-    wanted = [int(each) for each in ids if str(each).isdigit()]
-    if not wanted:
+    file_ids = [int(each) for each in ids if str(each).isdigit()]
+    if not file_ids:
         return ()
-    q = f"id:[{','.join(map(str, wanted))}]"
-    found = records.search(visit.ctx, "attachment", SearchRequest(q, len(wanted)))["results"]
-    by_id = {each["id"]: sheet.file(each) for each in found}
-    return tuple(by_id[id] for id in wanted if id in by_id)
+    q = f"id:[{','.join(map(str, file_ids))}]"
+    attachments = records.search(visit.ctx, "attachment", SearchRequest(q, len(file_ids)))["results"]
+    by_id = {each["id"]: sheet.file(each) for each in attachments}
+    return tuple(by_id[id] for id in file_ids if id in by_id)
 
 
 def _uploads(visit: Visit) -> list[Upload]:
-    listed = visit.form.tree.get("files")
-    found = listed if isinstance(listed, list) else [listed]
-    return [each for each in found if isinstance(each, Upload) and (each.filename or each.content)]
+    sent_files = visit.form.tree.get("files")
+    uploads = sent_files if isinstance(sent_files, list) else [sent_files]
+    return [each for each in uploads if isinstance(each, Upload) and (each.filename or each.content)]
 
 
 def _upload(visit: Visit, each: Upload) -> int:

@@ -10,7 +10,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.selection import REFUSED_NAMED, back_to_list, selected_records
 from console.tickets import inbox
-from console.tickets.acts import tell_merged
+from console.tickets.acts import flash_merged
 from server import tickets
 from server.errors import HelpdeskError
 from server.records import comments
@@ -29,20 +29,20 @@ def show_note(visit: Visit) -> PageResponse:
 @page("POST", NOTE, form_bytes=TEXT_BYTES, creates=True)
 def write_notes(visit: Visit) -> PageResponse:
     """Adds the same note to each ticket; refusals are reported. Raises Invalid."""
-    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, ("note",))
     if not form.text("note"):
-        return _form(visit, "bulk_note.html", NOTE, found, form.fail("note", _("Write the note first.")))
+        return _form(visit, "bulk_note.html", NOTE, selected, form.fail("note", _("Write the note first.")))
     done, refused = 0, []
-    for each in found:
+    for each in selected:
         try:
             comments.on_record(visit.ctx, inbox.URI, each["id"], form.text("note"), "note")
             done += 1
         except HelpdeskError as error:
             refused.append(f"{each['mask']}: {shown(error.message)}")
-    told = [ngettext("{count} note is added.", "{count} notes are added.", done)] if done else []
-    told += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
-    visit.tell(" ".join(told))
+    sentences = [ngettext("{count} note is added.", "{count} notes are added.", done)] if done else []
+    sentences += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
+    visit.tell(" ".join(sentences))
     return see(_back(visit))
 
 
@@ -55,17 +55,17 @@ def show_merge(visit: Visit) -> PageResponse:
 @page("POST", MERGE, creates=True)
 def merge(visit: Visit) -> PageResponse:
     """Put the tickets together; the oldest stays. Raises Invalid."""
-    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     try:
-        kept = tickets.merge(visit.ctx, [each["id"] for each in found])
+        ticket_id = tickets.merge(visit.ctx, [each["id"] for each in selected])
     except HelpdeskError as error:
-        return _merge_form(visit, found, Form.of({}).fail("", shown(error.message)))
-    return see(tell_merged(visit, kept))
+        return _merge_form(visit, selected, Form.of({}).fail("", shown(error.message)))
+    return see(flash_merged(visit, ticket_id))
 
 
-def _merge_form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
-    fields = [("ticket_ids[]", str(each["id"])) for each in found]
-    return _form(visit, "bulk_merge.html", MERGE, found, form, sample_fields=fields)
+def _merge_form(visit: Visit, selected: list[dict[str, Any]], form: Form) -> PageResponse:
+    fields = [("ticket_ids[]", str(each["id"])) for each in selected]
+    return _form(visit, "bulk_merge.html", MERGE, selected, form, sample_fields=fields)
 
 
 def _named(visit: Visit) -> list[dict[str, Any]]:
@@ -76,8 +76,10 @@ def _back(visit: Visit) -> str:
     return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
 
 
-def _form(visit: Visit, template: str, path: str, found: list[dict[str, Any]], form: Form, **more: Any) -> PageResponse:
+def _form(
+    visit: Visit, template: str, path: str, selected: list[dict[str, Any]], form: Form, **more: Any
+) -> PageResponse:
     status = INVALID if form.is_wrong else 200
     return render(
-        visit, template, status, form=form, found=found, path=path, back=_back(visit), label=lookup.LABEL, **more
+        visit, template, status, form=form, found=selected, path=path, back=_back(visit), label=lookup.LABEL, **more
     )

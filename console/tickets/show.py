@@ -46,29 +46,29 @@ OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_i
 @page("GET", "/tickets/{mask}")
 def show(visit: Visit) -> PageResponse:
     """A ticket. Raises NotFound, Forbidden."""
-    found = of_mask(visit)
-    if found.keys["mask"] != unquote(visit.arguments["mask"]):
-        return see(kept(visit, paths.ticket(found.keys["mask"])))
-    missing = _elsewhere(visit, found)
-    return see(missing) if missing else shown(visit, found)
+    ticket = of_mask(visit)
+    if ticket.keys["mask"] != unquote(visit.arguments["mask"]):
+        return see(with_query(visit, paths.ticket(ticket.keys["mask"])))
+    missing = _elsewhere(visit, ticket)
+    return see(missing) if missing else render_ticket(visit, ticket)
 
 
-def shown(visit: Visit, found: Sheet, form: ReplyForm | None = None) -> PageResponse:
+def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) -> PageResponse:
     """The page, with the answer as it is, or as it was sent when something is wrong with it."""
     mark = unseen.mark(
-        visit.ctx, found.id
+        visit.ctx, ticket.id
     )  # before the conversation is read, so that nothing written in between counts as seen
-    said = _conversation(visit, found)
-    keys = found.keys
+    said = _conversation(visit, ticket)
+    keys = ticket.keys
     earlier, later = _beside(visit, said)
-    written = form or reply_form.of_ticket(visit, found, said.answered)
+    written = form or reply_form.of_ticket(visit, ticket, said.answered)
     if written is not None:
         written = _with_unseen(visit, with_choices(visit, written, keys), said, mark)
     return render(
         visit,
         "ticket.html",
         _status(written),
-        found=found,
+        found=ticket,
         keys=keys,
         said=said,
         badge=BADGES[keys["status"]],
@@ -78,35 +78,35 @@ def shown(visit: Visit, found: Sheet, form: ReplyForm | None = None) -> PageResp
         paths=paths,
         here=paths.ticket(keys["mask"]),
         back=visit.shown_path,
-        merge=unmerge.newest(visit.ctx, found.id),
-        unanswerable="" if written is not None else _why_unanswerable(visit, found),
-        may_change=records.may(visit.ctx, TICKET, "update", found.id),
-        present=presence.others(visit.ctx, found.id),
+        merge=unmerge.newest(visit.ctx, ticket.id),
+        unanswerable="" if written is not None else _why_unanswerable(visit, ticket),
+        may_change=records.may(visit.ctx, TICKET, "update", ticket.id),
+        present=presence.others(visit.ctx, ticket.id),
         requesters=list((keys["requesters"] or {}).values()),
         most_requesters=REQUESTERS,
-        facts=_facts(found),
-        custom=_custom(found),
+        facts=_facts(ticket),
+        custom=_custom(ticket),
         linkable=linkable(visit),
         relation_form=Form.of({"to": "task"}),
         followed=following.cursor(visit.ctx),
         goals=due.goals(visit, keys),
-        samples=_samples(visit, found, said, written),
+        samples=_samples(visit, ticket, said, written),
         earlier=earlier,
         later=later,
         log=_log(visit),
-        **_properties(visit, found),
-        **_answering(visit, found, written),
+        **_properties(visit, ticket),
+        **_answering(visit, ticket, written),
     )
 
 
-def _why_unanswerable(visit: Visit, found: Sheet) -> str:
+def _why_unanswerable(visit: Visit, ticket: Sheet) -> str:
     """The reason why the caller cannot reply to a ticket that they may read, and who can change that."""
-    if found.keys["group_id"] in visit.actor.member_of:
+    if ticket.keys["group_id"] in visit.actor.member_of:
         return _("Your role does not let you answer tickets. An administrator can change it.")
     return _(
         "You can read this ticket, but you cannot answer it: you are not a member of the group {group}. One of its "
         "managers or an administrator can add you.",
-        group=found.keys.get("group__label") or "",
+        group=ticket.keys.get("group__label") or "",
     )
 
 
@@ -126,34 +126,34 @@ def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mar
     return written
 
 
-def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
+def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
     """The form of a reply by itself. Raises Forbidden if the caller may not reply."""
-    written = reply_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
+    written = reply_form.of_ticket(visit, ticket, answered.newest(visit.ctx, ticket.id))
     if written is None:
         raise Forbidden(_("You may not answer this ticket."))
-    written = replace(with_choices(visit, written, found.keys), seen=str(unseen.mark(visit.ctx, found.id)))
-    here = paths.ticket(found.keys["mask"])
-    return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, found, written))
+    written = replace(with_choices(visit, written, ticket.keys), seen=str(unseen.mark(visit.ctx, ticket.id)))
+    here = paths.ticket(ticket.keys["mask"])
+    return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, ticket, written))
 
 
 def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None = None) -> ReplyForm:
     """The form with its choices. ticket: None for a new one."""
     if written.kind == "note":
         return written
-    known = written.choices
-    if known is reply_choices.NO_CHOICES:  # a form that was sent
-        known = (
+    choices = written.choices
+    if choices is reply_choices.NO_CHOICES:  # a form that was sent
+        choices = (
             reply_choices.of_bucket(visit, written.form.get("bucket"))
             if ticket is None
             else ReplyChoices(reply_choices.way_of_ticket(visit, ticket))
         )
     owner = written.form.get("owner")
-    return replace(written, choices=reply_choices.read(visit, written.kind, written.message_id, owner, known))
+    return replace(written, choices=reply_choices.read(visit, written.kind, written.message_id, owner, choices))
 
 
-def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
+def _properties(visit: Visit, ticket: Sheet) -> dict[str, Any]:
     """The values of the panel: a form for each property, and its choices."""
-    keys = found.keys
+    keys = ticket.keys
     watchers = list((keys.get("watchers") or {}).values())
     values = {
         "owner": keys["owner_id"],
@@ -184,26 +184,28 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
 
 def _owner_away(visit: Visit, owner_id: int) -> str:
     """The end of the owner's absence and their stand-in; "" if the owner is present, or there is none."""
-    found = profile.absence_of(visit.ctx, owner_id) if owner_id else None
-    if found is None:
+    absence = profile.absence_of(visit.ctx, owner_id) if owner_id else None
+    if absence is None:
         return ""
-    until = ui.moment(visit, found.until) if found.until else ""
-    told = _("The owner is away until {time}.", time=until) if until else _("The owner is away until further notice.")
-    who = _("{name} stands in.", name=found.stand_in) if found.stand_in else _("Nobody stands in.")
-    return f"{told} {who}"
+    until = ui.moment(visit, absence.until) if absence.until else ""
+    sentence = (
+        _("The owner is away until {time}.", time=until) if until else _("The owner is away until further notice.")
+    )
+    who = _("{name} stands in.", name=absence.stand_in) if absence.stand_in else _("Nobody stands in.")
+    return f"{sentence} {who}"
 
 
-def _answering(visit: Visit, found: Sheet, written: ReplyForm | None) -> dict[str, Any]:
+def _answering(visit: Visit, ticket: Sheet, written: ReplyForm | None) -> dict[str, Any]:
     """The values of the reply below; macros for callers who may change the ticket, as for the reply."""
     is_note = written is not None and written.kind == "note"
-    note_form = reply_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
+    note_form = reply_form.note_form(visit, ticket.id) if is_note else Form.of({"note": ""})
     return {
         "note_form": note_form,
-        "note_key": reply_form.note_key(found.id),
+        "note_key": reply_form.note_key(ticket.id),
         "most_bytes": visit.service.settings.max_attachment_bytes,
         "answer_statuses": reply_form.STATUSES,
         "most_macros": MOST_MACROS,
-        "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
+        "macros": macros.usable(visit.ctx, ticket.id) if written is not None else [],
     }
 
 
@@ -217,7 +219,7 @@ def ticket_of_mask(visit: Visit) -> dict[str, Any]:
     return records.retrieve(visit.ctx, TICKET, _id(visit), "requesters")
 
 
-def known(visit: Visit) -> tuple[int, str]:
+def id_and_mask(visit: Visit) -> tuple[int, str]:
     """The id and the mask of the ticket in the address. Raises NotFound, Forbidden."""
     id = _id(visit)
     return id, records.retrieve(visit.ctx, TICKET, id)["mask"]
@@ -231,7 +233,7 @@ def _id(visit: Visit) -> int:
     return id
 
 
-def kept(visit: Visit, path: str) -> str:
+def with_query(visit: Visit, path: str) -> str:
     """The path with the parameters of the address."""
     return f"{path}?{visit.request.query}" if visit.request.query else path
 
@@ -239,9 +241,9 @@ def kept(visit: Visit, path: str) -> str:
 # -- the conversation -------------------------------------------------------------------------------------------------
 
 
-def _conversation(visit: Visit, found: Sheet) -> Conversation:
+def _conversation(visit: Visit, ticket: Sheet) -> Conversation:
     back = visit.query.integer("back", 0, 0, conversation.MAX_BACK)
-    return conversation.of(visit, found, back, _has_log(visit))
+    return conversation.read_conversation(visit, ticket, back, _has_log(visit))
 
 
 def _has_log(visit: Visit) -> bool:
@@ -253,8 +255,8 @@ def _log(visit: Visit) -> tuple[str, bool]:
     """Where what was changed stands in the conversation, or no longer, and whether it does now."""
     present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("log", "message")}
     has_log = _has_log(visit)
-    asked = urlencode(present | ({"log": "0"} if has_log else {}))
-    return f"{visit.path}?{asked}" if asked else visit.path, has_log
+    params = urlencode(present | ({"log": "0"} if has_log else {}))
+    return f"{visit.path}?{params}" if params else visit.path, has_log
 
 
 def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
@@ -263,13 +265,13 @@ def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
     present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("back", "message")}
 
     def at(steps: int) -> str:
-        asked = present | ({"back": str(steps)} if steps else {})
-        return f"{visit.path}?{urlencode(asked)}" if asked else visit.path
+        params = present | ({"back": str(steps)} if steps else {})
+        return f"{visit.path}?{urlencode(params)}" if params else visit.path
 
     return (at(back + 1) if said.earlier else ""), (at(max(back - 1, 0)) if said.later else "")
 
 
-def _elsewhere(visit: Visit, found: Sheet) -> str:
+def _elsewhere(visit: Visit, ticket: Sheet) -> str:
     """The address of the message, comment or draft that the address asks for, if it is not on this page: further back,
     or on a page of its own."""
     for uri in ("message", "draft", "comment"):
@@ -277,23 +279,23 @@ def _elsewhere(visit: Visit, found: Sheet) -> str:
         if not id:
             continue
         if uri == "message":
-            return _with_message(visit, found, id)
-        listed = [each["id"] for each in found.comments] if uri == "comment" else _draft_ids(visit, found)
-        return "" if id in listed else paths.record(uri, id)
+            return _with_message(visit, ticket, id)
+        ids = [each["id"] for each in ticket.comments] if uri == "comment" else _draft_ids(visit, ticket)
+        return "" if id in ids else paths.record(uri, id)
     return ""
 
 
-def _draft_ids(visit: Visit, found: Sheet) -> list[int]:
-    asked = SearchRequest(f"ticket.id:{found.id} sort:-updated", conversation.MAX_DRAFTS)
-    return [each["id"] for each in records.search(visit.ctx, "draft", asked)["results"]]
+def _draft_ids(visit: Visit, ticket: Sheet) -> list[int]:
+    request = SearchRequest(f"ticket.id:{ticket.id} sort:-updated", conversation.MAX_DRAFTS)
+    return [each["id"] for each in records.search(visit.ctx, "draft", request)["results"]]
 
 
-def _with_message(visit: Visit, found: Sheet, id: int) -> str:
+def _with_message(visit: Visit, ticket: Sheet, id: int) -> str:
     """The page with this message; "" when it is that already."""
-    listed = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{found.id} id:{id}"))["results"]
-    if not listed:
+    messages = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{ticket.id} id:{id}"))["results"]
+    if not messages:
         return paths.record("message", id)
-    back = conversation.back_to(visit, found.id, listed[0])
+    back = conversation.back_to(visit, ticket.id, messages[0])
     if back == visit.query.integer("back", 0, 0, conversation.MAX_BACK):
         return ""
     return f"{visit.path}?{urlencode({'back': back, 'message': id})}#message{id}"
@@ -302,17 +304,17 @@ def _with_message(visit: Visit, found: Sheet, id: int) -> str:
 # -- beside it --------------------------------------------------------------------------------------------------------
 
 
-def _facts(found: Sheet) -> list[sheet.Fact]:
-    return [each for each in found.facts if each.key in OTHER_FACTS]
+def _facts(ticket: Sheet) -> list[sheet.Fact]:
+    return [each for each in ticket.facts if each.key in OTHER_FACTS]
 
 
-def _custom(found: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
+def _custom(ticket: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
     """The custom fields of each fieldset."""
-    return record_parts.by_fieldset([each for each in found.facts if each.key.startswith("custom_")])
+    return record_parts.by_fieldset([each for each in ticket.facts if each.key.startswith("custom_")])
 
 
-def _samples(visit: Visit, found: Sheet, said: Conversation, written: ReplyForm | None) -> list[Sample]:
+def _samples(visit: Visit, ticket: Sheet, said: Conversation, written: ReplyForm | None) -> list[Sample]:
     reply = written if said.answered else None
     if reply is not None and reply.kind == "note":
-        reply = reply_form.begun(visit, found.keys, said.answered)
-    return reply_samples.of_ticket(found.keys, reply)
+        reply = reply_form.begun(visit, ticket.keys, said.answered)
+    return reply_samples.of_ticket(ticket.keys, reply)
