@@ -1,1 +1,1 @@
-"""The desk: inbox, tickets, replies."""
+"""The helpdesk pages of workers: inbox, tickets, replies."""

@@ -1,5 +1,5 @@
-"""Acts on a ticket from its page: a property, requesters and watchers, merge, split, spam, deletion. Each is a form
-that returns to the page, with an undo where that is possible."""
+"""Actions on a ticket from its page: a property, requesters and watchers, merge, split, spam, deletion. Each is a form
+that returns to the page, with an undo if possible."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ from server.records import comments, records, relations
 from server.tickets import masks, original_sender, properties, requester, undo, unmerge
 from server.translation import N_, Words, _, ngettext, shown
 
-MOST_NEAR = 10  # tickets to merge with, offered at once
+MOST_NEAR = 10  # suggested tickets to merge with
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
-# The properties that a person may set, and the stored columns that show whether they have changed meanwhile.
+# The settable properties, and the stored columns that reveal a change by another worker.
 SEEN: dict[str, tuple[str, ...]] = {
     "status": ("status_id", "reopen_date"),
     "owner": ("owner_id",),
@@ -46,7 +46,8 @@ LABELS: dict[str, Words] = {
 
 @page("POST", "/tickets/{mask}/set")
 def set_property(visit: Visit) -> PageResponse:
-    """Set one property, if it still is what was shown. Else both values are shown. Raises Invalid, Forbidden."""
+    """Sets one property, unless it has changed since it was shown; then shows both values. Raises Invalid,
+    Forbidden."""
     ticket = of_mask(visit)
     name = visit.form.text("name", "")
     if name not in SEEN:
@@ -65,7 +66,7 @@ def set_property(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/restore")
 def restore_property(visit: Visit) -> PageResponse:
-    """Put back what a property was: the undo of the form above."""
+    """Restores a property, as the undo of set_property."""
     ticket = of_mask(visit)
     columns = {"spam_training", *(column for names in SEEN.values() for column in names)}
     fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
@@ -94,13 +95,13 @@ def _flash(visit: Visit, ticket: Sheet, name: str, before: dict[str, str]) -> No
 
 
 def _flash_undoable(visit: Visit, ticket: Sheet, text: Words, before: dict[str, str]) -> None:
-    """A message whose undo puts stored columns back. before: these columns as they were."""
+    """Flashes a message with an undo that restores stored columns. before: these columns with their former values."""
     path = f"{paths.ticket(ticket.keys['mask'])}/restore"
     visit.tell(text, path, back=visit.form.text("back", ""), **before)
 
 
 def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
-    """The new value of a property in words."""
+    """Returns a sentence about the new value of a property."""
     if name not in ("status", "owner", "place"):
         return _("{property} changed.", property=shown(LABELS[name]))
     ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_")
@@ -118,7 +119,7 @@ def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
 
 
 def _clash(visit: Visit, ticket: Sheet, name: str) -> PageResponse:
-    """Both values, and the choice between them."""
+    """Shows both values and the choice between them."""
     now = {
         "status": shown(STATUSES[ticket.keys["status"]]),
         "owner": ticket.keys.get("owner__label") or _("Nobody"),
@@ -168,7 +169,7 @@ def _wanted(visit: Visit, name: str) -> str:
 
 @page("POST", "/tickets/{mask}/requester", creates=True)
 def add_requester(visit: Visit) -> PageResponse:
-    """Let an address get the replies. Raises Invalid, Forbidden."""
+    """Adds an address that gets the replies. Raises Invalid, Forbidden."""
     ticket, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.add(visit.ctx, ticket.id, email)
     visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
@@ -177,7 +178,7 @@ def add_requester(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/requester/original")
 def take_original_sender(visit: Visit) -> PageResponse:
-    """Make the author of a forwarded mail the requester in place of the worker who forwarded it."""
+    """Makes the author of a forwarded mail the requester in place of the worker who forwarded it."""
     ticket = of_mask(visit)
     message_id = visit.form.id("message", required=True)
     email, before = original_sender.replace_sender(visit.ctx, ticket.id, message_id)
@@ -187,7 +188,7 @@ def take_original_sender(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/requester/original/undo")
 def restore_sender(visit: Visit) -> PageResponse:
-    """Make the worker who forwarded a mail the requester again."""
+    """Makes the worker who forwarded a mail the requester again."""
     ticket, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
     requester.add(visit.ctx, ticket.id, before)
     requester.remove(visit.ctx, ticket.id, email)
@@ -196,7 +197,7 @@ def restore_sender(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/requester/remove")
 def remove_requester(visit: Visit) -> PageResponse:
-    """Let an address no longer get them."""
+    """Removes an address from the requesters."""
     ticket, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.remove(visit.ctx, ticket.id, email)
     visit.tell(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
@@ -223,7 +224,7 @@ def watch(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024, creates=True)
 def write_note(visit: Visit) -> PageResponse:
-    """Write a note for colleagues. Raises Required."""
+    """Adds a note for colleagues. Raises Required."""
     ticket = of_mask(visit)
     comments.on_record(visit.ctx, TICKET, ticket.id, visit.form.text("note", ""), "note")
     form_drafts.drop(visit.ctx, reply_form.note_key(ticket.id))
@@ -249,13 +250,13 @@ def mark_spam(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/merge")
 def show_merge(visit: Visit) -> PageResponse:
-    """The ticket to merge with."""
+    """Shows the form with the ticket to merge with."""
     return _merge_form(visit, of_mask(visit), "")
 
 
 @page("POST", "/tickets/{mask}/merge", creates=True)
 def merge(visit: Visit) -> PageResponse:
-    """Put another ticket together with this one; the older one stays. Raises Forbidden."""
+    """Merges another ticket with this one; the older one stays. Raises Forbidden."""
     ticket, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
     other = masks.ticket_id(visit.ctx, text) or id_in(text)
     if not other and text:
@@ -270,7 +271,7 @@ def merge(visit: Visit) -> PageResponse:
 
 
 def flash_merged(visit: Visit, ticket_id: int) -> str:
-    """A message that undoes a merge; return the path of the ticket that was kept."""
+    """Flashes a message that undoes a merge; returns the path of the surviving ticket."""
     mask = records.retrieve(visit.ctx, TICKET, ticket_id)["mask"]
     here = paths.ticket(mask)
     undo_path = f"{here}/unmerge"
@@ -280,7 +281,7 @@ def flash_merged(visit: Visit, ticket_id: int) -> str:
 
 @page("POST", "/tickets/{mask}/unmerge", creates=True)
 def undo_merge(visit: Visit) -> PageResponse:
-    """Take a merge apart. Raises NotFound, Conflict, Forbidden."""
+    """Undoes a merge. Raises NotFound, Conflict, Forbidden."""
     ticket = of_mask(visit)
     result = unmerge.unmerge(visit.ctx, ticket.id, visit.form.id("merge", required=True))
     masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
@@ -306,7 +307,8 @@ def undo_merge(visit: Visit) -> PageResponse:
 
 
 def _merge_form(visit: Visit, ticket: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:
-    """The form with tickets to choose from: those with these words, else those of the same requesters."""
+    """Renders the form with tickets to choose from: the ones with these words, else other tickets of the same
+    requesters."""
     if words:
         near = lookup.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
         wrong = "" if near else _("No ticket has these words. Enter the number of another ticket, or other words.")
@@ -332,7 +334,7 @@ def _merge_form(visit: Visit, ticket: Sheet, other: str, wrong: str = "", words:
 
 @page("POST", "/tickets/{mask}/split", creates=True)
 def split(visit: Visit) -> PageResponse:
-    """Splits a message off into a ticket of its own. Raises Invalid, Forbidden."""
+    """Splits a message off into a new ticket. Raises Invalid, Forbidden."""
     of_mask(visit)
     new_id = tickets.split(visit.ctx, visit.form.id("message", required=True))
     mask = records.retrieve(visit.ctx, TICKET, new_id)["mask"]
@@ -341,7 +343,7 @@ def split(visit: Visit) -> PageResponse:
 
 
 def back_to(visit: Visit, ticket: Sheet) -> PageResponse:
-    """To the page as it was shown."""
+    """Redirects to the page of the ticket, with the parameters it had."""
     here = paths.ticket(ticket.keys["mask"])
     back = own_path(visit.form.text("back", ""))
     return see(back if back.partition("?")[0] == here else here)

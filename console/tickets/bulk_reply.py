@@ -1,4 +1,4 @@
-"""One answer to several tickets: each gets its own mail, and all of them can be taken back together."""
+"""One reply to several tickets: each gets its own mail, and all can be taken back together."""
 
 import json
 from contextlib import suppress
@@ -26,7 +26,7 @@ TEXT_BYTES = 1024 * 1024
 
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
-    """The form, for the tickets that the address names. Raises Invalid."""
+    """Shows the form for the tickets in the address. Raises Invalid."""
     return _form(
         visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"status": "1"})
     )
@@ -68,11 +68,11 @@ def send(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/take-back")
 def take_back(visit: Visit) -> PageResponse:
-    """Turn replies that have not left into drafts again, and put back the status of their tickets."""
+    """Turns replies that were not sent yet into drafts again, and restores the status of their tickets."""
     back = 0
     before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
     for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
-        with suppress(HelpdeskError):  # the mail has left, or somebody else changed the ticket
+        with suppress(HelpdeskError):  # the mail was sent, or another worker changed the ticket
             draft = answer_drafts.take_back(visit.ctx, id)
             back += 1
             status = before.get(str(draft.ticket_id)) if isinstance(before, dict) else None
@@ -84,7 +84,7 @@ def take_back(visit: Visit) -> PageResponse:
 
 
 def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
-    """The message that is answered. Raises Invalid for a ticket without any."""
+    """Returns the message to reply to. Raises Invalid for a ticket without messages."""
     message_id = answered.newest(visit.ctx, ticket["id"])
     if not message_id:
         raise Invalid(_("there is no message to answer"), field="message_id")

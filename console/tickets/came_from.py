@@ -1,4 +1,4 @@
-"""The list that a ticket was opened from: the previous and the next ticket, and on a wide screen the list beside the
+"""The list that a ticket was opened from: the previous and the next ticket, and on a wide screen the list next to the
 ticket."""
 
 from typing import Any
@@ -19,9 +19,9 @@ from server.translation import Words
 
 TICKET = "ticket"
 PATH = "/-/beside"
-ROWS = 50  # rows of the list beside a ticket
+ROWS = 50  # rows of the list next to a ticket
 LAST_PLACE = 10**6
-LIST = ("in", "at", "from", "before", "after")  # what an address says of the list
+LIST = ("in", "at", "from", "before", "after")  # parameters that describe the list
 AROUND = 10  # tickets read at once to find neighbours
 REACH = 3  # places of the list that are read on either side of a ticket
 
@@ -29,7 +29,7 @@ REACH = 3  # places of the list that are read on either side of a ticket
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """The place of a ticket in a list. at, total: its position, from 1, and the length of the list. before, after: the
-    paths of its neighbours, "" for none. back: the path of the list. rows: the list as shown beside the ticket."""
+    paths of its neighbours, "" for none. back: the path of the list. rows: the path of the list for a wide screen."""
 
     at: int
     total: int
@@ -41,7 +41,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RowBeside:
-    """A ticket of the list. who: its requesters. badge: of its status, where that is another than open."""
+    """A ticket of the list. who: its requesters. badge: of its status unless it is open."""
 
     path: str
     subject: str
@@ -52,10 +52,10 @@ class RowBeside:
 
 
 def neighbours(visit: Visit, mask: str) -> Neighbours | None:
-    """The neighbours of the ticket in the list that the address names; None if it names none.
+    """Returns the neighbours of the ticket in the list in the address, None without a list.
 
-    They are those that the worker saw: a ticket that was closed or assigned may have left the list or moved in it, and
-    the next one stays the same."""
+    They are the neighbours from when the worker saw the list: a ticket that was closed or assigned since may have left
+    the list or moved in it, but the next one stays the same."""
     q, at = visit.query.text("in", ""), visit.query.integer("at", 0, 0, LAST_PLACE)
     if not at:
         return None
@@ -77,7 +77,7 @@ def neighbours(visit: Visit, mask: str) -> Neighbours | None:
 
 @page("GET", PATH)
 def rows(visit: Visit) -> PageResponse:
-    """The part of the list that the ticket stands in, as a fragment. Raises BadQuery."""
+    """Renders the part of the list with the ticket, as a fragment. Raises BadQuery."""
     q, at = visit.query.text("in", ""), visit.query.integer("at", 1, 1, LAST_PLACE)
     number = (at - 1) // ROWS
     result = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters"))
@@ -92,7 +92,8 @@ def rows(visit: Visit) -> PageResponse:
 
 
 def path_with_list(visit: Visit, here: str, **more: str) -> str:
-    """The path of a ticket with the list that one came from, as the form says by `back`. more: for the address."""
+    """Returns the path of a ticket with the list it was opened from, as in the form field `back`. more: further
+    parameters."""
     path, _mark, query = own_path(visit.form.text("back", "")).partition("?")
     list_params = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
     params = urlencode([*list_params, *more.items()])
@@ -107,7 +108,7 @@ def _row(visit: Visit, q: str, row: dict[str, Any], place: int, at: int, ends: t
 
 
 def _part(visit: Visit, q: str, at: int) -> ListPart:
-    """The list around a place. Raises BadQuery."""
+    """Returns the list around a place. Raises BadQuery."""
     pages = range((max(at - REACH, 1) - 1) // AROUND, (at + REACH - 1) // AROUND + 1)
     masks: list[str] = []
     total = 0
@@ -119,24 +120,24 @@ def _part(visit: Visit, q: str, at: int) -> ListPart:
 
 
 def _seen(visit: Visit, name: str) -> str:
-    """The mask of a neighbour from when the worker saw the list, "" for none."""
+    """Returns the mask of a neighbour from when the worker saw the list, "" for none."""
     mask = visit.query.text(name, "")
     id = ticket_id(visit.ctx, mask) if mask else None
     return mask if id and records.may_read(visit.ctx, TICKET, id) else ""
 
 
 def _path(visit: Visit, q: str, place: int, mask: str, before: str, after: str) -> str:
-    """The path of a ticket at a place of the list, with its neighbours."""
+    """Returns the path of a ticket at a place of the list, with its neighbours."""
     return list_place.path(mask, q, place, visit.query.text("from", ""), before, after)
 
 
 def _query(visit: Visit, q: str, at: int) -> str:
-    """The parameters of an address that describe the list."""
+    """Returns the parameters of an address that describe the list."""
     come_from = visit.query.text("from", "")
     return urlencode({"in": q, "at": at, **({"from": come_from} if come_from else {})})
 
 
 def _back(visit: Visit, q: str) -> str:
-    """The path of the list."""
+    """Returns the path of the list."""
     back = visit.query.text("from", "") or f"/search/{TICKET}?{urlencode({'q': q})}"
     return back if back.startswith((inbox.PATH, "/search/")) else inbox.PATH

@@ -31,11 +31,11 @@ MAX_TEXT_CHARS = 12_000  # characters of one text, and of all messages, newest f
 EXCERPT_CHARS = 200
 LEAST_CHARS = 600  # characters of each message in any case
 MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
-MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
+MAX_RECIPIENTS_CHARS = 300  # characters shown of To and Cc
 CLOCKS_DIFFER_SECONDS = (
     3600  # seconds between the sender's date and the arrival; if they differ by more, the page shows both
 )
-# Entries that the messages, notes and drafts show already.
+# Log entries that duplicate messages, notes and drafts.
 SHOWN_ELSEWHERE = (
     "ticket.message.handed_in",
     "ticket.message.inbound",
@@ -47,10 +47,10 @@ SHOWN_ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
-    picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
-    with `has_html` a frame shows more. original: the author of a mail that a worker forwarded, where they get no
-    replies. sent_at: the sender's date, where it differs from `at` by an hour or more."""
+    """An item of the conversation. kind: message, note, draft or event. who: the author's name, with `who_id` of a
+    worker for the picture. recipients: (header, names) of a message. parts: of the text, as marked by markup/quoted.py;
+    a frame shows the full message if `has_html`. original: the author of a mail that a worker forwarded, unless they
+    get the replies. sent_at: the sender's date if it differs from `at` by an hour or more."""
 
     kind: str
     id: int
@@ -72,7 +72,7 @@ class Entry:
 
     @property
     def excerpt(self) -> str:
-        """The beginning of the text, in one line."""
+        """The beginning of the text, on one line."""
         text = next((text for kind, text in self.parts if kind == "said" and text.strip()), "")
         words = " ".join((text or str(self.keys.get("content") or "")).split())
         return words if len(words) <= EXCERPT_CHARS else f"{words[:EXCERPT_CHARS].rstrip()}…"
@@ -80,8 +80,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """entries: oldest first. earlier, later: messages before and after those. total: of all messages. answered: the
-    message that a reply goes to, 0 for none."""
+    """entries: oldest first. earlier, later: the numbers of messages before and after them. total: of all messages.
+    answered: the message that a reply refers to, 0 for none."""
 
     entries: tuple[Entry, ...]
     earlier: int
@@ -91,8 +91,8 @@ class Conversation:
 
 
 def read_conversation(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
-    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones.
-    has_events: whether what was changed stands there, too."""
+    """Reads STEP messages of a ticket and the other entries between them. back: number of steps before the newest
+    messages. has_events: whether to include changes."""
     ticket_id, comments = ticket.id, ticket.comments
     request = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
     page = records.search(visit.ctx, "message", request)
@@ -118,7 +118,7 @@ def read_conversation(visit: Visit, ticket: Sheet, back: int = 0, has_events: bo
 
 
 def newer(entries: Sequence[Entry], mark: Mark, worker_id: int) -> tuple[Entry, ...]:
-    """The entries of others that came after a mark."""
+    """Returns the entries that others added after a mark."""
     ids = {"message": mark.message, "note": mark.comment, "draft": mark.draft}
     return tuple(
         each
@@ -131,7 +131,7 @@ def newer(entries: Sequence[Entry], mark: Mark, worker_id: int) -> tuple[Entry, 
 
 
 def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
-    """How many steps back a message stands."""
+    """Returns the number of steps back to a message."""
     id, created = message["id"], message["created"]
     own = f"ticket.id:{ticket_id}"
     after = lookup.count(visit, "message", f'{own} created:"{created + 1} to now"')
@@ -141,7 +141,7 @@ def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
 
 
 def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
-    """When the first of the later messages was written."""
+    """Returns the time of the first of the later messages."""
     request = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", 1, later)
     messages = records.search(visit.ctx, "message", request)["results"]
     return int(messages[0]["created"]) if messages else visit.now + 1
@@ -180,8 +180,8 @@ def _original(keys: dict[str, Any], ticket: Sheet) -> str:
 
 
 def _sender(keys: dict[str, Any], email: str) -> str:
-    """The name of a message's author: of their contact, else the name in the mail. An author with a worker's address
-    cannot choose a name."""
+    """Returns the name of a message's author: of their contact, else the name in the mail. An author with a worker's
+    address cannot choose a name."""
     name = str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
     is_named = bool(name and name != email) or bool(keys.get("sender_worker_id"))
     return name if is_named else str(keys.get("from_name") or name)
@@ -200,7 +200,7 @@ def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:
 
 
 def _files(keys: dict[str, Any]) -> list[File]:
-    """Without the HTML part, which is shown."""
+    """Returns the files without the HTML part, which is displayed."""
     return [each for each in sheet.files(keys) if each.id != keys.get("html_attachment_id")]
 
 
@@ -220,11 +220,11 @@ def _note(keys: dict[str, Any]) -> Entry:
 
 
 def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
-    """Replies that are being written or wait to be sent, without those that are already shown as messages, and without
-    the worker's own draft, which is in the form below."""
+    """Returns drafts and queued replies, except queued ones that are already shown as messages and the worker's own
+    draft, which is in the form below."""
     request = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
     of_draft = {each.draft_id: each for each in waiting}
-    in_form: set[str] = set()  # kinds of which the newest draft stands there
+    in_form: set[str] = set()  # kinds of which the newest draft is in the form
     entries = []
     for keys in records.search(visit.ctx, "draft", request)["results"]:
         queued = of_draft.get(keys["id"])

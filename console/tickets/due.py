@@ -1,4 +1,4 @@
-"""The time until which a ticket must be answered or closed, in words and colour."""
+"""The due time of a ticket, in words and colour."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ GOALS = (
 
 
 def due_html(visit: Visit, due_at: int) -> str:
-    """HTML: late, due soon, or due some time; "" without a target."""
+    """Returns HTML: late, due soon, or due later; "" without a target."""
     if not due_at:
         return ""
     when, seconds_left = ui.when(visit, due_at), due_at - visit.now
@@ -31,7 +31,7 @@ def due_html(visit: Visit, due_at: int) -> str:
 
 
 def goals(visit: Visit, keys: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(goal, HTML of how it stands) of a ticket, for its page; none without targets."""
+    """Returns (goal, HTML of its state) for the page of a ticket; [] without targets."""
     return [
         (_(label), _state(visit, keys, name, bool(answered and keys.get(answered))))
         for name, label, answered in GOALS

@@ -1,5 +1,5 @@
-"""Parts of a ticket's page with addresses of their own: the HTML of a message in its frame, its source, and who else is
-on the ticket."""
+"""Parts of a ticket's page with separate addresses: the HTML of a message in its frame, its source, and the other
+people on the ticket."""
 
 from markupsafe import Markup
 
@@ -19,13 +19,13 @@ from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor; changes are in the upper part
-# What a frame may do: show, and open links in another tab. No script runs in it.
+# A frame may display content and open links in another tab, but not run scripts.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 
 @page("GET", "/messages/{id}/body")
 def body(visit: Visit) -> PageResponse:
-    """The HTML of a message. images: whether images from the network are loaded. text: whether the plain text is shown
+    """Renders the HTML of a message. images: whether to load remote images. text: whether to show the plain text
     instead. Raises NotFound, Forbidden."""
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
@@ -38,7 +38,7 @@ def body(visit: Visit) -> PageResponse:
 
 
 def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
-    """The HTML document of a message, for `framed`. html: sanitized. more: the path that loads images from the network,
+    """Returns the HTML document of a message, for `framed`. html: sanitized. more: the path that loads remote images,
     "" for none. wrong: a message above it."""
     return fragment(
         "message_body.html",
@@ -51,7 +51,7 @@ def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
 
 
 def framed(document: str, with_images: bool = False) -> PageResponse:
-    """A document in a frame, with a content security policy of its own. document: sanitized."""
+    """Returns a document for a frame, with a separate content security policy. document: sanitized."""
     images = " https: http:" if with_images else ""
     policy = (
         f"default-src 'none'; img-src 'self' data:{images}; style-src 'unsafe-inline'; frame-ancestors 'self'; "
@@ -63,7 +63,7 @@ def framed(document: str, with_images: bool = False) -> PageResponse:
 
 @page("GET", "/messages/{id}/source")
 def source(visit: Visit) -> PageResponse:
-    """The mail as it arrived, as a file. Raises NotFound, Forbidden."""
+    """Returns the mail as it arrived, as a file. Raises NotFound, Forbidden."""
     content = originals.raw(visit.ctx, visit.id)
     return PageResponse(
         headers=attachment(f"message-{visit.id}.eml"),
@@ -75,7 +75,7 @@ def source(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/presence")
 def be_present(visit: Visit) -> PageResponse:
-    """Say that the worker looks at the ticket or writes on it, or has left. doing: viewing, writing or left."""
+    """Records that the worker views the ticket, writes on it, or has left. doing: viewing, writing or left."""
     id, _mask = id_and_mask(visit)
     doing = visit.form.text("doing", "")
     presence.note(visit.ctx, id, doing if doing in presence.DOING else "")
@@ -84,7 +84,7 @@ def be_present(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/live")
 def live(visit: Visit) -> PageResponse:
-    """A stream of changes of the ticket and of the people on it; {people} unless a stream is requested. Raises
+    """Streams changes of the ticket and of the people on it; returns {people} unless a stream is requested. Raises
     NotFound, Forbidden."""
     id, mask = id_and_mask(visit)
     headers = visit.request.headers

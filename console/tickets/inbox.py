@@ -32,11 +32,11 @@ from server.translation import N_, N_ngettext, N_pgettext, _, shown
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
 MOST_HERE = 3  # people shown on a row
-GROUPS = 12  # offered, those with most open tickets
+GROUPS = 12  # groups in the menu, with the most open tickets
 PASSING_SECONDS = 0.1  # seconds that counting a saved search may take
 SLOW_SECONDS = 600  # seconds until a search that took longer is counted again
-TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: until when it is not counted, Unix seconds}
-# {name: (label, icon, query)} of the lists that everybody has.
+TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: Unix second until which it is not counted}
+# {name: (label, icon, query)} of the standard lists.
 VIEWS = {
     "mine": (N_("My open"), "ticket", "status:open owner.id:me"),
     "unassigned": (N_("Unassigned"), "inbox", "status:open owner.id:none"),
@@ -44,7 +44,7 @@ VIEWS = {
     "open": (N_("All open"), "list", "status:open"),
     "all-waiting": (N_("All waiting"), "clock", "status:waiting"),
 }
-LATE, LATE_QUERY = "late", "status:open due:<now"  # where there are service targets
+LATE, LATE_QUERY = "late", "status:open due:<now"  # shown if there are service targets
 STATUS_BADGES = {
     "open": ("ok", N_("open")),
     "waiting": ("warn", N_("waiting")),
@@ -75,7 +75,7 @@ class TicketView:
 
 
 def views(visit: Visit) -> list[TicketView]:
-    """The lists of a worker, with how many tickets are in them."""
+    """Returns the lists of a worker, with the number of tickets in each."""
     ctx = visit.ctx
     all_views = [
         TicketView(name, shown(label), icon, q, lookup.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
@@ -92,8 +92,8 @@ def views(visit: Visit) -> list[TicketView]:
 
 
 def _passing_count(visit: Visit, query: str) -> int | None:
-    """How many tickets a saved search finds; None for one that cannot be read, and for one that took too long to be
-    counted in passing, which is not tried again soon."""
+    """Returns the number of tickets that a saved search matches; None for an invalid search, and for one that took too
+    long, which is not counted again for a while."""
     slow = TOO_SLOW.made(visit.service.store, dict)
     if slow.get(query, 0) > visit.now:
         return None
@@ -108,7 +108,7 @@ def _passing_count(visit: Visit, query: str) -> int | None:
 
 
 def view_of(visit: Visit) -> TicketView:
-    """The list that the address asks for: the first one for none, and for one that is gone."""
+    """Returns the list that the address requests; the first one if there is none or it was deleted."""
     name = visit.query.text("v", "") or FIRST
     if name in VIEWS:
         label, icon, query = VIEWS[name]
@@ -136,7 +136,7 @@ def _saved(visit: Visit) -> list[TicketView]:
 
 
 def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
-    """The path of each ticket by its id, with the way back to the list and to its neighbours."""
+    """Returns the path of each ticket by id, with the way back to the list and to its neighbours."""
     is_inbox = visit.path == PATH
     own = view_of(visit).query if is_inbox else ""
     q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
@@ -161,7 +161,7 @@ def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
 
 
 def here(visit: Visit, ticket_id: int) -> str:
-    """The other people on a ticket, in words; "" for nobody."""
+    """Returns a sentence about the other people on a ticket, "" if there are none."""
     there = presence.others(visit.ctx, ticket_id)
     sentences = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
     sentences += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]
@@ -183,7 +183,7 @@ def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return ui.name(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
 
 
-# -- what is done to those that are selected --------------------------------------------------------------------------
+# -- actions on selected tickets ---------------------------------------------------------------------------------------
 
 
 def _workers(visit: Visit) -> list[Option]:
@@ -195,7 +195,7 @@ def _places(visit: Visit) -> list[Option]:
 
 
 STATE = ("status_id", "reopen_date")
-# What is said once it is done, of one ticket and of `{count}`.
+# The message after an action, for one ticket and for `{count}`.
 SAYS = {
     "close": N_ngettext("Ticket closed.", "{count} tickets closed."),
     "open": N_ngettext("Ticket reopened.", "{count} tickets reopened."),
@@ -253,11 +253,11 @@ TICKETS = declare(Worklist(
 
 
 def of_view(view: TicketView) -> Worklist:
-    """The list as a page shows it."""
+    """Returns the list as a page shows it."""
     empty = N_("Inbox zero: you have no open tickets.") if view.name == FIRST else TICKETS.empty
     return replace(TICKETS, title=view.label, own_query=view.query, empty=empty)
 
 
 def of_search() -> Worklist:
-    """The list of all tickets, at the address that every type has."""
+    """Returns the list of all tickets, at the search address of the type."""
     return replace(TICKETS, path=f"/search/{URI}", title=N_("Tickets"))

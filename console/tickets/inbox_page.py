@@ -9,6 +9,6 @@ from console.tickets import inbox
 
 @page("GET", inbox.PATH)
 def show(visit: Visit) -> PageResponse:
-    """One of the worker's lists, with the way to the others."""
+    """Shows one of the worker's lists, with links to the others."""
     view = inbox.view_of(visit)
     return worklist.page(visit, inbox.of_view(view), "inbox.html", shown_view=view.name, views=inbox.views(visit))

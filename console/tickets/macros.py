@@ -33,7 +33,7 @@ INPUT = "input:"  # the prefix of a field with an input
 
 @page("GET", PATH)
 def show(visit: Visit) -> PageResponse:
-    """The macros for a ticket, and with `macro` what that one asks for. Raises NotFound, Forbidden."""
+    """Shows the macros for a ticket, and with `macro` the inputs of that one. Raises NotFound, Forbidden."""
     ticket = of_mask(visit)
     records.require(visit.ctx, TICKET, "update", ticket.id)
     usable = macros.usable(visit.ctx, ticket.id)
@@ -47,7 +47,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", PATH, creates=True)
 def run(visit: Visit) -> PageResponse:
-    """Run a macro: its changes are made, and its texts stand in the answer. Raises NotFound, Forbidden."""
+    """Runs a macro: applies its changes and puts its texts into the reply form. Raises NotFound, Forbidden."""
     ticket, form = of_mask(visit), Form.sent(visit.form, ("macro", "back"))
     macro = None
     try:
@@ -63,7 +63,7 @@ def run(visit: Visit) -> PageResponse:
 
 
 def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
-    """The typed inputs, without blank ones."""
+    """Returns the submitted inputs, without blank ones."""
     for each in macro.inputs:
         form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
     return {each.name: text for each in macro.inputs if (text := form.get(INPUT + each.name)).strip()}
@@ -84,7 +84,7 @@ def _page(visit: Visit, ticket: Sheet, form: Form, usable: list[Macro], macro: M
 
 
 def _fields(macro: Macro) -> list[dict[str, Any]]:
-    """How the input of a text is asked for."""
+    """Returns the form fields of the inputs."""
     return [
         {
             "name": INPUT + each.name,
@@ -101,7 +101,7 @@ def _fields(macro: Macro) -> list[dict[str, Any]]:
 
 
 def _done(visit: Visit, before: Sheet, outcome: MacroOutcome) -> PageResponse:
-    """Say what was done, and go to the ticket; to its answer, where there is something to review."""
+    """Flashes the outcome and redirects to the ticket, or to its reply form if there is a text to review."""
     here = paths.ticket(before.keys["mask"])
     if not records.may_read(visit.ctx, TICKET, before.id):
         visit.tell(_("{macro}: done.", macro=outcome.macro.label))
@@ -130,8 +130,8 @@ def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> 
 
 
 def _keep_texts(visit: Visit, ticket: Sheet, outcome: MacroOutcome) -> list[str]:
-    """Put texts into the answer form, below what stands there already; the kinds of those. A reply to nothing becomes a
-    note."""
+    """Appends the texts to the reply form and the note form, and returns the kinds of the texts. A reply without a
+    message to reply to becomes a note."""
     message_id = answered.newest(visit.ctx, ticket.id) if outcome.reply else 0
     note = outcome.note if message_id else _joined(outcome.reply, outcome.note)
     if message_id:
@@ -143,11 +143,11 @@ def _keep_texts(visit: Visit, ticket: Sheet, outcome: MacroOutcome) -> list[str]
 
 
 def _keep_reply(visit: Visit, ticket: Sheet, message_id: int, outcome: MacroOutcome) -> None:
-    """In the draft that the worker has, or a new one, which leaves the status as the macro has set it."""
+    """Appends the text to the worker's draft, or creates one that leaves the status as the macro has set it."""
     draft = answer_drafts.newest_own(visit.ctx, ticket.id, "reply")
     if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
-        with suppress(Conflict, Invalid):  # somebody typed meanwhile: the text of the macro becomes a draft of its own
+        with suppress(Conflict, Invalid):  # the worker has typed since: the text of the macro becomes a separate draft
             answer_drafts.save(visit.ctx, "reply", ticket.id, params, draft.id, draft.revision)
             return
     written = reply_form.begun(visit, ticket.keys, message_id)
@@ -158,7 +158,7 @@ def _keep_reply(visit: Visit, ticket: Sheet, message_id: int, outcome: MacroOutc
 
 
 def _reopens(visit: Visit, ticket: Sheet) -> str:
-    """When the ticket opens again, as it stands in a field."""
+    """Returns the time when the ticket reopens, formatted for a field."""
     at = ticket.keys["reopen_date"]
     return datetime.fromtimestamp(at, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
 
@@ -172,7 +172,7 @@ def _joined(*texts: str) -> str:
 
 @page("GET", BULK)
 def show_bulk(visit: Visit) -> PageResponse:
-    """Which macro to run on the tickets that the address names. Raises Invalid."""
+    """Shows the macros to run on the tickets in the address. Raises Invalid."""
     return _bulk(
         visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"macro": ""})
     )
@@ -180,7 +180,7 @@ def show_bulk(visit: Visit) -> PageResponse:
 
 @page("POST", BULK, creates=True)
 def run_bulk(visit: Visit) -> PageResponse:
-    """Runs a macro on each ticket by itself; refusals are reported. Raises Invalid."""
+    """Runs a macro on each ticket separately; refusals are reported. Raises Invalid."""
     selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, ("macro",))
     if not form.text("macro"):

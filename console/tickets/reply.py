@@ -1,5 +1,4 @@
-"""Replies and new tickets: saved while they are typed, previewed, sent, taken back. The rights are those of the
-operations."""
+"""Replies and new tickets: saved during typing, previewed, sent, taken back. The operations check permissions."""
 
 from dataclasses import replace
 
@@ -33,7 +32,7 @@ from server.tickets.answer_drafts import AnswerDraft
 from server.translation import _
 
 FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has its own limit
-MAX_ADDRESSES = 12  # offered at once
+MAX_ADDRESSES = 12  # suggestions in a menu
 TEXT_BYTES = 4 * 1024 * 1024
 DISCARD = "discard"
 COMPOSE, WAY = "/compose", "/-/way"
@@ -44,7 +43,7 @@ COMPOSE, WAY = "/compose", "/-/way"
 
 @page("POST", "/tickets/{mask}/answer", form_bytes=FORM_BYTES)
 def send(visit: Visit) -> PageResponse:
-    """Send a reply, in `undo_send_seconds` or later; store it without sending; or only as a draft."""
+    """Sends a reply after `undo_send_seconds` or later, stores it without sending, or saves it as a draft only."""
     if visit.form.text("do", "send") in (*KEPT, DISCARD):
         return _send(visit)
     return once.carry_out(visit, _send, draft=sent_draft(visit), is_writing=True)
@@ -86,14 +85,14 @@ def _send(visit: Visit) -> PageResponse:
 
 
 def _again(visit: Visit, written: ReplyForm) -> PageResponse:
-    """Show the ticket with the submitted form and its errors."""
+    """Shows the ticket with the submitted form and its errors."""
     return render_ticket(visit, of_mask(visit), written)
 
 
 @page("GET", "/tickets/{mask}/answer")
 def show_answer(visit: Visit) -> PageResponse:
-    """The form alone for a script that switches the kind of reply. Otherwise the page of the ticket at its reply; with
-    an address of its own, since swap.js loads only such a page as a whole."""
+    """Renders the form alone for a script that switches the kind of reply; else redirects to the form on the page of
+    the ticket. A separate address, because swap.js loads such a page only as a whole."""
     ticket = of_mask(visit)
     if visit.is_part:
         return render_answer(visit, ticket)
@@ -102,14 +101,14 @@ def show_answer(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
 def autosave(visit: Visit) -> PageResponse:
-    """Stores a draft that a script sends while somebody types."""
+    """Stores a draft that a script sends during typing."""
     id, _mask = id_and_mask(visit)
     return reply_draft.autosave(visit, _sent(visit), id)
 
 
 @page("POST", "/tickets/{mask}/take-back")
 def take_back(visit: Visit) -> PageResponse:
-    """The undo of sending: the mail is a draft again, and the ticket as it was. Raises Conflict once it has left."""
+    """Undoes sending: the mail becomes a draft again and the ticket is restored. Raises Conflict once it was sent."""
     ticket = ticket_of_mask(visit)
     here = paths.ticket(ticket["mask"])
     draft = reply_draft.take_back(visit, f"{here}/answer")
@@ -119,7 +118,7 @@ def take_back(visit: Visit) -> PageResponse:
 
 @page("GET", "/drafts/{id}/preview")
 def show_preview(visit: Visit) -> PageResponse:
-    """The HTML of a draft as it would be mailed, for a frame. Raises NotFound."""
+    """Renders a draft as it would be mailed, for a frame. Raises NotFound."""
     draft = answer_drafts.find_unsent(visit.ctx, visit.id)
     if draft is None:
         raise NotFound(_("There is no such draft."))
@@ -134,14 +133,14 @@ def show_preview(visit: Visit) -> PageResponse:
 
 @page("GET", "/-/addresses")
 def addresses(visit: Visit) -> PageResponse:
-    """Addresses by name or mail address, for a field that takes several: {results: [{label}]}."""
+    """Returns addresses by name or mail address, for a field with several: {results: [{label}]}."""
     matches = lookup.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
     return json_response({"results": [{"label": each["email"]} for each in matches]})
 
 
 @page("GET", "/-/mentions")
 def mentions(visit: Visit) -> PageResponse:
-    """Workers who can be mentioned: {results: [{name, label}]}. name: the nickname after @."""
+    """Returns workers who can be mentioned: {results: [{name, label}]}. name: the nickname after @."""
     workers = lookup.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
     results = [
         {"name": each["at_mention_name"], "label": each[lookup.LABEL]} for each in workers if each["at_mention_name"]
@@ -151,13 +150,13 @@ def mentions(visit: Visit) -> PageResponse:
 
 @page("POST", "/-/snippets/{id}")
 def paste(visit: Visit) -> PageResponse:
-    """The text of a snippet for a ticket, which counts as a use: {text}. Raises NotFound, Forbidden, Required."""
+    """Returns the text of a snippet for a ticket, counted as a use: {text}. Raises NotFound, Forbidden, Required."""
     return json_response({"text": snippets.paste(visit.ctx, visit.id, visit.form.id("ticket", 0))})
 
 
 @page("POST", "/-/files", form_bytes=FORM_BYTES)
 def upload(visit: Visit) -> PageResponse:
-    """Store a file to attach: {id, name, size, path}. Raises Invalid, TooLarge."""
+    """Stores a file to attach: {id, name, size, path}. Raises Invalid, TooLarge."""
     file = visit.form.upload("file")
     if file is None:
         raise Invalid(_("Choose a file."), field="file")
@@ -172,14 +171,14 @@ def upload(visit: Visit) -> PageResponse:
 
 @page("GET", COMPOSE)
 def show_compose(visit: Visit) -> PageResponse:
-    """The form of a new ticket. Raises Forbidden."""
+    """Shows the form of a new ticket. Raises Forbidden."""
     records.require(visit.ctx, TICKET, "create")
     return _compose(visit, reply_form.of_compose(visit))
 
 
 @page("POST", COMPOSE, form_bytes=FORM_BYTES)
 def compose(visit: Visit) -> PageResponse:
-    """Create a ticket with its first message."""
+    """Creates a ticket with its first message."""
     if visit.form.text("do", "send") in (*KEPT, DISCARD):
         return _create(visit)
     return once.carry_out(visit, _create, draft=sent_draft(visit), is_writing=True)
@@ -209,20 +208,20 @@ def _create(visit: Visit) -> PageResponse:
 
 @page("POST", f"{COMPOSE}/draft", form_bytes=TEXT_BYTES)
 def autosave_compose(visit: Visit) -> PageResponse:
-    """Saves the draft of a new ticket, as autosave."""
+    """Stores the draft of a new ticket during typing."""
     return reply_draft.autosave(visit, reply_form.sent(visit, "compose"), 0)
 
 
 @page("POST", f"{COMPOSE}/take-back")
 def take_back_compose(visit: Visit) -> PageResponse:
-    """Takes back a new ticket, as take_back."""
+    """Takes a new ticket back before it is sent."""
     reply_draft.take_back(visit, COMPOSE)
     return see(COMPOSE)
 
 
 @page("GET", WAY)
 def show_way(visit: Visit) -> PageResponse:
-    """How mail leaves from a bucket, for a form in which it was chosen."""
+    """Renders the outgoing identity of a bucket, for a form in which it was chosen."""
     way = reply_choices.way_from(visit, visit.query.text("bucket", ""))
     return PageResponse(fragment("parts/way.html", way=way))
 
@@ -246,7 +245,7 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
 
 
 def _other_drafts(visit: Visit, written: ReplyForm) -> list[AnswerDraft]:
-    """The worker's drafts of new tickets that do not stand in the form."""
+    """Returns the worker's drafts of new tickets except the one in the form."""
     draft_id = written.draft.id if written.draft is not None else 0
     return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != draft_id]
 

@@ -1,4 +1,4 @@
-"""The choices in the form of a reply or a new ticket: read when the form is shown, not when it is sent."""
+"""The options in the form of a reply or a new ticket, read only when the form is shown."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from server.records.records import SearchRequest
 from server.tickets.outgoing_identity import OutgoingIdentity, outgoing_identity
 
 NO_WAY = OutgoingIdentity("", "", "")
-SNIPPETS = 60  # to choose from
+SNIPPETS = 60  # options in a menu
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyChoices:
-    """The choices of a form. way: how the mail leaves. buckets: of a new ticket. owner: the possible owners, None until
-    they are read. original: the text of the message to forward."""
+    """The options of a form. way: the outgoing identity. buckets: of a new ticket. owner: the possible owners, None
+    until they are read. original: the text of the message to forward."""
 
     way: OutgoingIdentity = NO_WAY
     snippets: tuple[Option, ...] = ()
@@ -31,7 +31,7 @@ NO_CHOICES = ReplyChoices()
 
 
 def of_bucket(visit: Visit, bucket: str) -> ReplyChoices:
-    """The buckets of a new ticket, and the way out of one; "" for the first."""
+    """Returns the buckets of a new ticket, and the outgoing identity of one; "" for the first."""
     options = tuple(buckets(visit))
     return ReplyChoices(
         way_from(visit, bucket or next((value for value, _place in options), ""), options), buckets=options
@@ -39,7 +39,7 @@ def of_bucket(visit: Visit, bucket: str) -> ReplyChoices:
 
 
 def read(visit: Visit, kind: str, message_id: int, owner: str, choices: ReplyChoices) -> ReplyChoices:
-    """All choices of a form. owner: that stands in it. known: the way out and the buckets."""
+    """Reads all options of a form. owner: the value of that field. choices: the outgoing identity and the buckets."""
     return ReplyChoices(
         choices.way,
         tuple(_snippets(visit, kind)),
@@ -51,20 +51,19 @@ def read(visit: Visit, kind: str, message_id: int, owner: str, choices: ReplyCho
 
 
 def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> OutgoingIdentity:
-    """How mail of a ticket leaves."""
+    """Returns the outgoing identity of a ticket's mail."""
     return outgoing_identity(visit.ctx, ticket["group_id"], ticket["bucket_id"], ticket["id"])
 
 
 def way_from(visit: Visit, bucket: str, options: tuple[Option, ...] | None = None) -> OutgoingIdentity:
-    """How mail of a new ticket leaves from a bucket that the worker may choose. listed: the buckets, where they are
-    known."""
+    """Returns the outgoing identity of a bucket that the worker may choose. options: the buckets, if already read."""
     if bucket not in {value for value, _place in (buckets(visit) if options is None else options)}:
         return NO_WAY
     return outgoing_identity(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
 
 
 def buckets(visit: Visit) -> list[Option]:
-    """The buckets that the worker may use, as `Group / Bucket`, those of their own groups first."""
+    """Returns the buckets that the worker may use, as `Group / Bucket`, first in their own groups."""
     request = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
     actor = visit.actor
     readable = None if actor.is_admin else actor.reads_groups
@@ -82,7 +81,7 @@ def _place(bucket: dict[str, Any]) -> str:
 
 
 def _snippets(visit: Visit, kind: str) -> list[Option]:
-    """Texts for tickets and texts about nothing, those used most first."""
+    """Returns snippets for tickets and plain ones, the most used first."""
     types = "plaintext" if kind == "compose" else "[plaintext,ticket]"
     q = f"type:{types} usableBy.worker:me sort:-totalUses"
     page = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lookup.LABEL))
@@ -95,7 +94,7 @@ def _templates(visit: Visit) -> list[Option]:
 
 
 def _original(visit: Visit, kind: str, message_id: int) -> str:
-    """The text of the message that a form forwards, "" for another form."""
+    """Returns the text of the message that a form forwards, "" for another form."""
     if kind != "forward" or not message_id:
         return ""
     return str(records.retrieve(visit.ctx, "message", message_id, "content")["content"]).strip()

@@ -1,5 +1,5 @@
-"""The draft of a reply or a new ticket: stored while it is typed and on request, deleted once it is sent. And how
-sending is undone."""
+"""The draft of a reply or a new ticket: stored during typing and on request, deleted once it is sent; and the undo of
+sending."""
 
 from contextlib import suppress
 from typing import Any
@@ -16,16 +16,16 @@ from server.tickets import answer_drafts, requester, snippets, undo
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import N_, _, ngettext, shown
 
-# Columns of the ticket that taking back a mail restores, unless somebody has changed them since: row by row.
+# Columns of the ticket that taking back a mail restores, unless one of a row has changed since.
 BEFORE = (("status_id", "reopen_date"), ("owner_id",))
 ADDED = "added"  # requesters that sending added, with commas between
 NOW = "now_"  # the prefix of a column with its value after sending
-KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
-UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs a look
+KEPT = ("draft", "preview", "snippet")  # buttons that store the draft without sending
+UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs attention
 
 
 def sent_draft(visit: Visit) -> str:
-    """The draft and the revision that a form sends; "" for none."""
+    """Returns the draft and the revision of a submitted form, "" for none."""
     id, revision = visit.form.id("draft", 0), visit.form.text("revision", "")
     return f"{id}:{revision[:64]}" if id and revision else ""
 
@@ -34,7 +34,7 @@ def sent_draft(visit: Visit) -> str:
 
 
 def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
-    """Stores a draft that a script sends while somebody types: {draft, revision}, or {conflict: reason}."""
+    """Stores a draft that a script sends during typing: {draft, revision}, or {conflict: reason}."""
     try:
         draft = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
@@ -43,7 +43,7 @@ def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
 
 
 def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -> PageResponse | None:
-    """Stores the draft and shows the form again; returns None if there are mistakes, which the form then has."""
+    """Stores the draft and shows the form again; returns None after adding errors to the form."""
     if do == "snippet":
         id = visit.form.id("snippet", 0)
         text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
@@ -58,7 +58,7 @@ def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -
 
 
 def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
-    """Deletes the draft; returns None if there are mistakes, which the form then has."""
+    """Deletes the draft; returns None after adding errors to the form."""
     try:
         _drop(visit, written.draft)
     except (Conflict, Invalid) as error:
@@ -69,7 +69,7 @@ def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
 
 
 def forget(visit: Visit, draft: AnswerDraft | None) -> None:
-    """Delete the draft of a reply that was sent, unless another tab has changed it since."""
+    """Deletes the draft of a reply that was sent, unless another tab has changed it since."""
     with suppress(Conflict, Invalid):
         _drop(visit, draft)
 
@@ -90,14 +90,14 @@ def _drop(visit: Visit, draft: AnswerDraft | None) -> None:
 
 
 def leaves_at(visit: Visit) -> int:
-    """When a reply that is sent now leaves, since it can be taken back before; 0 for at once."""
+    """Returns the time to send a reply that is sent now, delayed so that it can be taken back; 0 for at once."""
     seconds: int = visit.service.settings.undo_send_seconds
     return visit.now + seconds if seconds else 0
 
 
 def values_of(visit: Visit, written: ReplyForm, do: str) -> dict[str, Any]:
-    """The parameters of a reply or a new ticket. do: the button: `save` sends nothing, any other sends at the time in
-    the form, or as leaves_at() says."""
+    """Returns the parameters of a reply or a new ticket. do: the button; `save` sends nothing, any other sends at the
+    time in the form, or at leaves_at()."""
     values = written.values()
     if do == "save":
         return values | {"dont_send": "1", "send_at": ""}
@@ -105,8 +105,8 @@ def values_of(visit: Visit, written: ReplyForm, do: str) -> dict[str, Any]:
 
 
 def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
-    """The changes that sending made to a ticket: columns with their former values, under `now_` their new ones, and the
-    added requesters. before: the ticket, with `requesters`."""
+    """Returns the changes that sending made to a ticket: columns with their former values, their new values with the
+    prefix `now_`, and the added requesters. before: the ticket, with `requesters`."""
     now = records.retrieve(visit.ctx, "ticket", before["id"], "requesters")
     names = [name for row in BEFORE for name in row]
     columns = {name: str(before[name] or 0) for name in names}
@@ -115,8 +115,8 @@ def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
 
 
 def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
-    """Shows on the next page what happened to a mail, with an undo. here: the path of the ticket. is_later: whether it
-    is sent at a chosen time. before: from changed_by_sending."""
+    """Flashes what happened to a mail, with an undo. here: the path of the ticket. is_later: whether it is sent at a
+    chosen time. before: from changed_by_sending."""
     if delivery.draft_id and delivery.state in UNSENT:
         is_partly = delivery.state == "partly"
         words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
@@ -132,7 +132,7 @@ def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, befo
 
 
 def take_back(visit: Visit, here: str) -> AnswerDraft:
-    """Turn mail back into a draft that can be sent again. Raises Conflict once it has left."""
+    """Turns mail back into a draft that can be sent again. Raises Conflict once it was sent."""
     draft = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
     accepted_forms.forget(visit.ctx, here)
     visit.tell(_("Sending cancelled. Your draft is back."))
@@ -140,7 +140,7 @@ def take_back(visit: Visit, here: str) -> AnswerDraft:
 
 
 def put_back(visit: Visit, ticket: dict[str, Any]) -> None:
-    """Restores what sending changed of a ticket, unless somebody has changed it since."""
+    """Restores what sending changed on a ticket, unless another worker has changed it since."""
     form = visit.form
     rows = [row for row in BEFORE if all(form.text(NOW + name, "") == str(ticket[name] or 0) for name in row)]
     fields = {name: form.text(name, "") for row in rows for name in row if name in form}
@@ -151,5 +151,5 @@ def put_back(visit: Visit, ticket: dict[str, Any]) -> None:
 
 
 def _requesters(ticket: dict[str, Any]) -> dict[str, Any]:
-    """The requesters of a ticket by address."""
+    """Returns the requesters of a ticket by address."""
     return {str(each["email"]): each for each in (ticket.get("requesters") or {}).values()}

@@ -1,4 +1,4 @@
-"""The form of a reply, a forward, a note or a new ticket: its initial values, and the values that were sent.
+"""The form of a reply, a forward, a note or a new ticket: its initial and its submitted values.
 
 The options of its fields are read only where the form is shown (reply_choices.py)."""
 
@@ -26,7 +26,7 @@ from server.translation import N_, N_pgettext, Words, _
 from server.web.forms import Upload
 
 KINDS = ("reply", "forward", "note")
-AGAIN = "again"  # asks for a reply that stands ready as a message that went out
+AGAIN = "again"  # requests a reply with the content of a sent message
 # {field: parameter of a draft}
 TEXTS = {
     "to": "to",
@@ -55,8 +55,8 @@ STATUSES: tuple[tuple[str, Words], ...] = (
 class ReplyForm:
     """The form of a reply, a forward, a note or a new ticket.
 
-    kind: reply, forward, note or compose. message_id: the message that is answered, 0 for none. draft: the draft that
-    stores it, None for none. files: the attached files. drafted: the kinds of which the worker has a draft.
+    kind: reply, forward, note or compose. message_id: the message replied to, 0 for none. draft: the stored draft, None
+    for none. files: the attached files. drafted: the kinds of which the worker has a draft.
 
     seen: the mark of what others had written when the page was shown; see server/tickets/unseen.py. unseen: entries
     that were added after it. is_stopped: whether they stopped the reply, which they do once."""
@@ -77,13 +77,13 @@ class ReplyForm:
         return [str(each.id) for each in self.files]
 
     def refused(self, error: HelpdeskError) -> "ReplyForm":
-        """The form with the mistakes of a failed operation at its fields."""
+        """Returns the form with the errors of a failed operation at its fields."""
         if isinstance(error, Required) and error.details.get("field") == "content":
             return replace(self, form=self.form.fail("content", _("Write a message first.")))
         return replace(self, form=self.form.refuse(error, names=OF_OPERATION))
 
     def values(self) -> dict[str, Any]:
-        """The parameters of tickets.reply() or tickets.compose()."""
+        """Returns the parameters of tickets.reply() or tickets.compose()."""
         get = self.form.text
         values: dict[str, Any] = {
             "content": reply_start.typed_text(self.form.get("content")),
@@ -106,7 +106,7 @@ class ReplyForm:
         return values | {"message_id": str(self.message_id), "is_forward": is_forward, "with_original": "0"}
 
     def params(self) -> dict[str, Any]:
-        """The parameters of a draft."""
+        """Returns the params of a draft."""
         params: dict[str, Any] = {param: self.form.get(name) for name, param in TEXTS.items()}
         params |= {"format": "parsedown", "file_ids": [each.id for each in self.files]}
         return params | {"in_reply_message_id": self.message_id} if self.message_id else params
@@ -116,8 +116,8 @@ class ReplyForm:
 
 
 def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
-    """The form below a ticket; None if the caller may not change it, or if there is nothing to reply to. replied_to:
-    the id of the message to reply to by default."""
+    """Returns the form below a ticket; None if the caller may not change the ticket. replied_to: the id of the message
+    to reply to by default."""
     if not records.may(visit.ctx, "ticket", "update", ticket.id):
         return None
     choice = visit.query.text("answer", "")
@@ -145,20 +145,20 @@ def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
 
 
 def _resumed(visit: Visit, drafts: list[AnswerDraft], kind: str) -> AnswerDraft | None:
-    """The draft that the address names as `resume`, else the newest of this kind, "" for any."""
+    """Returns the draft in the parameter `resume`, else the newest of this kind, "" for any."""
     fitting = [each for each in drafts if kind in ("", each.kind)]
     resumed = [each for each in fitting if each.id == visit.query.id("resume", 0)]
     return next(iter(resumed or fitting), None)
 
 
 def begun(visit: Visit, ticket: dict[str, Any], message_id: int) -> ReplyForm:
-    """A reply to a message as it begins, with nothing to choose from."""
+    """Returns a new reply to a message, without options."""
     start = reply_start.of_reply(visit.ctx, ticket, "reply", message_id, has_signature=False)
     return ReplyForm("reply", _started(start), message_id)
 
 
 def of_compose(visit: Visit) -> ReplyForm:
-    """The form of a new ticket: the draft that the address names, an empty one for `new`, else the newest draft."""
+    """Returns the form of a new ticket: the draft in the address, an empty one for `new`, else the newest draft."""
     drafts, draft_id = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
     draft = next((each for each in drafts if draft_id in ("", str(each.id))), None)
     if draft is not None:
@@ -175,18 +175,18 @@ def of_compose(visit: Visit) -> ReplyForm:
 
 
 def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
-    """The content of a draft, to send or preview it."""
+    """Returns the content of a draft, to send or preview it."""
     message_id = int(draft.params.get("in_reply_message_id") or 0)
     return ReplyForm(draft.kind, Form(_drafted(draft)), message_id, draft, _files_of(visit, draft))
 
 
 def note_key(ticket_id: int) -> str:
-    """The key of the draft of a note on a ticket, in people/form_drafts.py."""
+    """Returns the key of the draft of a note on a ticket, in people/form_drafts.py."""
     return f"note:{ticket_id}"
 
 
 def note_form(visit: Visit, ticket_id: int) -> Form:
-    """The form of a note, with the text that a macro has put into it."""
+    """Returns the form of a note, with the text that a macro has added."""
     draft = form_drafts.of(visit.ctx, note_key(ticket_id))
     return Form.of({"note": draft.text("note") if draft is not None else ""})
 
@@ -195,7 +195,7 @@ def note_form(visit: Visit, ticket_id: int) -> Form:
 
 
 def sent(visit: Visit, kind: str) -> ReplyForm:
-    """The form that was sent; files that came along are stored. Raises TooLarge, Invalid."""
+    """Returns the submitted form; uploaded files are stored. Raises TooLarge, Invalid."""
     form = Form.sent(visit.form, TEXTS)
     try:
         form.values["owner"] = str(lookup.chosen_id(visit, "worker", form.get("owner"), "owner") or "")
@@ -212,7 +212,8 @@ def sent(visit: Visit, kind: str) -> ReplyForm:
 
 
 def ahead(visit: Visit, field: str, text: str) -> str:
-    """A time to come in words as Unix seconds, "" for none. Raises Invalid. field: of the form, for the error."""
+    """Converts a future time in words to Unix seconds, "" for none. Raises Invalid. field: of the form, for the
+    error."""
     try:
         at = times.ahead(text.strip(), visit.now, visit.ctx.tz)
     except Invalid as error:
@@ -221,7 +222,7 @@ def ahead(visit: Visit, field: str, text: str) -> str:
 
 
 def planned(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a reply with its times in words as Unix seconds. Raises Invalid."""
+    """Returns the parameters of a reply with times in words converted to Unix seconds. Raises Invalid."""
     return values | {name: ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
 
 
@@ -243,7 +244,7 @@ def _files_of(visit: Visit, draft: AnswerDraft) -> tuple[File, ...]:
 
 
 def _files(visit: Visit, ids: Any) -> tuple[File, ...]:
-    """Those that the worker may read."""
+    """Returns the files that the worker may read."""
     file_ids = [int(each) for each in ids if str(each).isdigit()]
     if not file_ids:
         return ()

@@ -1,4 +1,4 @@
-"""The requests that do what the forms of a ticket do, for *API* below the page."""
+"""The API requests that are equivalent to the forms of a ticket, for *API* below the page."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from console.tickets.reply_form import ReplyForm
 
 
 def of_reply(written: ReplyForm) -> Sample:
-    """The request that sends what stands in a reply or a forward."""
+    """Returns the request that sends a reply or a forward with the values of the form."""
     fields = [("message_id", str(written.message_id)), *_fields(written)]
     fields += [("is_forward", "1"), ("with_original", "0")] if written.kind == "forward" else []
     return Sample("POST", "/rest/tickets/reply.json", fields)
 
 
 def of_compose(written: ReplyForm, group_id: str) -> Sample:
-    """The request that creates the ticket that stands in a form."""
+    """Returns the request that creates a ticket with the values of the form."""
     bucket = bucket_of(written)
     return Sample(
         "POST",
@@ -24,12 +24,12 @@ def of_compose(written: ReplyForm, group_id: str) -> Sample:
 
 
 def bucket_of(written: ReplyForm) -> str:
-    """The bucket of a new ticket: that which was chosen, or the first one."""
+    """Returns the chosen bucket of a new ticket, else the first one."""
     return written.form.text("bucket") or next((value for value, _place in written.choices.buckets), "")
 
 
 def of_ticket(ticket: dict[str, Any], reply: ReplyForm | None) -> list[Sample]:
-    """The requests of a page of a ticket. reply: that can be written there."""
+    """Returns the requests of a page of a ticket. reply: the reply form on it."""
     path = f"/rest/records/ticket/{ticket['id']}.json"
     messages = (("q", f"ticket.id:{ticket['id']}"), ("expand", "content"))
     samples = [Sample("GET", path), Sample("GET", "/rest/records/message/search.json", messages)]

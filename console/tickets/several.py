@@ -1,4 +1,4 @@
-"""Acts on several tickets at once besides replies: the same note on each, and merging them."""
+"""Actions on several tickets besides replies: the same note on each, and merging."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ TEXT_BYTES = 1024 * 1024
 
 @page("GET", NOTE)
 def show_note(visit: Visit) -> PageResponse:
-    """The form, for the tickets that the address names. Raises Invalid."""
+    """Shows the form for the tickets in the address. Raises Invalid."""
     return _form(visit, "bulk_note.html", NOTE, _named(visit), Form.of({"note": ""}))
 
 
@@ -48,13 +48,13 @@ def write_notes(visit: Visit) -> PageResponse:
 
 @page("GET", MERGE)
 def show_merge(visit: Visit) -> PageResponse:
-    """What becomes one, asked before it does. Raises Invalid."""
+    """Shows the tickets to merge, for confirmation. Raises Invalid."""
     return _merge_form(visit, _named(visit), Form.of({}))
 
 
 @page("POST", MERGE, creates=True)
 def merge(visit: Visit) -> PageResponse:
-    """Put the tickets together; the oldest stays. Raises Invalid."""
+    """Merges the tickets; the oldest stays. Raises Invalid."""
     selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     try:
         ticket_id = tickets.merge(visit.ctx, [each["id"] for each in selected])

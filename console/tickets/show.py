@@ -37,15 +37,15 @@ BADGES = {
     "closed": ("muted", N_("closed")),
     "deleted": ("err", N_("deleted")),
 }
-REQUESTERS = 20  # shown
-MOST_MACROS = 7  # macros in a menu; a page lists all if there are more
-# Facts below the panel. The others have a control in it.
+REQUESTERS = 20  # requesters shown
+MOST_MACROS = 7  # macros in the menu; a page lists all if there are more
+# Facts below the panel; the others have a control in it.
 OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_in", "num_messages_out", "spam_score")
 
 
 @page("GET", "/tickets/{mask}")
 def show(visit: Visit) -> PageResponse:
-    """A ticket. Raises NotFound, Forbidden."""
+    """Shows a ticket. Raises NotFound, Forbidden."""
     ticket = of_mask(visit)
     if ticket.keys["mask"] != unquote(visit.arguments["mask"]):
         return see(with_query(visit, paths.ticket(ticket.keys["mask"])))
@@ -54,10 +54,9 @@ def show(visit: Visit) -> PageResponse:
 
 
 def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) -> PageResponse:
-    """The page, with the answer as it is, or as it was sent when something is wrong with it."""
-    mark = unseen.mark(
-        visit.ctx, ticket.id
-    )  # before the conversation is read, so that nothing written in between counts as seen
+    """Renders the page, with the reply form as it is or, after an error, as it was submitted."""
+    # Read before the conversation, so that an entry written in between does not count as seen.
+    mark = unseen.mark(visit.ctx, ticket.id)
     said = _conversation(visit, ticket)
     keys = ticket.keys
     earlier, later = _beside(visit, said)
@@ -100,7 +99,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
 
 
 def _why_unanswerable(visit: Visit, ticket: Sheet) -> str:
-    """The reason why the caller cannot reply to a ticket that they may read, and who can change that."""
+    """Returns the reason why the caller cannot reply to a ticket that they may read, and who can change that."""
     if ticket.keys["group_id"] in visit.actor.member_of:
         return _("Your role does not let you answer tickets. An administrator can change it.")
     return _(
@@ -117,8 +116,8 @@ def _status(written: ReplyForm | None) -> int:
 
 
 def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mark) -> ReplyForm:
-    """The reply with the mark of what its author has seen: of this page, or of the submitted form if it is shown again
-    for another reason than new messages."""
+    """Returns the reply with the mark of what its author has seen: of this page, or of the submitted form if it is
+    shown again for another reason than new messages."""
     before = unseen.parse(written.seen)
     if before is None or written.is_stopped:
         entries = conversation.newer(said.entries, before, visit.actor.worker_id) if before is not None else ()
@@ -127,7 +126,7 @@ def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mar
 
 
 def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
-    """The form of a reply by itself. Raises Forbidden if the caller may not reply."""
+    """Renders the reply form alone. Raises Forbidden if the caller may not reply."""
     written = reply_form.of_ticket(visit, ticket, answered.newest(visit.ctx, ticket.id))
     if written is None:
         raise Forbidden(_("You may not answer this ticket."))
@@ -137,11 +136,11 @@ def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
 
 
 def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None = None) -> ReplyForm:
-    """The form with its choices. ticket: None for a new one."""
+    """Returns the form with its options. ticket: None for a new one."""
     if written.kind == "note":
         return written
     choices = written.choices
-    if choices is reply_choices.NO_CHOICES:  # a form that was sent
+    if choices is reply_choices.NO_CHOICES:  # a submitted form
         choices = (
             reply_choices.of_bucket(visit, written.form.get("bucket"))
             if ticket is None
@@ -152,7 +151,7 @@ def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None
 
 
 def _properties(visit: Visit, ticket: Sheet) -> dict[str, Any]:
-    """The values of the panel: a form for each property, and its choices."""
+    """Returns the values of the panel: a form for each property, and its options."""
     keys = ticket.keys
     watchers = list((keys.get("watchers") or {}).values())
     values = {
@@ -183,7 +182,8 @@ def _properties(visit: Visit, ticket: Sheet) -> dict[str, Any]:
 
 
 def _owner_away(visit: Visit, owner_id: int) -> str:
-    """The end of the owner's absence and their stand-in; "" if the owner is present, or there is none."""
+    """Returns the end of the owner's absence and their stand-in; "" if the owner is present, or nobody owns the
+    ticket."""
     absence = profile.absence_of(visit.ctx, owner_id) if owner_id else None
     if absence is None:
         return ""
@@ -196,7 +196,7 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
 
 
 def _answering(visit: Visit, ticket: Sheet, written: ReplyForm | None) -> dict[str, Any]:
-    """The values of the reply below; macros for callers who may change the ticket, as for the reply."""
+    """Returns the values of the reply below. Only callers who may change the ticket get macros, as for the reply."""
     is_note = written is not None and written.kind == "note"
     note_form = reply_form.note_form(visit, ticket.id) if is_note else Form.of({"note": ""})
     return {
@@ -210,17 +210,17 @@ def _answering(visit: Visit, ticket: Sheet, written: ReplyForm | None) -> dict[s
 
 
 def of_mask(visit: Visit) -> Sheet:
-    """The ticket of the page's address. Raises NotFound, Forbidden."""
+    """Returns the ticket in the address. Raises NotFound, Forbidden."""
     return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers")
 
 
 def ticket_of_mask(visit: Visit) -> dict[str, Any]:
-    """The keys of the ticket of the address, with its requesters. Raises NotFound, Forbidden."""
+    """Returns the keys of the ticket in the address, with its requesters. Raises NotFound, Forbidden."""
     return records.retrieve(visit.ctx, TICKET, _id(visit), "requesters")
 
 
 def id_and_mask(visit: Visit) -> tuple[int, str]:
-    """The id and the mask of the ticket in the address. Raises NotFound, Forbidden."""
+    """Returns the id and the mask of the ticket in the address. Raises NotFound, Forbidden."""
     id = _id(visit)
     return id, records.retrieve(visit.ctx, TICKET, id)["mask"]
 
@@ -234,7 +234,7 @@ def _id(visit: Visit) -> int:
 
 
 def with_query(visit: Visit, path: str) -> str:
-    """The path with the parameters of the address."""
+    """Returns the path with the parameters of the address."""
     return f"{path}?{visit.request.query}" if visit.request.query else path
 
 
@@ -247,12 +247,12 @@ def _conversation(visit: Visit, ticket: Sheet) -> Conversation:
 
 
 def _has_log(visit: Visit) -> bool:
-    """Whether what was changed stands in the conversation."""
+    """Whether the conversation includes changes."""
     return visit.query.text("log", "1") != "0"
 
 
 def _log(visit: Visit) -> tuple[str, bool]:
-    """Where what was changed stands in the conversation, or no longer, and whether it does now."""
+    """Returns the address that toggles changes in the conversation, and whether they are shown."""
     present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("log", "message")}
     has_log = _has_log(visit)
     params = urlencode(present | ({"log": "0"} if has_log else {}))
@@ -260,7 +260,7 @@ def _log(visit: Visit) -> tuple[str, bool]:
 
 
 def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
-    """The addresses of earlier and later messages; "" if there are none."""
+    """Returns the addresses of earlier and later messages, "" for none."""
     back = said.later // conversation.STEP
     present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("back", "message")}
 
@@ -272,8 +272,8 @@ def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
 
 
 def _elsewhere(visit: Visit, ticket: Sheet) -> str:
-    """The address of the message, comment or draft that the address asks for, if it is not on this page: further back,
-    or on a page of its own."""
+    """Returns the address of the requested message, comment or draft if it is not on this page: further back, or on a
+    separate page."""
     for uri in ("message", "draft", "comment"):
         id = id_in(visit.query.text(uri, ""))
         if not id:
@@ -291,7 +291,7 @@ def _draft_ids(visit: Visit, ticket: Sheet) -> list[int]:
 
 
 def _with_message(visit: Visit, ticket: Sheet, id: int) -> str:
-    """The page with this message; "" when it is that already."""
+    """Returns the address of the page with this message, "" if it is the current one."""
     messages = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{ticket.id} id:{id}"))["results"]
     if not messages:
         return paths.record("message", id)
@@ -309,7 +309,7 @@ def _facts(ticket: Sheet) -> list[sheet.Fact]:
 
 
 def _custom(ticket: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
-    """The custom fields of each fieldset."""
+    """Returns the custom fields of each fieldset."""
     return record_parts.by_fieldset([each for each in ticket.facts if each.key.startswith("custom_")])
 
 
