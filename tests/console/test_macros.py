@@ -122,7 +122,7 @@ def test_a_reply_that_meets_somebody_typing_is_a_draft_beside_theirs(
     made(nora, "reply: Theirs", "Answer")
     ctx = desk.context(nora.ids["nora"])
     draft = answer_drafts.save(ctx, "reply", ticket["id"], {"content": "Mine"})
-    monkeypatch.setattr(answer_drafts, "own", lambda *_: replace(draft, revision="older"))
+    monkeypatch.setattr(answer_drafts, "newest_own", lambda *_: replace(draft, revision="older"))
     outcome = macros.run(ctx, ticket["id"], "Answer", {})
     visit: Any = SimpleNamespace(ctx=ctx, actor=ctx.actor)
     assert pages._keep_texts(visit, sheet.sheet(ctx, "ticket", ticket["id"]), outcome) == ["reply"]
