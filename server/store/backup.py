@@ -24,7 +24,7 @@ from server.store.sqlite_schema import SCHEMA_NUMBER
 Told = Callable[[str], None]
 LOGS = ("-wal", "-journal")  # beside a database in use, or after a crash
 SHOWN_PROBLEMS = 3
-STEPS = ("reading the structure", "following the references", "counting the rows")  # as `verify` reports them
+STEPS = ("reading the structure", "following the references", "counting the rows")  # names that `verify` reports
 REFUSED = {
     "damaged": "{0} is no backup of this program, or its beginning is damaged; choose another one",
     "foreign": "{0} is a database of another program; choose a backup that `helpdesk backup` made",

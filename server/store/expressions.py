@@ -1,4 +1,4 @@
-"""Expressions that the databases write differently, or that are easily written so that one of them takes them only."""
+"""Expressions that SQLite and PostgreSQL write differently, or whose obvious form works in only one of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,6 @@ TRUE, FALSE = peewee.SQL("TRUE"), peewee.SQL("FALSE")
 
 
 class IsNotTrue(peewee.ColumnBase):
-    """See is_not_true."""
-
     def __init__(self, condition: Any) -> None:
         self.condition = condition
 
@@ -23,24 +21,22 @@ class IsNotTrue(peewee.ColumnBase):
 
 
 def is_not_true(condition: Any) -> IsNotTrue:
-    """A condition does not hold, or nothing can be said of it, since what it compares is missing."""
+    """Returns the condition that another one is false or NULL."""
     return IsNotTrue(condition)
 
 
 def one_if(condition: Any) -> peewee.Node:
-    """1 where a condition holds, else 0: to be added up, or to tell groups apart."""
+    """Returns 1 where a condition holds, else 0: for sums, or as a key to group by."""
     return peewee.Case(None, [(condition, peewee.SQL("1"))], peewee.SQL("0"))
 
 
 def by_place(number: int) -> list[peewee.Node]:
-    """The first so many columns of a select, for group_by: an expression with bound values in it is another one to
-    PostgreSQL each time it is written."""
+    """Returns the first `number` columns of a select by their positions, for GROUP BY: PostgreSQL considers two
+    occurrences of an expression with bound values different."""
     return [peewee.SQL(str(place + 1)) for place in range(number)]
 
 
 class Holds(peewee.ColumnBase):
-    """See contains."""
-
     def __init__(self, text: Any, part: Any) -> None:
         self.text, self.part = text, part
 
@@ -51,13 +47,11 @@ class Holds(peewee.ColumnBase):
 
 
 def contains(text: Any, part: Any) -> Holds:
-    """A text holds another one, as both are written."""
+    """Returns the condition that a text contains another one, with case significant."""
     return Holds(text, part)
 
 
 class Same(peewee.ColumnBase):
-    """See is_exactly."""
-
     def __init__(self, column: Any, value: Any) -> None:
         self.column, self.value = column, value
 
@@ -68,13 +62,11 @@ class Same(peewee.ColumnBase):
 
 
 def is_exactly(column: Any, value: Any) -> Same:
-    """A text is written just so, in a column in which case does not count otherwise."""
+    """Returns the condition that a text equals a value including case, in a column that ignores case otherwise."""
     return Same(column, value)
 
 
 class ComparedInAscii(peewee.ColumnBase):
-    """See compared_in_ascii."""
-
     def __init__(self, column: Any, bounds: Sequence[tuple[str, Any]]) -> None:
         self.column, self.bounds = column, bounds
 
@@ -95,21 +87,19 @@ class ComparedInAscii(peewee.ColumnBase):
 
 
 def compared_in_ascii(column: Any, bounds: Sequence[tuple[str, Any]]) -> ComparedInAscii:
-    """A column equals a text, or lies between two, where only the case of ASCII letters does not count.
+    """Returns the condition that a column equals a text, or lies between two, ignoring the case of ASCII letters only.
 
-    PostgreSQL may take others for letters of ASCII, such as the Kelvin sign, as the locale of the database says; what
-    takes as many bytes has none of them."""
+    Depending on the locale of the database, PostgreSQL may fold other characters to ASCII letters, such as the Kelvin
+    sign. Comparing the number of bytes excludes them."""
     return ComparedInAscii(column, bounds)
 
 
 class SortText(peewee.ColumnBase):
-    """See sort_text."""
-
     def __init__(self, text: Any, language: str) -> None:
         self.text, self.language = text, language
 
     def __sql__(self, ctx: Any) -> Any:
-        is_column = isinstance(self.text, peewee.Column)  # a select would be written, and run, several times
+        is_column = isinstance(self.text, peewee.Column)  # a select would be composed, and run, several times
         if ctx.dialect == SQLITE:
             with ctx(parentheses=True, in_expr=True, subquery=True):
                 if is_column:  # most texts are ASCII, which SQLite folds without calling Python
@@ -129,13 +119,12 @@ class SortText(peewee.ColumnBase):
 
 
 def sort_text(text: Any, language: str) -> SortText:
-    """What a column of texts, or a select of one, is sorted by, for people who read this language; see collation.py."""
+    """Returns the sort key of a column of texts, or of a select of one, for readers of this language; see
+    collation.py."""
     return SortText(text, language)
 
 
 class ByBytes(peewee.ColumnBase):
-    """See by_bytes."""
-
     def __init__(self, column: Any) -> None:
         self.column = column
 
@@ -144,13 +133,11 @@ class ByBytes(peewee.ColumnBase):
 
 
 def by_bytes(column: Any) -> ByBytes:
-    """A column of texts, sorted by their bytes."""
+    """Returns a column of texts, to be sorted by its bytes."""
     return ByBytes(column)
 
 
 class Unindexed(peewee.ColumnBase):
-    """See unindexed."""
-
     def __init__(self, column: Any) -> None:
         self.column = column
 
@@ -159,13 +146,12 @@ class Unindexed(peewee.ColumnBase):
 
 
 def unindexed(column: Any) -> Unindexed:
-    """A column of numbers by which SQLite does not look for rows: it has to by another one."""
+    """Returns a numeric column in a form for which SQLite does not use an index, so that it chooses the index of
+    another column."""
     return Unindexed(column)
 
 
 class ListedValues(peewee.Source):
-    """See listed_values."""
-
     def __init__(self, value: Any, kind: str, alias: str) -> None:
         super().__init__(alias)
         self.value, self.kind, self.name = value, kind, alias
@@ -190,6 +176,6 @@ class ListedValues(peewee.Source):
 
 
 def listed_values(value: peewee.Node, kind: str, alias: str) -> ListedValues:
-    """A table with one column, `value`, of the items of a list; value: one slot that takes a JSON array. kind: INTEGER
-    or TEXT."""
+    """Returns a table with one column, `value`, that contains the items of a list. value: a slot that takes a JSON
+    array. kind: INTEGER or TEXT."""
     return ListedValues(value, kind, alias)

@@ -1,8 +1,9 @@
-"""Copies a database into another, of the same kind or not: table by table in the order of ids, in portions of which
-each is one transaction of the target together with how far it is. Cut short, it goes on where it was.
+"""Copies a database into another one, of the same kind or not: table by table in the order of the keys, in portions.
+Each portion is one transaction of the target and includes the progress, so that an interrupted copy resumes where it
+stopped.
 
-The target is no database of this program before its last transaction: until then the table MOVING is in it, and
-schema.py refuses it. Not for who may use the two meanwhile, and where they are: cli/moving.py."""
+Until the last transaction the target contains the table MOVING, and schema.py refuses to open it as a database of this
+program. cli/moving.py finds the databases and ensures that nothing else uses them."""
 
 import hashlib
 import json
@@ -21,20 +22,20 @@ from server.store.statements import POSTGRESQL
 from server.store.tables import Table
 from server.store.transaction import Row, Transaction
 
-PORTION_BYTES = 4 * 1024 * 1024  # of texts and files in one transaction, about
-MAX_ROWS, FIRST_ROWS = 5000, 200  # of one transaction
-SOURCE = ""  # the row of MOVING that tells of what the copy is made; the others have the names of tables
-OWN_META = frozenset((schema.SCHEMA, NUMBER))  # which each database has for itself
-NUL, INSTEAD = "\0", "\ufffd"  # PostgreSQL keeps no NUL characters in texts
+PORTION_BYTES = 4 * 1024 * 1024  # texts and files in one transaction, approximately
+MAX_ROWS, FIRST_ROWS = 5000, 200  # in one transaction
+SOURCE = ""  # the row of MOVING that names the source; the other rows are named after tables
+OWN_META = frozenset((schema.SCHEMA, NUMBER))  # each database has its own
+NUL, INSTEAD = "\0", "\ufffd"  # PostgreSQL does not store NUL characters in texts
 SUM = 2**128
 
-Progress = Callable[[int, int], None]  # rows that are copied, and all of them
+Progress = Callable[[int, int], None]  # called with the number of copied rows and of all rows
 Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What there is to copy. rows: by table. bytes: what the database takes."""
+    """The size of a database to copy. rows: their number by table. bytes: the size of the database on disk."""
 
     rows: dict[str, int]
     bytes: int
@@ -46,8 +47,8 @@ class Amount:
 
 @dataclass(frozen=True)
 class Copied:
-    """How far a table is. last: the key of its last row. rows, sum: how many, and their digests added up, whose order
-    means nothing. replaced: NUL characters."""
+    """The progress of a table. last: the key of the last copied row. rows: their number. sum: the sum of their digests,
+    which does not depend on their order. replaced: the number of replaced NUL characters."""
 
     last: tuple[Any, ...] = ()
     rows: int = 0
@@ -55,7 +56,7 @@ class Copied:
     replaced: int = 0
 
     def with_rows(self, table: Table, rows: Sequence[Row], replaced: int) -> "Copied":
-        """The same after these rows as well, which are as they are kept."""
+        """Returns the progress after further rows, given as the target stores them."""
         key = _key_places(table)
         last = tuple(rows[-1][place] for place in key) if rows else self.last
         added = sum(map(digest, rows))
@@ -67,8 +68,9 @@ class Copied:
 
 @dataclass(frozen=True)
 class Moved:
-    """What was copied. replaced: {table: NUL characters in its texts that are U+FFFD now}. was_begun: an earlier run
-    had begun it. was_changed: the source was used since, so that it began anew."""
+    """The outcome of a copy. replaced: {table: number of NUL characters in its texts that became U+FFFD}. was_begun:
+    whether it resumed an earlier run. was_changed: whether it started again because the source had been used since
+    then."""
 
     rows: int
     tables: int
@@ -78,8 +80,8 @@ class Moved:
 
 
 class Mover:
-    """One copy. tables: those of the program; custom: of the administrators' own types. Nobody else may write the
-    source or use the target meanwhile."""
+    """One copy. tables: the tables of the program. custom: the tables of custom record types. During the copy nothing
+    else may write to the source or use the target."""
 
     def __init__(
         self,
@@ -90,7 +92,8 @@ class Mover:
         texts: list[TextIndex],
         name: str,
     ) -> None:
-        """name: tells the source from others. Raises Conflict for a target that is not for this copy."""
+        """name: identifies the source. Raises Conflict if the target contains anything other than a copy of this
+        source."""
         self._source, self._target = source, target
         self._all, self._custom, self._texts = base_tables(tables), custom, texts
         self._copied = ordered([each for each in (*self._all, *custom) if each not in (META, TEXT_FILL)])
@@ -98,8 +101,9 @@ class Mover:
         self.was_begun = _is_begun(target, name)
 
     def run(self, reading: Transaction, progress: Progress, told: Told) -> Moved:
-        """Copy all that is not there yet, check it, and make the target a database of this program. reading: of the
-        source, in which nothing changes meanwhile. Raises Damaged where the two differ at the end, Conflict."""
+        """Copies the missing rows, verifies the copy and turns the target into a database of this program. reading: a
+        transaction of the source, which must not change during the copy. report: called with each step as a phrase.
+        Raises Damaged if source and copy differ at the end, and Conflict."""
         was_changed = False
         if self.was_begun:
             told("looking whether the source is as it was when the copy was begun")
@@ -121,10 +125,10 @@ class Mover:
             was_changed,
         )
 
-    # -- before -----------------------------------------------------------------------------------------------------
+    # -- preparation ------------------------------------------------------------------------------------------------
 
     def _is_unchanged(self, reading: Transaction) -> bool:
-        """Whether what was copied before is still so in the source."""
+        """Returns whether the rows copied by an earlier run are still the same in the source."""
         for table in self._copied:
             known = _state(self._target, table.name)
             if known.rows and not known.is_same(self._read_again(reading, table, known)):
@@ -142,8 +146,8 @@ class Mover:
         return found
 
     def _begin(self) -> None:
-        """Bare tables, in place of those of a copy that is of no use: indexes and triggers come at the end, when it is
-        quicker to make them."""
+        """Creates bare tables, in place of those of an unusable copy. Indexes and triggers follow at the end, when it
+        is quicker to create them."""
 
         def begin(tx: Transaction) -> None:
             for table in (*reversed(self._copied), MOVING):
@@ -185,7 +189,7 @@ class Mover:
     def _keep(self, table: Table, known: Copied, fetched: Sequence[Row]) -> Copied:
         rows, replaced = _kept(fetched)
         far = known.with_rows(table, rows, replaced)
-        far = replace(far, last=tuple(fetched[-1][place] for place in _key_places(table)))  # as the source knows it
+        far = replace(far, last=tuple(fetched[-1][place] for place in _key_places(table)))  # the key in the source
 
         def write(tx: Transaction) -> None:
             tx.add_whole(table, rows)
@@ -235,18 +239,18 @@ class Mover:
 
 
 def count_all(tx: Transaction, tables: list[Table], custom: list[Table]) -> dict[str, int]:
-    """{table: how many rows are to be copied}."""
+    """Returns {table: number of rows to copy}."""
     listed = [each for each in (*base_tables(tables), *custom) if each not in (META, TEXT_FILL)]
     return {table.name: count(tx, table) for table in listed}
 
 
 def count(tx: Transaction, table: Table) -> int:
-    """How many rows a table has."""
+    """Returns the number of rows of a table."""
     return int(tx.connection.execute(f'SELECT count(*) FROM "{table.name}"').fetchone()[0])
 
 
 def ordered(tables: Sequence[Table]) -> list[Table]:
-    """Each behind those that its rows refer to.
+    """Sorts tables so that each comes after the tables that its rows refer to.
 
     >>> from server.store.blobs import BLOB, BLOB_PIECE
     >>> [table.name for table in ordered([BLOB_PIECE, BLOB])]
@@ -268,13 +272,14 @@ def ordered(tables: Sequence[Table]) -> list[Table]:
 
 
 def digest(row: Row) -> int:
-    """A number for the contents of a row: the same in both databases."""
+    """Returns a number computed from the contents of a row, the same for both kinds of database."""
     told = [hashlib.blake2b(each, digest_size=16).digest() if isinstance(each, bytes) else each for each in row]
     return int.from_bytes(hashlib.blake2b(repr(told).encode(), digest_size=16).digest(), "big")
 
 
 def _is_begun(target: Store, name: str) -> bool:
-    """Raises Conflict for a target that holds anything but a begun copy of the source of this name."""
+    """Returns whether the target contains an unfinished copy of the named source. Raises Conflict if it contains
+    anything else."""
     if not target.read(lambda tx: tx.store.columns(tx, MOVING.name)):
         if not target.read(lambda tx: tx.store.is_empty(tx)):
             raise Conflict(f"there are tables in {target.place} already; choose an empty database, or a new file")
@@ -302,7 +307,7 @@ def _key_places(table: Table) -> list[int]:
 
 
 def _next_rows(tx: Transaction, table: Table, last: tuple[Any, ...], limit: int) -> list[Row]:
-    """Rows behind a key, in the order of keys."""
+    """Returns the rows after a key, in the order of keys."""
     columns = ", ".join(f'"{name}"' for name in table.names)
     key = ", ".join(f'"{name}"' for name in table.key or ("id",))
     marks = ", ".join(f"${place}" if tx.store.dialect == POSTGRESQL else "?" for place in range(1, len(last) + 1))
@@ -313,7 +318,7 @@ def _next_rows(tx: Transaction, table: Table, last: tuple[Any, ...], limit: int)
 
 
 def _of_all(tx: Transaction, table: Table) -> Copied:
-    """What the digests of a table that is there come to."""
+    """Computes number and digests of all rows of a table."""
     found, size = Copied(), FIRST_ROWS
     while rows := _next_rows(tx, table, found.last, size):
         found = found.with_rows(table, rows, 0)
@@ -326,13 +331,13 @@ def _anys(table: Table) -> list[int]:
 
 
 def _as_texts(table: Table, row: Row) -> Row:
-    """What a column of any kind holds is a text in PostgreSQL."""
+    """Converts the values of columns of kind ANY to texts, as PostgreSQL stores them."""
     places = _anys(table)
     return tuple(str(value) if place in places and value is not None else value for place, value in enumerate(row))
 
 
 def _kept(rows: Sequence[Row]) -> tuple[list[Row], int]:
-    """The rows as they are kept, and how many characters are others."""
+    """Returns the rows as the target stores them, and the number of replaced characters."""
     kept, replaced = [], 0
     for row in rows:
         found = sum(value.count(NUL) for value in row if isinstance(value, str))
@@ -346,7 +351,7 @@ def _kept(rows: Sequence[Row]) -> tuple[list[Row], int]:
 
 
 def _portion(rows: Sequence[Row]) -> int:
-    """How many rows to take next, by the size of these."""
+    """Returns the number of rows of the next portion, according to the size of the given ones."""
     size = sum(len(value) if isinstance(value, (str, bytes)) else 8 for row in rows for value in row)
     return max(min(len(rows) * PORTION_BYTES // max(size, 1), 2 * len(rows), MAX_ROWS), 1)
 

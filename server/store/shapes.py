@@ -69,14 +69,14 @@ def code_of(build: Builder) -> CodeType:
 
 
 def kept(shape: Hashable) -> Hashable:
-    """An equal shape that holds no values of the run that made it."""
+    """Returns an equal shape for the cache, without values of the run that created it."""
     if not isinstance(shape, tuple):
         return shape
     return tuple(each.bare() if isinstance(each, Part) else each for each in shape)
 
 
 def require_shaped(build: Builder) -> None:
-    """Refuse a builder that closes over what is no part of a shape. Raises NoShape."""
+    """Raises NoShape if a builder closes over something that cannot be part of a shape."""
     if isinstance(build, KeyedBuilder):
         return
     function: Any = build
@@ -102,5 +102,5 @@ def _place(build: Any) -> str:
 
 
 def unhashable(build: Builder) -> NoShape:
-    """The error of a builder whose shape cannot be looked for."""
+    """Returns the error for a builder whose shape cannot be hashed."""
     return NoShape(f"{_place(build)} closes over what has no hash: {ADVICE}")

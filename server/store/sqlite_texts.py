@@ -13,7 +13,7 @@ from server.store.transaction import Transaction
 
 TEXT_WEIGHT = 2000  # base weight of a text; each character adds 1
 LONG_WEIGHT = 16_000  # a heavier text is indexed at once, since its words are most of the work
-ENOUGH_WEIGHT = 160_000  # of the waiting texts of an index: a few milliseconds of work
+ENOUGH_WEIGHT = 160_000  # waiting texts of an index: a few milliseconds of work
 FEW = 8  # first texts after a search, indexed at once: the next search would wait for them
 QUIET_SECONDS = 2.0  # without a write, after which the writer indexes waiting texts
 

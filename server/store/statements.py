@@ -1,8 +1,8 @@
-"""Statements compiled once per shape: peewee composes them, the text and the order of its parameters are kept.
+"""Statements compiled once per shape: peewee composes them; their text and the order of their parameters are cached.
 
-Building a peewee query costs far more than running its SQL, so callers hand over a function that builds it, and it runs
-once for each shape: shapes.py says which. A builder marks the places of its values with `slot(0)`, `slot(1)`...
-Not for running anything: that is Transaction's part (store/transaction.py)."""
+Building a peewee query costs far more than running its SQL. So callers pass a function that builds the query, which
+runs once for each shape (see shapes.py). A builder marks the places of its values with `slot(0)`, `slot(1)`...
+Transaction runs the statements (store/transaction.py)."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,21 +15,21 @@ import peewee
 from server.dataclass import dataclass
 from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of, unhashable
 
-# Kept; a full cache is emptied, since a statement costs half a millisecond to build again.
+# Limits of the cache. A full cache is emptied: to build a statement again takes half a millisecond.
 MAX_STATEMENTS = 4096  # shapes
-MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
+MAX_CHARS = 32 * 1024 * 1024  # characters of all texts; most statements have a few hundred, some searches far more
 
-LOGS: set[str] = set()  # the tables that rows are appended to; tables.py adds them
-BUMPING = {"version"}  # the tables whose rows bump a version, and that of the versions; tables.py adds to them
+LOGS: set[str] = set()  # tables to which rows are only appended; tables.py adds them
+BUMPING = {"version"}  # tables whose changes bump a version, and the table of versions; tables.py adds the others
 
-SQLITE, POSTGRESQL = "sqlite", "postgresql"  # the dialects; a node of ours that differs asks its context for it
-MARK = "\0"  # in the place of a value while a text is composed: a question mark may stand in the text itself
+SQLITE, POSTGRESQL = "sqlite", "postgresql"  # dialects; a node reads its own from the context
+MARK = "\0"  # placeholder of a value during composition, since the text itself may contain question marks
 
 Convert = Callable[[Any], Any]
 
 
 class Slot:
-    """The place of one value in a statement. `index` counts in the values given when it runs; `convert` is done to the
+    """The place of one value in a statement. `index`: the position among the values of a run. `convert`: applied to the
     value before it is bound."""
 
     __slots__ = ("index", "convert")
@@ -40,20 +40,18 @@ class Slot:
 
 
 def slot(index: int) -> peewee.Node:
-    """A bound parameter, filled when the statement runs with the value at `index`."""
+    """Returns a parameter that is bound to the value at `index` when the statement runs."""
     return peewee.Value(Slot(index), converter=False, unpack=False)
 
 
 def converted(value: Any, convert: Convert | None) -> peewee.Node:
-    """The slot `value` with something to be done to what is bound there."""
+    """Returns the slot `value` with a conversion that is applied to its value before it is bound."""
     if convert is None:
         return cast("peewee.Node", value)
     return peewee.Value(Slot(value.value.index, convert), converter=False, unpack=False)
 
 
 class InList(peewee.ColumnBase):
-    """See in_list."""
-
     def __init__(self, column: Any, value: peewee.Node) -> None:
         self.column, self.value = column, value
 
@@ -66,13 +64,14 @@ class InList(peewee.ColumnBase):
 
 
 def in_list(column: Any, value: peewee.Node) -> InList:
-    """`column IN (values)`, where `value` is one slot that takes a JSON array: one shape for any number of values."""
+    """Returns `column IN (values)`, where `value` is one slot that takes a JSON array: one shape for any number of
+    values."""
     return InList(column, value)
 
 
 def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
-    """What a list is sorted by that somebody chose: one of the columns by its name, with "-" before it for the other
-    direction; [] for "". Raises KeyError for a name that is none of them."""
+    """Returns the ORDER BY terms for a sort that a caller chose: the name of a column, with "-" before it to sort
+    descending. Returns [] for "". Raises KeyError if the column is unknown."""
     if not sort:
         return []
     column = columns[sort.removeprefix("-")]
@@ -80,12 +79,11 @@ def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
 
 
 class Statement:
-    """SQL text with the order in which the values go into it.
+    """SQL text with the order of its parameters.
 
-    is_plain: the values are bound as they are given. changes: the one table whose rows may be others after it ran; ""
-    for any, since rows go along with those that they hang on. may_bump: versions may be others, too. names_log: a log
-    may be among its tables, whose rows are written late. searched: the full-text indexes of SQLite in which it looks
-    for words."""
+    is_plain: the values of a run are bound unchanged and in their order. changes: the only table that it changes; "" if
+    it may change several, since deletions cascade. may_bump: it may change versions. names_log: it may read a log,
+    whose rows are written late. searched: the full-text indexes of SQLite that it searches."""
 
     __slots__ = (
         "sql",
@@ -100,7 +98,7 @@ class Statement:
     )
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
-        self.code: CodeType | None = None  # of its builder; see shapes.py
+        self.code: CodeType | None = None  # code of the builder, so that its address stays in use; see shapes.py
         self.sql = sql
         self.changes = _changed(sql)
         self.names_log = any(f'"{name}"' in sql for name in LOGS)
@@ -110,11 +108,11 @@ class Statement:
         self._converts = [
             (place, item.convert) for place, item in enumerate(parameters) if isinstance(item, Slot) and item.convert
         ]
-        # In most statements the slots stand in their own order and nothing else is bound.
+        # True for most statements: the slots are in order and nothing else is bound.
         self.is_plain = not self._converts and self._order == tuple((True, index) for index in range(len(self._order)))
 
     def bind(self, values: Sequence[Any]) -> Sequence[Any]:
-        """The parameters in the order of the text."""
+        """Returns the parameters in the order of the text."""
         if self.is_plain:
             return values
         bound = [values[item] if is_slot else item for is_slot, item in self._order]
@@ -123,22 +121,23 @@ class Statement:
         return bound
 
 
-_SEARCHED = re.compile(r'"(\w+)" MATCH ')  # as fulltext.Match writes it
+_SEARCHED = re.compile(r'"(\w+)" MATCH ')  # the form that fulltext.Match composes
 _CHANGED = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE) "(\w+)"')
 
 
 def _changed(sql: str) -> str:
-    """The table that an insert or update changes, as peewee writes them; "" for what removes or replaces rows."""
+    """Returns the table that an insert or update of peewee changes; "" for statements that delete or replace rows."""
     found = _CHANGED.match(sql)
     return found[1] if found is not None else ""
 
 
 class ComposingContext(peewee.Context):
-    """Before `IN (...)` peewee writes the right side once more, to see whether it is empty. Ours never are, and with
-    selects inside selects the work would double at each level: seconds for what an outsider may read."""
+    """A context that composes the right side of `IN (...)` only once. peewee composes it a second time to see whether
+    it is empty. Ours never is, and in nested selects the work would double at each level: seconds for a query from
+    outside."""
 
     dialect: ClassVar[str]
-    fragments: ClassVar["StatementCache[Fragment]"]  # of this dialect
+    fragments: ClassVar["StatementCache[Fragment]"]  # those of the same dialect
 
     def as_new(self) -> "ComposingContext":
         return self
@@ -155,28 +154,28 @@ class SqliteContext(ComposingContext):
 
 @dataclass(frozen=True)
 class Composer:
-    """How queries become texts of one dialect. context: a new one for each text."""
+    """Composes queries as texts of one dialect. context: creates the context of one text."""
 
     dialect: str
     context: Callable[[], peewee.Context]
 
     def compose(self, query: Any) -> tuple[str, list[Any]]:
-        """SQL with MARK in the place of each value, and the values."""
+        """Returns the SQL with MARK in the place of each value, and the values."""
         sql, values = self.context().sql(query).query()
         return sql, values
 
     def statement(self, query: Any) -> Statement:
-        """The statement of a peewee query or expression."""
+        """Returns the statement of a peewee query or expression."""
         sql, values = self.compose(query)
         return Statement(marked(sql, self.dialect), values)
 
     def fragment(self, query: Any) -> "Fragment":
-        """A select in brackets, to stand inside other statements."""
+        """Returns the query as a select in brackets, for use inside other statements."""
         return Fragment(*self.compose(query))
 
 
 def marked(sql: str, dialect: str) -> str:
-    """The text with the marks of the dialect in the places of its values."""
+    """Replaces each MARK by the parameter mark of the dialect."""
     if dialect == SQLITE:
         return sql.replace(MARK, "?")
     first, *rest = sql.split(MARK)
@@ -184,7 +183,8 @@ def marked(sql: str, dialect: str) -> str:
 
 
 class _SqliteDialect(peewee.SqliteDatabase):
-    """SQLite in the version of apsw; peewee knows that of Python's sqlite3, which the executable lacks."""
+    """SQLite in the version of apsw. peewee itself reads the version of Python's sqlite3, which the executable
+    lacks."""
 
     server_version = tuple(map(int, apsw.sqlite_lib_version().split(".")))
 
@@ -194,8 +194,8 @@ SQLITE_COMPOSER = Composer(SQLITE, lambda: SqliteContext(**_OPTIONS))
 
 
 class Fragment:
-    """A select in brackets, composed once to stand inside other statements. It looks at no table outside itself, so
-    that its names for tables hide those around it."""
+    """A select in brackets, composed once for use inside other statements. It must not refer to tables outside itself,
+    since its table aliases hide those of the surrounding statement."""
 
     __slots__ = ("sql", "code", "_pieces")
 
@@ -206,7 +206,7 @@ class Fragment:
         self.code: CodeType | None = None
 
     def node(self, at: Callable[[int], peewee.Node]) -> peewee.Node:
-        """Itself for a statement in which `at(i)` is the slot of its i-th value."""
+        """Returns a node for a statement in which `at(i)` is the slot of the i-th value."""
         first, rest = self._pieces
         return _Placed(first, rest, at)
 
@@ -227,7 +227,7 @@ class _Placed(peewee.Node):
 
 
 class InFragment(peewee.Node):
-    """A select in brackets that is composed once for each shape, whatever statement it stands in."""
+    """A select in brackets that is composed once for each shape, regardless of the statement around it."""
 
     def __init__(self, build: Builder, at: Callable[[int], peewee.Node]) -> None:
         self.build, self.at = build, at
@@ -240,8 +240,8 @@ Composed = TypeVar("Composed", Statement, Fragment)
 
 
 class StatementCache(Generic[Composed]):
-    """Statements by shape, or parts of them, shared by all threads. Two threads that build the same shape at once build
-    it twice."""
+    """A cache of statements or fragments by shape, shared by all threads. Two threads that need a new shape at the same
+    time both build it."""
 
     def __init__(self, compose: Callable[[Any], Composed], limit: int = MAX_STATEMENTS) -> None:
         self._statements: dict[Hashable, Composed] = {}
@@ -250,8 +250,8 @@ class StatementCache(Generic[Composed]):
         self._chars = 0
 
     def get(self, build: Builder) -> Composed:
-        """The statement that `build` composes; it runs when the shape is new. Raises Unnamed."""
-        # As shape_of, which takes a call and a list more, with every statement.
+        """Returns the statement that `build` composes; `build` runs only for a new shape. Raises NoShape."""
+        # shape_of inlined: it runs with every statement, and this saves a call and a list.
         cells = build.__closure__ if type(build) is FunctionType else None
         if cells is None or len(cells) > 2:
             key = shape_of(build)
@@ -276,11 +276,11 @@ class StatementCache(Generic[Composed]):
         return statement
 
     def all(self) -> list[Composed]:
-        """Those that are kept."""
+        """Returns the cached statements."""
         return list(self._statements.values())
 
     def forget(self) -> None:
-        """Drop everything; after a table got new columns."""
+        """Empties the cache, after a table got new columns."""
         self._statements.clear()
         self._chars = 0
 

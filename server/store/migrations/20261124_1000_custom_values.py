@@ -1,10 +1,10 @@
-"""Values of custom fields stood in one column of any kind; numbers and texts have one of their own now."""
+"""Gives numbers and texts of custom fields columns of their own; one column of any kind held both before."""
 
 from server.store.transaction import Transaction
 
 
 def up(tx: Transaction) -> None:
-    """Make the table anew, with its rows. What is neither number nor text was never written by a program."""
+    """Rebuilds the table with its rows. Values are numbers or texts; the program never stored anything else."""
     execute = tx.connection.execute
     if "value" not in {row[1] for row in execute('PRAGMA table_info("custom_value")')}:
         return

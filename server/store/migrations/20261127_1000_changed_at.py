@@ -1,10 +1,10 @@
-"""Tickets keep when they were last written. Of those that are there, the last activity is known."""
+"""Stores when tickets were last written. Existing tickets get the time of their last activity."""
 
 from server.store.transaction import Transaction
 
 
 def up(tx: Transaction) -> None:
-    """Add the column with its values, before it gets its index."""
+    """Adds the column with its values, before its index is created."""
     columns = tx.store.columns(tx, "ticket")
     if not columns or "changed_at" in columns:
         return

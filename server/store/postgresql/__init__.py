@@ -1,3 +1,4 @@
-"""The store of a PostgreSQL database, for several processes on as many machines as one likes.
+"""The store of a PostgreSQL database, for any number of processes on any number of machines.
 
-What differs from SQLite stands here alone: texts of statements, tables, full text, errors, connections."""
+Everything that differs from SQLite is in this package: the text of statements, tables, full text, errors and
+connections."""

@@ -1,7 +1,7 @@
-"""How the statements that rooms compose become texts for PostgreSQL, with the meaning that they have in SQLite.
+"""Composes statements as texts for PostgreSQL, with the meaning that they have in SQLite.
 
-Texts are compared as there: those whose case does not count are of the type citext, LIKE ignores case, nothing sorts
-before all else. Lists of values are bound as one array."""
+Texts compare as in SQLite: columns that ignore case have the type citext, LIKE ignores case, and NULL sorts first. A
+list of values is bound as one array."""
 
 import json
 from collections.abc import Callable
@@ -15,18 +15,16 @@ from server.store.postgresql.texts import as_tsquery
 from server.store.statements import MARK, POSTGRESQL, Composer, ComposingContext, StatementCache, converted
 from server.store.tables import may_be_null
 
-# What rooms call by a name that PostgreSQL has for something else, and what they write that it does not know.
+# Names of functions that mean something else in PostgreSQL, and keywords that it lacks.
 FUNCTIONS = {"date_part": "svc_date_part", "fold": "svc_fold", "TOTAL": "SUM"}
 WORDS = {"LIKE": "ILIKE", "COLLATE NOCASE": ""}
 
 
 class PostgresqlContext(ComposingContext):
-    """Composes for PostgreSQL."""
-
     dialect = POSTGRESQL
 
     def sql(self, obj: Any) -> Any:
-        """Write a node, with what differs put right on the way."""
+        """Writes a node, after replacing the parts that PostgreSQL writes differently."""
         kind = type(obj)
         if kind is peewee.SQL and obj.sql in WORDS:
             return self.literal(WORDS[obj.sql])
@@ -44,12 +42,12 @@ class PostgresqlContext(ComposingContext):
 
     @staticmethod
     def array(text: str) -> str:
-        """A list of values as PostgreSQL reads an array; text: as a JSON array. Its type is that of what it is compared
-        with."""
+        """Converts a JSON array to the text of a PostgreSQL array. Its type follows from the expression that it is
+        compared with."""
         return "{{{}}}".format(",".join(map(_element, json.loads(text))))
 
     def words(self, text: TextIndex, value: Any) -> peewee.Node:
-        """The slot of a full-text query."""
+        """Returns the slot of a full-text query."""
         return converted(value, _tsquery_of(text))
 
 
@@ -71,7 +69,8 @@ def _directed(node: Any) -> Any:
 
 
 def _ordered(ordering: peewee.Ordering) -> peewee.Ordering:
-    """In SQLite nothing is less than anything else. It is only said where it may occur: else no index would fit."""
+    """Adds NULLS FIRST or LAST, since NULL is the smallest value in SQLite. Only for expressions that may be NULL:
+    otherwise no index would fit."""
     node = ordering.node
     source: Any = getattr(node, "source", None)
     is_column = isinstance(node, peewee.Column) and isinstance(source, peewee.Table)

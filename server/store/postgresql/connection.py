@@ -1,10 +1,11 @@
-"""One connection to PostgreSQL, with what the store asks of one to SQLite: texts with their values in, rows out.
+"""A connection to PostgreSQL with the interface that the store expects of one to SQLite: takes texts and values,
+returns rows.
 
-psycopg connects, adapts and tells errors; statements go through its layer around libpq, since a third of a request
-would be spent in its cursors: 17 microseconds in place of 47 for a row by its key. Statements are prepared when first
-met. A transaction begins together with its first statement and nobody waits for the end of a read; nor for what
-answers nothing (`later`): it is sent with the next statement, or with the commit, whose answer then tells its error.
-So most of the round trips of a transaction are spared."""
+psycopg connects, adapts values and raises errors. Statements use its layer around libpq instead of its cursors, which
+would take a third of the time of a request: 17 microseconds in place of 47 for a row by its key. Each statement is
+prepared at its first use. To save most round trips, a transaction begins together with its first statement, the end of
+a read is not awaited, and a statement without a result (`later`) is sent with the next statement or with the commit,
+whose result then reports its error."""
 
 import contextlib
 import itertools
@@ -20,16 +21,16 @@ from psycopg.adapt import Loader, Transformer
 
 from server.store.postgresql.faults import is_lost
 
-READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
-SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
-MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
-MAX_UNANSWERED = 100  # statements that nobody has waited for
-MAX_UNSENT_BYTES = 32 * 1024  # of their values: more is sent at once, and a server that waits for the rest is not idle
-MAX_HELD = 4  # statements that stay here until something is waited for; more are sent at once, and done meanwhile
-EACH_ROWS = 500  # fetched at once where rows are read one after the other
-# Plans are made once for each statement of a connection, for any values, and of loops over indexes alone, as in SQLite,
-# for which the indexes are made: to plan a search for words takes longer than to run it, and guesses about values that
-# are not known yet lead to reading whole tables (37 ms in place of 0.8 at 100,000 tickets).
+READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # application names in pg_stat_activity
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # begins a read
+MAX_PREPARED = 1000  # statements for each connection; at the limit all are deallocated
+MAX_UNANSWERED = 100  # statements whose results are pending
+MAX_UNSENT_BYTES = 32 * 1024  # more is sent at once: the idle timeout does not apply while the server waits for input
+MAX_HELD = 4  # statements held back until the next wait; more are sent at once, to run in parallel
+EACH_ROWS = 500  # rows per FETCH
+# A statement is planned once for a connection, for any values, and only with nested loops over indexes, as in SQLite,
+# for which the indexes are designed. To plan a search for words takes longer than to run it, and estimates for unknown
+# values lead to scans of whole tables (37 ms in place of 0.8 ms with 100,000 tickets).
 PLANS = {
     "plan_cache_mode": "force_generic_plan",
     "enable_hashjoin": "off",
@@ -39,16 +40,16 @@ PLANS = {
     "jit": "off",
 }
 UNDOING = "ROLLBACK"
-# Transactions get a number when they first write. Told is FIRST:NEXT:RUNNING,...: the first number of one that has not
-# ended, the one behind the last that has, and those between that run. Where none runs and NEXT is behind the number of
-# our own last one, nobody has written since.
+# A transaction gets a number at its first write. A snapshot reads FIRST:NEXT:RUNNING,...: the first number still
+# running, the number after the last one that has ended, and the running ones in between. If none is running and NEXT
+# follows the number of our own last transaction, no other transaction has written since.
 _ENDED = "SELECT pg_current_snapshot()::text"
 _ENDING = "SELECT pg_current_xact_id_if_assigned()::text, pg_current_snapshot()::text"
-# A program that is stopped in the midst of a transaction, or whose machine is lost, holds the turn of all others: the
-# server ends its transaction after so many milliseconds without a word from it.
+# The server ends a transaction that has been idle for so long: a process that is suspended within a transaction, or
+# whose machine is lost, holds the lock that all other writers wait for.
 IDLE_MS = 15_000
 DEFINING = ("CREATE", "ALTER", "DROP")
-# libpq gives up a server that does not answer: without these it waits for hours when a machine is lost.
+# Limits after which libpq gives up. Without them it waits for hours after the loss of a machine.
 PATIENCE = {
     "connect_timeout": "5",
     "keepalives_idle": "10",
@@ -57,7 +58,7 @@ PATIENCE = {
     "tcp_user_timeout": "30000",
 }
 
-_ERAS = itertools.count(1)  # of all connections
+_ERAS = itertools.count(1)  # shared by all connections
 
 _INT8, _FLOAT8, _BYTEA, _UNKNOWN = 20, 701, 17, 0
 _TEXT, _BINARY = pq.Format.TEXT, pq.Format.BINARY
@@ -65,7 +66,7 @@ _DONE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
 
 class _NumberLoader(Loader):
-    """Sums and means: whole numbers where they are."""
+    """Loads sums and means as int if they are whole, else as float."""
 
     def load(self, data: Any) -> int | float:
         text = bytes(data)
@@ -73,17 +74,17 @@ class _NumberLoader(Loader):
 
 
 class _FlagLoader(Loader):
-    """Yes and no are whole numbers."""
+    """Loads booleans as 0 and 1, as SQLite returns them."""
 
     def load(self, data: Any) -> int:
         return int(bytes(data) == b"t")
 
 
 def connect(address: str, name: str, options: dict[str, str]) -> "Connection":
-    """A new connection. options: settings of PostgreSQL for it. Raises psycopg.Error."""
+    """Opens a connection. options: its PostgreSQL settings. Raises psycopg.Error."""
     told = " ".join(f"-c {option}={value}" for option, value in {**PLANS, **options}.items())
     given = parameters(address, name)
-    told = f"{told} {given.pop('options', '')}".strip()  # those of the address have the last word
+    told = f"{told} {given.pop('options', '')}".strip()  # options in the address take precedence
 
     def opened() -> "psycopg.Connection[Any]":
         driver = psycopg.Connection.connect(autocommit=True, options=told, **given)
@@ -95,15 +96,15 @@ def connect(address: str, name: str, options: dict[str, str]) -> "Connection":
 
 
 def parameters(address: str, name: str) -> dict[str, Any]:
-    """How to connect; what the address says of it has the last word. Of several hosts the one that takes writes is
-    meant, whichever that is by now."""
+    """Returns the connection parameters; those in the address take precedence. Of several hosts, the current primary is
+    used."""
     given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
     several = {"target_session_attrs": "read-write"} if "," in f"{given.get('host')}{given.get('hostaddr')}" else {}
     return {**PATIENCE, **several, "fallback_application_name": name, **given}
 
 
 class Rows(list[Any]):
-    """The rows of a statement."""
+    """The rows of a statement, with the interface of a cursor."""
 
     def fetchall(self) -> "Rows":
         return self
@@ -113,7 +114,7 @@ class Rows(list[Any]):
 
 
 class Connection:
-    """opened: makes the connection, and makes it again when it was lost between two transactions."""
+    """A connection that reconnects if it was lost between two transactions. opened: opens a connection of psycopg."""
 
     __slots__ = (
         "_opened",
@@ -142,8 +143,8 @@ class Connection:
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened
-        self.outline = 0  # how often it changed tables
-        self._changes = 0  # rows that the last statement changed
+        self.outline = 0  # number of statements that changed tables
+        self._changes = 0  # rows changed by the last statement
         self._total = 0
         self._cursors = 0
         self._connect()
@@ -153,29 +154,29 @@ class Connection:
         self._pg = self.driver.pgconn
         self._transformer = Transformer.from_context(self.driver)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
-        self._beginning: bytes | None = None  # what begins a transaction, sent with its first statement
-        self._is_ending = False  # whether the end of a transaction was sent and not yet answered
-        self.may_have_committed = False  # whether the end of a transaction was sent, and nothing before it has failed
-        self._unanswered = 0  # statements that were given to libpq and not answered yet
+        self._beginning: bytes | None = None  # the BEGIN, sent with the first statement
+        self._is_ending = False  # whether the end of a transaction is sent, and its result pending
+        self.may_have_committed = False  # whether COMMIT was sent, and no earlier statement failed
+        self._unanswered = 0  # statements passed to libpq whose results are pending
         self._unsent = 0  # bytes of their values
-        self._held = 0  # of these statements, those that were not sent yet
-        self._ends = 0  # how often some of them were sent
-        self._last: Any = None  # the answer of the last one of them
-        self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
-        self.known_ids: dict[str, int] = {}  # the next ids of tables, as the last transaction has left them
-        self._left = ""  # which transactions had ended when it had, as PostgreSQL tells it; "" when that is not clear
-        self.era = 0  # another one after somebody else may have written
-        self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
+        self._held = 0  # pending statements that are not sent yet
+        self._ends = 0  # syncs among them
+        self._last: Any = None  # result of the last of them
+        self.versions: dict[str, int] | None = None  # read once by this transaction
+        self.known_ids: dict[str, int] = {}  # the next ids of tables after the last transaction
+        self._left = ""  # the expected snapshot if no other transaction writes; "" if unknown
+        self.era = 0  # changes when another process may have written
+        self.next_ids: dict[str, int] = {}  # next ids of the tables whose ids this transaction assigns itself
 
     # -- transactions -----------------------------------------------------------------------------------------------
 
     def begin_later(self, text: str) -> None:
-        """Begin a transaction with its first statement: without one there is none."""
+        """Begins a transaction with its first statement; without a statement none begins."""
         self._beginning = text.encode()
         self.versions = None
 
     def end_later(self) -> None:
-        """End the transaction, if one was begun. Nobody waits for it; the next statement does."""
+        """Ends the transaction, if one was begun, without waiting. The next statement waits for the result."""
         self._beginning = None
         if self._pg.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
             self._pg.send_query(b"ROLLBACK" if self.is_failed else b"COMMIT")
@@ -189,8 +190,8 @@ class Connection:
 
     @property
     def is_failed(self) -> bool:
-        """Whether no transaction runs, or it takes nothing more before it is rolled back, as far as is known: what was
-        not answered yet may have failed, which the next statement tells."""
+        """Whether no transaction is running, or it accepts only a rollback, as far as is known: a pending statement may
+        have failed, which the next statement reports."""
         if self._unanswered:
             return self.is_lost
         return bool(self._pg.transaction_status != pq.TransactionStatus.INTRANS)
@@ -205,7 +206,7 @@ class Connection:
     # -- statements -------------------------------------------------------------------------------------------------
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        """Run a statement; answers its rows."""
+        """Runs a statement; returns its rows."""
         if sql.startswith(UNDOING):
             self._forsake()
         elif sql.startswith(DEFINING):
@@ -223,10 +224,11 @@ class Connection:
         return self._answered(result, sql)
 
     def later(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement that changes rows and answers nothing. Its error is raised by a later one, or by `settle`.
+        """Runs a statement that changes rows, without waiting for its result. A later statement or `settle` raises its
+        error.
 
-        What is sent before has an end, after which the server is idle: one that waits for the rest would not end the
-        transaction of a process that says nothing any more."""
+        Statements sent early end with a sync, which leaves the server idle. Without it the server would wait for more
+        input, and never end the transaction of a process that died."""
         assert self._beginning is None
         types, bound, formats = _adapted(values)
         name = self._prepared(sql, types)
@@ -235,7 +237,7 @@ class Connection:
         self._unanswered += 1
         self._unsent += sum(map(len, filter(None, bound)))
         self._pg.send_query_prepared(name, bound, formats)
-        self._total += 1  # not known yet; too many rather than too few
+        self._total += 1  # an upper bound, as the number is not known yet
         self._held += 1
         if self._unanswered >= MAX_UNANSWERED or self._unsent > MAX_UNSENT_BYTES:
             self.settle()
@@ -245,7 +247,7 @@ class Connection:
             self._pg.pipeline_sync()
 
     def settle(self) -> None:
-        """Wait for what nobody has waited for. Raises its error."""
+        """Waits for all pending results. Raises the first error among them."""
         if self._unanswered:
             self._behind()
         if self._is_ending:
@@ -254,15 +256,15 @@ class Connection:
                 pass
 
     def _forsake(self) -> None:
-        """What was not answered yet is undone, whether it has failed or not."""
+        """Waits for pending results before a rollback and ignores their errors."""
         self._forget()
         if self._unanswered:
-            with contextlib.suppress(psycopg.Error):  # of a lost connection the next statement tells
+            with contextlib.suppress(psycopg.Error):  # the next statement reports a lost connection
                 self._behind()
 
     def begin_now(self, *texts: str) -> None:
-        """Begin a transaction by statements that are answered before it goes on, in one round trip. What the last one
-        knew is so still when no other has ended since."""
+        """Begins a transaction with statements whose results are awaited, in one round trip. The cached versions and
+        ids stay valid if no other transaction has written since the last one."""
         left, self._left = self._left, ""
         self.settle()
         for text in texts:
@@ -271,20 +273,20 @@ class Connection:
             self._forget()
 
     def _forget(self) -> None:
-        """What this connection knows may not be so any more."""
+        """Discards cached versions and ids, which may be outdated."""
         self.era = next(_ERAS)
         self.versions = None
         self.next_ids.clear()
         self.known_ids.clear()
 
     def commit(self, seconds: float) -> None:
-        """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what
-        did not: nothing is committed then. Where no answer comes in time the connection is of no use any more, and
-        whether it was committed is not known: a server whose synchronous replica is lost says nothing for as long as
-        that is so."""
+        """Commits, in one round trip with all pending statements. Raises the error of the first that failed; then
+        nothing is committed. If the result does not arrive in time, the connection is unusable and it is unknown
+        whether the transaction was committed: a server whose synchronous replica is lost does not respond until the
+        replica returns."""
         self.may_have_committed = False
         counted = dict(self.next_ids)
-        self._held = -MAX_UNANSWERED  # what follows goes along with it
+        self._held = -MAX_UNANSWERED  # no sync in between: everything is sent with the COMMIT
         self._note_all_ids()
         self.later(_ENDING)
         name = self._prepared("COMMIT", ())
@@ -296,7 +298,7 @@ class Connection:
         self._left = _left(self._last)
 
     def note_ids(self, table: str) -> None:
-        """Tell the server how far the ids of a table were counted here."""
+        """Sets the sequence of a table to the ids that were assigned here."""
         self.later("SELECT setval($1::regclass, $2)", (f'"{table}_id_seq"', self.next_ids.pop(table) - 1))
 
     def _note_all_ids(self) -> None:
@@ -304,12 +306,12 @@ class Connection:
             self.note_ids(table)
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
-        """Run a statement that changes rows once for each of these values."""
+        """Runs a statement that changes rows once for each tuple of values."""
         for each in values:
             self.later(sql, each)
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Add many rows at once, in the midst of a transaction."""
+        """Adds many rows by COPY, within a transaction."""
         self.settle()
         listed = ", ".join(f'"{name}"' for name in columns)
         with self.driver.cursor() as cursor, cursor.copy(f'COPY "{table}" ({listed}) FROM STDIN'.encode()) as copy:
@@ -317,7 +319,7 @@ class Connection:
                 copy.write_row(row)
 
     def each(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """The rows one after the other, never all of them in memory."""
+        """Iterates over the rows by a cursor, without all of them in memory."""
         self._cursors += 1
         name = f"each_{self._cursors}"
         self.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", values)
@@ -327,7 +329,7 @@ class Connection:
         self.execute(f"CLOSE {name}")
 
     def count_one(self) -> None:
-        """A statement that answers rows has changed one."""
+        """Counts the row that a statement with RETURNING changed."""
         self._changes = 1
         self._total += 1
 
@@ -338,7 +340,8 @@ class Connection:
         return self._total
 
     def _first(self, sql: str, types: tuple[int, ...], bound: list[Any], formats: list[Any]) -> Any:
-        """Begin, and run the first statement. A connection that was lost since it was used last is made again."""
+        """Begins the transaction and runs its first statement. Reconnects if the connection was lost since its last
+        use."""
         beginning, self._beginning = self._beginning, None
         assert beginning is not None
         try:
@@ -362,7 +365,7 @@ class Connection:
             _send_all(pg)
             began = _next(pg)
             result = _next(pg)
-            _next(pg)  # the end of both
+            _next(pg)  # the result of the sync
         finally:
             if not self.is_lost:
                 pg.exit_pipeline_mode()
@@ -375,8 +378,8 @@ class Connection:
     def _behind(
         self, name: bytes = b"", bound: Sequence[Any] = (), formats: Sequence[Any] = (), ends_at: float | None = None
     ) -> Any:
-        """Run a statement behind those that were not answered yet, or none; answers its result. Raises the error of the
-        first that failed of them."""
+        """Runs a statement after the pending ones, or only waits for these if name is empty; returns its result. Raises
+        the error of the first that failed."""
         pg, number, is_over = self._pg, self._unanswered, False
         if name:
             pg.send_query_prepared(name, bound, formats)
@@ -392,7 +395,7 @@ class Connection:
                 if failed is None and result.status not in _DONE:
                     failed = result
             result = _next(pg, ends_at) if name else None
-            _next(pg, ends_at)  # the end of all
+            _next(pg, ends_at)  # the result of the last sync
             is_over = True
         except psycopg.OperationalError:
             if failed is None:
@@ -402,12 +405,12 @@ class Connection:
             if is_over and not self.is_lost:
                 pg.exit_pipeline_mode()
         if failed is not None:
-            self.may_have_committed = False  # what stood behind it was not done
+            self.may_have_committed = False  # statements after it were skipped
             raise psycopg.errors.error_from_result(failed)
         return result
 
     def _prepared(self, sql: str, types: tuple[int, ...]) -> bytes:
-        """The name of a statement with values of these types."""
+        """Returns the name of the prepared statement for values of these types."""
         name = self._names.get((sql, types))
         if name is None:
             self.settle()
@@ -441,8 +444,9 @@ class Connection:
 
 
 def _left(result: Any) -> str:
-    """What _ENDED tells after the transaction for which _ENDING has answered this, if no other ends meanwhile; "" when
-    one with an earlier number runs, whose end it would not tell, and for one that has written nothing."""
+    """Returns the snapshot that _ENDED returns after the transaction with this result of _ENDING, if no other
+    transaction writes. Returns "" if a transaction with an earlier number is running, whose end would go unnoticed, and
+    for a transaction that has not written."""
     own, ended = (result.get_value(0, place) for place in (0, 1))
     if own is None or ended != b"%b:%b:" % (own, own):
         return ""
@@ -451,7 +455,7 @@ def _left(result: Any) -> str:
 
 
 def _next(pg: Any, ends_at: float | None = None) -> Any:
-    """The next result of several; what follows each of them is nothing. ends_at: as for _awaited."""
+    """Returns the next of several results, skipping the None after each. ends_at: as in _awaited."""
     while (result := _awaited(pg, ends_at)) is None:
         if pg.status != pq.ConnStatus.OK:
             raise psycopg.OperationalError(pg.get_error_message())
@@ -459,8 +463,8 @@ def _next(pg: Any, ends_at: float | None = None) -> Any:
 
 
 def _awaited(pg: Any, ends_at: float | None = None) -> Any:
-    """The next result, or None. get_result alone would hold the interpreter, and with it all other threads, until the
-    server has answered. ends_at: when to give up, by the clock that nobody can set. Raises psycopg.OperationalError."""
+    """Returns the next result, or None. get_result alone would hold the interpreter lock until the server responds.
+    ends_at: the deadline by time.monotonic(). Raises psycopg.OperationalError."""
     while pg.is_busy():
         _wait(pg.socket, None if ends_at is None else max(ends_at - time.monotonic(), 0))
         pg.consume_input()
@@ -470,15 +474,16 @@ def _awaited(pg: Any, ends_at: float | None = None) -> Any:
 
 
 def _send_all(pg: Any) -> None:
-    """Send what libpq still holds. Meanwhile answers are taken, for which the server might wait."""
+    """Sends everything that libpq has buffered. Reads results at the same time, since the server may wait until they
+    are read."""
     while pg.flush():
         _wait(pg.socket, is_full=True)
         pg.consume_input()
 
 
 def _wait(socket: int, seconds: float | None = None, is_full: bool = False) -> None:
-    """Wait until there is something to read, or room to write where it is full; at most so many seconds."""
-    if hasattr(select, "poll"):  # select takes no file beyond the 1024th
+    """Waits until the socket is readable, or writable too if is_full; at most the given seconds."""
+    if hasattr(select, "poll"):  # select accepts no file descriptor above 1023
         waiting = select.poll()
         waiting.register(socket, select.POLLIN | select.POLLOUT if is_full else select.POLLIN)
         waiting.poll(None if seconds is None else math.ceil(seconds * 1000))
@@ -487,7 +492,8 @@ def _wait(socket: int, seconds: float | None = None, is_full: bool = False) -> N
 
 
 def _adapted(values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any], list[Any]]:
-    """(types, values, formats). Text has the type of what it is compared with; PostgreSQL keeps no NUL characters."""
+    """Returns (types, values, formats). Texts are of unknown type, so that PostgreSQL uses the type of the other
+    operand. NUL characters are replaced, since PostgreSQL cannot store them."""
     types: list[int] = []
     bound: list[Any] = []
     formats: list[Any] = []
@@ -509,7 +515,7 @@ def _adapted(values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any], list[An
             types.append(_FLOAT8)
             bound.append(repr(value).encode())
             formats.append(_TEXT)
-        elif isinstance(value, int):  # yes or no, a number of a list of choices
+        elif isinstance(value, int):  # bool and IntEnum
             types.append(_INT8)
             bound.append(b"%d" % int(value))
             formats.append(_TEXT)

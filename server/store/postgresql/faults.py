@@ -1,4 +1,4 @@
-"""What went wrong in PostgreSQL, as the errors of errors.py."""
+"""Translates errors of PostgreSQL into those of errors.py."""
 
 import re
 
@@ -23,7 +23,7 @@ DENIED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAu
 
 
 def as_helpdesk_error(error: BaseException) -> BaseException:
-    """The error to show for one of psycopg's; anything that is not expected stays as it is, a bug."""
+    """Returns the error to show for one of psycopg; returns an unexpected one, which is a bug, unchanged."""
     if isinstance(error, HelpdeskError) or not isinstance(error, psycopg.Error):
         return error
     if isinstance(error, errors.QueryCanceled):
@@ -47,7 +47,7 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
     return error
 
 
-# What libpq says where no connection can be made, as it tells no code: (a part of it, what to do).
+# (part of the message of a failed connection, advice); libpq gives no error code for these.
 REFUSED = (
     ("password authentication failed", "correct user or password in the setting database"),
     ("no password supplied", "put the password into the setting database, PGPASSWORD or ~/.pgpass"),
@@ -59,15 +59,16 @@ REFUSED = (
     ("invalid sslmode", "correct sslmode in the setting database"),
     ("ssl", "correct sslmode in the setting database"),
 )
-MAX_REASON = 400  # characters of it
+MAX_REASON = 400  # characters
 MISSING = re.compile(r'(?:database|role) "[^"]*" does not exist')
 WAITED_FOR = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection slots")
 
 
 def refusal(error: BaseException, place: str) -> HelpdeskError:
-    """Why a start cannot use the database, with what to do: Damaged for what waiting does not help."""
+    """Returns the error, with advice, that explains why the database cannot be used at the start: Damaged if waiting
+    does not help."""
     told = reason(error)
-    if isinstance(error, (psycopg.ProgrammingError, UnicodeError)):  # what it quotes may be a part of the password
+    if isinstance(error, (psycopg.ProgrammingError, UnicodeError)):  # the message may quote a part of the password
         return Damaged(f"{place}: the setting database cannot be read; correct what follows the ? in it")
     missing = MISSING.search(told)
     if missing:
@@ -84,16 +85,16 @@ def refusal(error: BaseException, place: str) -> HelpdeskError:
 
 
 def reason(error: BaseException) -> str:
-    """What the driver says of it, in one line."""
+    """Returns the message of the driver in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return next((line for line in lines if "FATAL" in line), " ".join(lines)[:MAX_REASON] or type(error).__name__)
 
 
 def away() -> Unavailable:
-    """What is told while the database cannot be reached."""
+    """Returns the error for requests while the database cannot be reached."""
     return Unavailable("the database cannot be reached; try again in a moment", retry_after=MOMENT_SECONDS)
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the connection is of no use any more."""
+    """Returns whether the connection is unusable after this error."""
     return isinstance(error, AWAY) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None)

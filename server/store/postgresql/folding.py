@@ -1,14 +1,14 @@
-"""Unicode's full case folding as a function of PostgreSQL, which has one of its own only from version 18 on.
+"""Unicode's full case folding as a function of PostgreSQL, which has none before version 18.
 
-Lower case by ICU is the same for most letters. Those for which it is not, about 300, are replaced behind it; texts with
-none of them, nearly all, are only looked through."""
+For most letters it equals lower case by ICU. The about 300 others are replaced afterwards; texts without them, nearly
+all, are only scanned."""
 
 from collections.abc import Iterable
 
 from server.store.collation import DOUBLE, SINGLE
 
-_LETTERS = [chr(code) for code in range(0xFFFE) if not 0xD800 <= code < 0xE000]  # those beyond are all like lower case
-# The capital sigma is among them, since its lower case depends on its place in the word.
+_LETTERS = [chr(code) for code in range(0xFFFE) if not 0xD800 <= code < 0xE000]  # beyond, folding equals lower case
+# Includes the capital sigma, since its lower case depends on its place in the word.
 _SPECIAL = [each for each in _LETTERS if each.lower() != each.casefold() or each == "\u03a3"]
 _FOLDED = {each: each.casefold() for each in _SPECIAL if each.lower() == each}
 
@@ -20,7 +20,7 @@ def _replaced_all(text: str, pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _sort_text() -> str:
-    """As collation.sort_text(), of a text that is folded and tailored already."""
+    """Returns the expression of collation.sort_text() for a text that is already folded and tailored."""
     apart = "regexp_replace(normalize(value, NFKD), '[\u0300-\u036f]', '', 'g')"
     single = f"translate({apart}, '{''.join(SINGLE)}', '{''.join(SINGLE.values())}')"
     return _replaced_all(single, DOUBLE.items())

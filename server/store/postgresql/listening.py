@@ -1,6 +1,6 @@
-"""Hears what other processes of the same database announce, by LISTEN on a connection of its own.
+"""Receives the announcements of other processes on the same database, by LISTEN on a separate connection.
 
-What is announced is a hint: what is new is in rows. After the connection was lost, everything may be new."""
+An announcement is a hint; the news itself is in rows. After a lost connection, any of them may have changed."""
 
 import os
 import select
@@ -14,27 +14,27 @@ from server import log
 from server.store.postgresql.connection import LISTEN, parameters
 
 CHANNEL = "helpdesk"
-EVERYTHING = ""  # the name that is told after announcements may have been missed
-END_SECONDS = 2.0  # how long closing waits at most for its thread
+EVERYTHING = ""  # name for a listener that may have missed announcements
+END_SECONDS = 2.0  # limit for the end of the thread when closing
 AGAIN_SECONDS = 1.0
 LOG = log.get("store")
 
 
 class AnnouncementListener:
-    """hear(name) is called on its thread."""
+    """Calls hear(name) on its own thread for each announcement of another process."""
 
     def __init__(self, address: str, hear: Callable[[str], None]) -> None:
         self.channel = CHANNEL
         self._address = address
         self._hear = hear
-        self._own = os.urandom(6).hex()  # what this process announces is no news to it
+        self._own = os.urandom(6).hex()  # identifies the announcements of this process, which it ignores
         self._closing = threading.Event()
-        self._wake, self._woken = socket.socketpair()  # ends its waiting for announcements
+        self._wake, self._woken = socket.socketpair()  # interrupts the wait for announcements
         self._thread = threading.Thread(target=self._run, name="announcements", daemon=True)
         self._thread.start()
 
     def told(self, name: str) -> str:
-        """An announcement of this process."""
+        """Returns the payload of an announcement of this process."""
         return f"{self._own} {name}"
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What PostgreSQL tells of itself, as far as a user of one database may ask."""
+"""Reads the state of the PostgreSQL server, as far as the user of one database may."""
 
 import time
 
@@ -6,7 +6,7 @@ from server.store.postgresql.connection import Connection
 from server.store.postgresql.schema import EXTENSION
 from server.store.server_state import Replica, ServerState, WriteTurn
 
-SIDE_BY_SIDE = 3  # questions that are measured; the quickest counts
+SIDE_BY_SIDE = 3  # measurements of the latency; the shortest counts
 
 _ABOUT = """SELECT current_setting('server_version'), current_setting('server_encoding'),
     coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), ''),
@@ -27,7 +27,7 @@ _TURN = """SELECT coalesce(nullif(application_name, ''), 'another program') || '
 
 
 def state_of(connection: Connection, turn: int) -> ServerState:
-    """turn: the lock of who writes. Raises psycopg.Error."""
+    """Returns the state of the server. turn: the id of the advisory lock of writers. Raises psycopg.Error."""
     about = connection.execute(_ABOUT, (EXTENSION,))[0]
     replicas = connection.execute(_REPLICAS)
     held = connection.execute(_TURN, (turn,))

@@ -1,4 +1,4 @@
-"""Tables, indexes, functions and triggers as PostgreSQL takes them, and what a database has of them."""
+"""Tables, indexes, functions and triggers in PostgreSQL: creates them and reads those of a database."""
 
 import hashlib
 
@@ -10,14 +10,13 @@ from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
 from server.store.tables import Column, Index, KeptCounts, Table, column_text, index_name, with_counts
 from server.store.transaction import Transaction
 
-MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
+MAX_NAME = 63  # bytes; PostgreSQL truncates longer names
 KINDS = {"INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea", "ANY": 'text COLLATE "C"'}
 TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
 
 EXTENSION = "citext"
-# citext: texts whose case does not count, of ASCII letters and of what else the locale of the database knows, whatever
-# the collation; svc_fold goes by Unicode (folding.py). Times are Unix seconds, so parts of dates
-# are worked out of them.
+# citext ignores the case of ASCII letters and of the letters that the locale of the database knows, regardless of the
+# collation; svc_fold follows Unicode (folding.py). svc_date_part computes parts of dates from Unix seconds.
 FUNCTIONS = (
     *FOLDING,
     """CREATE OR REPLACE FUNCTION svc_date_part(at bigint, zone text, part text) RETURNS bigint LANGUAGE sql STABLE
@@ -35,7 +34,7 @@ FUNCTIONS = (
 
 
 def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
-    """All that is made for these declarations."""
+    """Returns all statements that create these declarations."""
     found = [EXTENSION, *FUNCTIONS, *map(create_text_index, texts)]
     for table in with_counts(tables):
         found += [create_text(table), *(text for _, text in index_texts(table))]
@@ -43,13 +42,13 @@ def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
 
 
 def add_missing(tx: Transaction, tables: list[Table]) -> None:
-    """Add the tables, columns, indexes and triggers that the database lacks."""
+    """Adds missing tables, columns, indexes and triggers."""
     execute = tx.connection.execute
     if lacks_extension(tx):
         execute(f"CREATE EXTENSION {EXTENSION}")
     for text in FUNCTIONS:
         execute(text)
-    for kept in [kept for table in tables for kept in table.counts]:  # by other columns than before: counted anew
+    for kept in [kept for table in tables for kept in table.counts]:  # dropped if the columns differ, and counted again
         if columns_of(tx, kept.name) != set(kept.counts.names):
             execute(f'DROP TABLE IF EXISTS "{kept.name}"')
     new = {add_table(tx, table) for table in with_counts(tables)}
@@ -60,13 +59,13 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
     for table in tables:
         added = _add_triggers(tx, table)
         for kept in table.counts:
-            # Without its trigger, under another program, a count has missed what was written.
+            # A count without its trigger, as under another program, has missed changes.
             if kept.name in new or kept.name in added:
                 recount(tx, kept)
 
 
 def lacks_extension(tx: Transaction) -> bool:
-    """Whether it has to be made. Raises Damaged where that cannot be."""
+    """Returns whether the extension has to be created. Raises Damaged if that is impossible."""
     if tx.connection.execute("SELECT 1 FROM pg_extension WHERE extname = $1", (EXTENSION,)):
         return False
     if not tx.connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = $1", (EXTENSION,)):
@@ -83,7 +82,7 @@ def lacks_extension(tx: Transaction) -> bool:
 
 
 def add_table(tx: Transaction, table: Table) -> str | None:
-    """Add a table or its missing columns and indexes; answers its name when it is new."""
+    """Adds a table, or its missing columns and indexes; returns its name if it is new."""
     execute = tx.connection.execute
     present = columns_of(tx, table.name)
     if not present:
@@ -105,12 +104,12 @@ def add_table(tx: Transaction, table: Table) -> str | None:
 
 
 def drop_table(tx: Transaction, table: Table) -> None:
-    """Remove a table with its rows."""
+    """Removes a table with its rows."""
     tx.connection.execute(f'DROP TABLE IF EXISTS "{table.name}"')
 
 
 def columns_of(tx: Transaction, table: str) -> set[str]:
-    """The columns that a table of the database has, none when there is no such table."""
+    """Returns the columns of a table in the database; empty if the table does not exist."""
     found = tx.connection.execute(
         "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
         (f'"{table}"',),
@@ -119,7 +118,7 @@ def columns_of(tx: Transaction, table: str) -> set[str]:
 
 
 def is_empty(tx: Transaction) -> bool:
-    """Whether there is no table where ours would be."""
+    """Returns whether the schema that ours would be created in has no tables."""
     found = tx.connection.execute(
         "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
         "AND relkind IN ('r', 'p', 'v', 'm') LIMIT 1"
@@ -128,7 +127,7 @@ def is_empty(tx: Transaction) -> bool:
 
 
 def indexes_of(tx: Transaction, table: Table) -> set[str]:
-    """The names of the indexes of a table that belong to no key."""
+    """Returns the names of the indexes of a table, except its primary key."""
     found = tx.connection.execute(
         "SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
         "WHERE indrelid = to_regclass($1) AND NOT indisprimary",
@@ -138,7 +137,7 @@ def indexes_of(tx: Transaction, table: Table) -> set[str]:
 
 
 def _told(tx: Transaction, catalog: str, table: str) -> dict[str, str]:
-    """{index or trigger of a table: the digest of the text that made it}."""
+    """Returns {index or trigger of a table: digest of the statement that created it}."""
     name, of = {"pg_class": ("relname", "pg_index.indrelid"), "pg_trigger": ("tgname", "tgrelid")}[catalog]
     join = " JOIN pg_index ON pg_index.indexrelid = pg_class.oid" if catalog == "pg_class" else ""
     found = tx.connection.execute(
@@ -154,7 +153,7 @@ def _digest(text: str) -> str:
 
 
 def create_text(table: Table) -> str:
-    """The statement that makes a table."""
+    """Returns the statement that creates a table."""
     columns = [_column_text(column) for column in table.columns]
     if table.key:
         columns.append("PRIMARY KEY ({})".format(", ".join(f'"{name}"' for name in table.key)))
@@ -169,7 +168,7 @@ def _column_text(column: Column) -> str:
 
 
 def index_texts(table: Table) -> list[tuple[str, str]]:
-    """[(name, the statement that makes the index)]."""
+    """Returns [(name, statement that creates the index)]."""
     return [(index_name(table, index)[:MAX_NAME], _index_text(table, index)) for index in table.indexes]
 
 
@@ -182,17 +181,17 @@ def _index_text(table: Table, index: Index) -> str:
 
 
 def _sorted_by(column: Column | None, name: str) -> str:
-    """Nothing sorts first, as statements ask for it."""
+    """Returns the column of an index, with NULL first if it may be NULL, in the order of the statements."""
     return f'"{name}" NULLS FIRST' if column is not None and column.null else f'"{name}"'
 
 
 def create_text_index(text: TextIndex) -> str:
-    """The statement that makes the table of a full-text index; parts: its columns, to tell one with others apart."""
+    """Returns the statement that creates the table of a full-text index."""
     return f'CREATE TABLE "{text.name}" (rowid bigint PRIMARY KEY, "words" tsvector NOT NULL)'
 
 
 def add_text(tx: Transaction, text: TextIndex) -> None:
-    """Make the index, in place of one with other parts."""
+    """Creates the index, in place of one with other columns."""
     execute = tx.connection.execute
     execute(f'DROP TABLE IF EXISTS "{text.name}"')
     execute(create_text_index(text))
@@ -201,13 +200,13 @@ def add_text(tx: Transaction, text: TextIndex) -> None:
 
 
 def text_parts(tx: Transaction, text: TextIndex) -> list[str]:
-    """The parts of the index that the database has, [] when there is none."""
+    """Returns the columns of the index in the database, [] if there is none."""
     row = tx.connection.execute("SELECT obj_description(to_regclass($1), 'pg_class')", (f'"{text.name}"',)).fetchone()
     return row[0].split(",") if row and row[0] else []
 
 
 def _add_triggers(tx: Transaction, table: Table) -> set[str]:
-    """Add the triggers that the table lacks; answers their names."""
+    """Adds missing triggers; returns their names."""
     execute = tx.connection.execute
     wanted, added = dict(_triggers(table)), set()
     present = {name: told for name, told in _told(tx, "pg_trigger", table.name).items() if not name.startswith("RI_")}
@@ -225,7 +224,8 @@ def _add_triggers(tx: Transaction, table: Table) -> set[str]:
 
 
 def _triggers(table: Table) -> list[tuple[str, str]]:
-    """Version counters and counts are kept by triggers: no code path can forget them, nor another program."""
+    """Returns [(name, text)] of the triggers of a table. Triggers maintain versions and counts, so that no code path,
+    and no other program, can omit an update."""
     found = []
     for version, columns in table.bumps.items():
         of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""

@@ -1,9 +1,9 @@
-"""Small reads of requests, on two threads of the store: for each of them a thread would be woken and a snapshot begun,
-which costs more than what they ask. Those that wait share a snapshot, as writes that wait share a commit: whoever came
-before it was taken may use it.
+"""Runs the small reads of requests on two threads of the store. A thread and a snapshot for each would cost more than
+the query itself. Waiting reads share a snapshot, as waiting writes share a commit: each may use a snapshot that was
+taken after it was submitted.
 
-A statement that takes long is told so by OutOfSteps, and the read is begun again elsewhere; for a while its like are
-not tried here any more."""
+If a statement takes too long, OutOfSteps is raised and the read starts again on another thread; for a while the same
+statement is not tried here."""
 
 import threading
 import time
@@ -30,16 +30,16 @@ LOG = log.get("store")
 Result = TypeVar("Result")
 Done = Callable[[PendingRead], None]
 
-THREADS = 2  # one goes on while the other waits for the server
-SHARED = 8  # reads at most that share a snapshot
-STATEMENT_SECONDS = 0.1  # that one statement may take here
-SLOW_SECONDS = 2.0  # for so long the like of one that took longer are not tried again
-MAX_SLOW = 1000  # statements that are known as slow
+THREADS = 2  # one works while the other waits for the server
+SHARED = 8  # reads that may share a snapshot
+STATEMENT_SECONDS = 0.1  # limit of a statement here
+SLOW_SECONDS = 2.0  # pause before a statement that exceeded the limit is tried again
+MAX_SLOW = 1000  # remembered slow statements
 MAX_WAITING = 1024  # reads
 
 
 class SmallReads:
-    """Owns the threads. They begin with the first read."""
+    """Owns the threads, which start with the first read."""
 
     def __init__(self, store: "PostgresqlStore") -> None:
         self._store = store
@@ -49,15 +49,15 @@ class SmallReads:
         self._closing = False
         self._threads: list[threading.Thread] = []
         self._local = threading.local()
-        self.slow: dict[str, float] = {}  # {statement: until when it is not tried}
+        self.slow: dict[str, float] = {}  # {statement: end of the time in which it is not tried}
 
     @property
     def here(self) -> "SharedSnapshot | None":
-        """The snapshot of the calling thread; None on all other threads."""
+        """The snapshot of the calling thread; None on other threads."""
         return getattr(self._local, "snapshot", None)
 
     def submit(self, work: Callable[[], Any], done: Done) -> None:
-        """Queue a read. Raises Unavailable when too many wait or the store is closing."""
+        """Queues a read. Raises Unavailable if too many are waiting or the store is closing."""
         with self._wake:
             if self._closing:
                 raise stopping()
@@ -72,7 +72,7 @@ class SmallReads:
             self._wake.notify()
 
     def close(self) -> None:
-        """Finish what waits, then stop."""
+        """Finishes waiting reads, then stops."""
         with self._wake:
             self._closing = True
             self._wake.notify_all()
@@ -92,7 +92,7 @@ class SmallReads:
             self._answer(pending)
 
     def _take(self, snapshot: "SharedSnapshot") -> PendingRead | None:
-        """The next, once there is one; None at the end."""
+        """Waits for the next read and returns it; returns None when closing."""
         try:
             number, pending = self._queue.popleft()
         except IndexError:
@@ -112,18 +112,18 @@ class SmallReads:
             pending.error = error
         try:
             pending.done(pending)
-        except Exception:  # the thread lives on for others
+        except Exception:  # the thread continues with other reads
             LOG.exception("small_read.failed")
 
     def note_slow(self, sql: str) -> None:
-        """A statement took longer than it may here."""
+        """Records that a statement exceeded the limit."""
         if len(self.slow) >= MAX_SLOW:
             self.slow = {}
         self.slow[sql] = time.monotonic() + SLOW_SECONDS
 
 
 class SmallTransaction(PostgresqlTransaction):
-    """What a small read reads from. asked: its last statement."""
+    """The transaction of a small read. asked: the text of its last statement."""
 
     __slots__ = ("slow", "asked")
     slow: dict[str, float]
@@ -147,18 +147,18 @@ class SmallTransaction(PostgresqlTransaction):
 
 
 class SharedSnapshot:
-    """What one thread reads from; a new one for each that came later, and after an error."""
+    """The snapshot of one thread; begins again for reads that were submitted after it, and after an error."""
 
     def __init__(self, store: "PostgresqlStore", owner: SmallReads) -> None:
         self._store = store
         self._owner = owner
         self._connection: Connection | None = None
         self._is_begun = False
-        self._until = 0  # the last read that was submitted before it was taken
-        self._left = 0  # how many may still use it
+        self._until = 0  # number of the last read submitted before it began
+        self._left = 0  # number of reads that may still use it
 
     def is_for(self, number: int) -> bool:
-        """Whether it shows what was there when a read was submitted."""
+        """Returns whether the snapshot was taken after this read was submitted."""
         self._left -= 1
         return number <= self._until and self._left > 0
 
@@ -190,7 +190,7 @@ class SharedSnapshot:
                 self.end()
 
     def end(self) -> None:
-        """The next read sees what was written meanwhile."""
+        """Ends the snapshot, so that the next read sees later writes."""
         self._is_begun = False
         if self._connection is not None:
             try:

@@ -1,9 +1,9 @@
-"""The store of one PostgreSQL database, which other processes use as well.
+"""The store of a PostgreSQL database that several processes use.
 
-Reads are snapshots on connections of their own. Writes of all processes take turns: the transaction that writes holds
-one advisory lock of the database, so whatever is read before it writes is still so when it commits, as in SQLite; no
-upsert, mask, counter or unique value can go wrong between two processes, and none has to be tried again. The writes of
-one process that wait meanwhile share the next turn and its commit."""
+Reads are snapshots on separate connections. The writes of all processes take turns: a writing transaction holds one
+advisory lock of the database, so everything that it reads stays unchanged until it commits, as in SQLite. Upserts,
+masks, counters and unique values of two processes cannot conflict, and no write has to be repeated. The waiting writes
+of one process share the next turn and its commit."""
 
 import contextlib
 import threading
@@ -36,20 +36,20 @@ from server.store.writer import Unsure, Writer
 
 Result = TypeVar("Result")
 
-MIN_VERSION = 150000  # as PostgreSQL numbers itself
-MAX_FREE = 16  # connections that are kept for the next read
-MAX_READING = 40 - THREADS  # that read at once: the server has some 100 for all processes
-ROOM_SECONDS = 5  # the longest that a read waits for one
-TURN = 0x53564348  # the advisory lock that the one who writes holds
-COPYING = TURN + 1  # the one that who copies into the database holds
-TURN_SECONDS = 20  # the longest that it is waited for
-COMMIT_SECONDS = 20  # the longest that is waited for the answer that a write is committed
-STEPS_A_MS = 2000  # of limits that are told in steps; SQLite does ten times as many, but asks nobody else
+MIN_VERSION = 150000  # the format of server_version_num
+MAX_FREE = 16  # idle connections for reads
+MAX_READING = 40 - THREADS  # concurrent reads; the server allows about 100 connections for all processes
+ROOM_SECONDS = 5  # limit for a read that waits for a connection
+TURN = 0x53564348  # the advisory lock of the writing transaction
+COPYING = TURN + 1  # the advisory lock of a process that copies into the database
+TURN_SECONDS = 20  # limit for the wait for the writers' lock
+COMMIT_SECONDS = 20  # limit for the result of a COMMIT
+STEPS_A_MS = 2000  # converts limits in steps; SQLite does ten times as many, without a round trip
 LOG = log.get("store")
 
 
 class PostgresqlStore(Store):
-    """address: of the database, as libpq takes it: postgresql://user:password@host/name."""
+    """address: a libpq connection string, such as postgresql://user:password@host/name."""
 
     dialect = POSTGRESQL
     is_shared = True
@@ -66,7 +66,7 @@ class PostgresqlStore(Store):
             f"SELECT pg_advisory_xact_lock({TURN}), "
             f"set_config('statement_timeout', '{self._milliseconds(read_seconds)}', true)"
         )
-        self._free: list[Connection] = []  # the last one given back is taken first
+        self._free: list[Connection] = []  # used as a stack
         self._all: set[Connection] = set()
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MAX_READING)
@@ -88,7 +88,7 @@ class PostgresqlStore(Store):
     # -- connections ------------------------------------------------------------------------------------------------
 
     def connected(self, name: str, seconds: float = 0) -> Connection:
-        """A new connection. seconds: that a statement may take, 0 for as long as a read may. Raises Unavailable,
+        """Opens a connection. seconds: the time limit of a statement, 0 for that of reads. Raises Unavailable,
         Damaged."""
         try:
             return self._opened(name, seconds)
@@ -99,7 +99,7 @@ class PostgresqlStore(Store):
     def _opened(self, name: str, seconds: float = 0) -> Connection:
         timeout = str(self._milliseconds(seconds or self.read_seconds))
         options = {"statement_timeout": timeout, "client_encoding": "UTF8"}
-        if name == WRITE:  # waiting for the turn has a limit of its own
+        if name == WRITE:  # the wait for the lock has a separate limit
             waits = {"statement_timeout": "0", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
             idle = {"idle_in_transaction_session_timeout": str(IDLE_MS)}
             options |= {"synchronous_commit": "on", **waits, **idle}
@@ -121,14 +121,15 @@ class PostgresqlStore(Store):
             return self.connected(READ)
 
     def _give_back(self, connection: Connection) -> None:
-        """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
+        """Ends the snapshot of a read and returns its connection to the idle ones. Closes it if that fails or if there
+        are too many."""
         try:
             connection.end_later()
             if not connection.is_lost and len(self._free) < MAX_FREE and not self._closed:
                 self._free.append(connection)
                 return
         except psycopg.Error:
-            pass  # it is lost, and told by whoever met that
+            pass  # lost; the caller that noticed has logged it
         self.drop(connection)
 
     def drop(self, connection: Connection) -> None:
@@ -137,12 +138,12 @@ class PostgresqlStore(Store):
         connection.close()
 
     def _drop_free(self) -> None:
-        """The others are as old as one that was lost."""
+        """Closes idle connections after one was lost, since the others are as old."""
         while self._free:
             with contextlib.suppress(IndexError):
                 self.drop(self._free.pop())
 
-    # -- the two ways in --------------------------------------------------------------------------------------------
+    # -- reading and writing ----------------------------------------------------------------------------------------
 
     def read(
         self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
@@ -152,10 +153,10 @@ class PostgresqlStore(Store):
             return work(outer)
         shared = self._small.here
         if shared is not None:
-            if seconds is not None:  # it may take long
+            if seconds is not None:  # may take long
                 raise OutOfSteps
             return shared.read(work)
-        if steps is not None:  # the event loop waits for no other program
+        if steps is not None:  # the event loop must not wait for another program
             raise OutOfSteps
         local = self._local
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
@@ -172,7 +173,7 @@ class PostgresqlStore(Store):
             raise OutOfSteps
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        self.require_thread()  # others would wait for its turn
+        self.require_thread()  # other reads would wait for its turn
         return super().write(work)
 
     def _read(self, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
@@ -191,7 +192,7 @@ class PostgresqlStore(Store):
                 connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(seconds)}")
             return work(tx)
         except psycopg.errors.ReadOnlySqlTransaction:
-            raise  # a read that writes is a bug; where a write meets it, the server has become a standby
+            raise  # in a read a bug; in a write the server has become a standby
         except psycopg.Error as error:
             self.tell_lost(connection, error)
             raise as_helpdesk_error(error) from error
@@ -200,7 +201,8 @@ class PostgresqlStore(Store):
             self.count_queries(tx.statements)
 
     def tell_lost(self, connection: Connection, error: psycopg.Error) -> bool:
-        """Whether a connection is of no use after this error; then the others are not either."""
+        """Returns whether a connection is unusable after this error; if so, logs it and closes the idle ones as
+        well."""
         if not is_lost(error) and not connection.is_lost:
             return False
         LOG.warning("database.away", reason=reason(error))
@@ -219,7 +221,7 @@ class PostgresqlStore(Store):
         tx.connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}")
         return found
 
-    # -- the writer's part ------------------------------------------------------------------------------------------
+    # -- for the writer ---------------------------------------------------------------------------------------------
 
     def transaction(self, connection: Connection, can_write: bool) -> Transaction:
         return PostgresqlTransaction(self, connection, self.statements, can_write)
@@ -244,28 +246,28 @@ class PostgresqlStore(Store):
         raise away()
 
     def undo(self, connection: Connection) -> None:
-        """With a connection that is lost the server has."""
+        """Rolls back. If the connection is lost, the server has already done so."""
         try:
             connection.execute("ROLLBACK")
         except psycopg.Error:
             self._lose()
 
     def _lose(self) -> None:
-        """The writing connection is of no use any more."""
+        """Closes the lost connection of the writer, and the idle ones."""
         if self._writing is not None:
             self.drop(self._writing)
             self._writing = None
         self._drop_free()
 
     def commit(self, connection: Connection) -> None:
-        """Raises Unsure when the database went away meanwhile: whether it has committed is not known, so nobody is told
-        that it has, and nobody does it again."""
+        """Raises Unsure if the database went away during the commit: the outcome is unknown, so the write is neither
+        reported as committed nor repeated."""
         if connection.is_failed and connection.in_transaction:
             raise self.dropped()
         try:
             connection.commit(COMMIT_SECONDS)
         except psycopg.errors.ReadOnlySqlTransaction:
-            raise  # a read that writes is a bug; where a write meets it, the server has become a standby
+            raise  # in a read a bug; in a write the server has become a standby
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
                 self._lose()
@@ -288,10 +290,11 @@ class PostgresqlStore(Store):
     def as_helpdesk_error(self, error: BaseException) -> BaseException:
         return away() if isinstance(error, Unsure) else as_helpdesk_error(error)
 
-    # -- whole database ---------------------------------------------------------------------------------------------
+    # -- the whole database -----------------------------------------------------------------------------------------
 
     def check(self) -> list[str]:
-        """PostgreSQL looks after its files itself; amcheck and checksums are its operators'. Here: that it answers."""
+        """Checks only that the database responds. PostgreSQL guards its own files; amcheck and checksums are up to its
+        operators."""
         try:
             self.read(lambda tx: tx.connection.execute("SELECT 1").fetchall())
         except Exception as error:
@@ -305,7 +308,7 @@ class PostgresqlStore(Store):
 
     @property
     def place(self) -> str:
-        """Without the user too: it tells who may be asked for the password."""
+        """The address without password and user name, which would tell whose password to ask for."""
         parts = urlsplit(self.address)
         hosts = parts.netloc.rpartition("@")[2]
         folder = dict(parse_qsl(parts.query)).get("host", "")
@@ -340,7 +343,7 @@ class PostgresqlStore(Store):
         for connection in everything:
             connection.close()
 
-    # -- what it holds ----------------------------------------------------------------------------------------------
+    # -- schema -----------------------------------------------------------------------------------------------------
 
     def refuse_newer(self) -> None:
         def number(tx: Transaction) -> int:
@@ -351,10 +354,10 @@ class PostgresqlStore(Store):
 
         if self.read(number) > SCHEMA_NUMBER:
             raise Damaged("this database was written by a newer version of this program; start that version")
-        self.read(schema.lacks_extension)  # before anything is written
+        self.read(schema.lacks_extension)  # before the first write
 
     def before_migration(self) -> None:
-        """Backups of PostgreSQL are its operators'; the migration itself is one transaction."""
+        """Does nothing: the operators of PostgreSQL make its backups, and a migration is one transaction."""
 
     def columns(self, tx: Transaction, table: str) -> set[str]:
         return schema.columns_of(tx, table)
@@ -392,7 +395,7 @@ class PostgresqlStore(Store):
 
 
 def _require_fit(connection: Connection) -> None:
-    """Raises Damaged for a server or a database that cannot be used."""
+    """Raises Damaged if the version of the server or the encoding of the database is not supported."""
     version = connection.driver.info.server_version
     if version < MIN_VERSION:
         raise Damaged(

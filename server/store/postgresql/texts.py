@@ -1,9 +1,9 @@
-"""Full text as PostgreSQL keeps it: one tsvector for each record, with words and places as SQLite's FTS5 finds them.
+"""Full text in PostgreSQL: one tsvector for each record, with the same words and positions as in SQLite's FTS5.
 
-Words are those of words.py, not of a configuration of PostgreSQL, so that both databases find the same. The first
-three parts of an index, where searches look mostly, are told apart by the weights A, B and C of their words; words of
-all others have the number of their part before them. So a search in the first three asks for no weights, for which
-PostgreSQL would have to read each tsvector that its index has found."""
+words.py splits the words, not a configuration of PostgreSQL, so that both databases find the same. The first three
+parts of an index, which most searches use, are distinguished by the weights A, B and C; words of other parts are
+prefixed with the number of their part. So a search in the first three needs no weights, for which PostgreSQL would have
+to read each tsvector that its index finds."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,16 +13,16 @@ from server.store.fulltext import MAX_WORD
 from server.store.words import split
 
 WEIGHTS = "ABC"
-MAX_PLACE = 16383  # what a tsvector can tell; later words are found, but not as parts of phrases
-MAX_BYTES = 1_000_000  # of a tsvector, some less than PostgreSQL takes; words of texts that are larger are not found
-GAP = 8  # places between two parts, so that no phrase goes from one to the next
-PARTED = "_"  # between the number of a part and a word; no word has it
+MAX_PLACE = 16383  # the largest position of a tsvector; later words are found, but not in phrases
+MAX_BYTES = 1_000_000  # of a tsvector, below the limit of PostgreSQL; words beyond it are not found
+GAP = 8  # positions between two parts, so that no phrase spans both
+PARTED = "_"  # between the number of a part and a word; not a word character
 _TERM = re.compile(r'"([^"]*)"(\*?)')
 _PART = re.compile(r"\{([^}]*)\}\s*:\s*\(([^)]*)\)")
 
 
 def as_tsvector(parts: Iterable[str]) -> str:
-    """The texts of a record, as words.indexed() returns them, as a tsvector, in the order of the parts of its index.
+    """Converts the texts of a record, as words.indexed() returns them in the order of the parts, to a tsvector.
 
     >>> as_tsvector(["the pump, the", "leak"])
     "'leak':12B 'pump':2A 'the':1A,3A"
@@ -44,7 +44,7 @@ def as_tsvector(parts: Iterable[str]) -> str:
 
 
 def as_tsquery(query: str, columns: Sequence[str]) -> str:
-    """A query of fulltext.words_query, or several joined by AND, as a tsquery.
+    """Converts a query of fulltext.words_query, or several joined by AND, to a tsquery.
 
     >>> as_tsquery('"pump" "leak"*', ["subject"])
     "'pump' & 'leak':*"
@@ -74,7 +74,7 @@ def _terms(text: str, names: Sequence[str] | None, columns: Sequence[str]) -> li
 
 @lru_cache(maxsize=256)
 def _ways(names: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, str]]:
-    """[(what stands before a word, the weights that it may have)] of a search in these parts, in all for ()."""
+    """Returns [(prefix of the words, weights)] for a search in these parts, or in all for ()."""
     numbers = sorted(columns.index(name) for name in names or columns)
     weights = "".join(WEIGHTS[number] for number in numbers if number < len(WEIGHTS))
     is_all = len(weights) == min(len(columns), len(WEIGHTS))
@@ -83,7 +83,7 @@ def _ways(names: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, s
 
 
 def _phrase(words: list[str], is_start: bool, before: str, weights: str) -> str:
-    words = [word[: MAX_WORD + 1] for word in words]  # of longer ones none is kept; PostgreSQL takes no endless ones
+    words = [word[: MAX_WORD + 1] for word in words]  # longer words are not indexed, and PostgreSQL limits their length
     marks = [weights] * len(words)
     if is_start and marks:
         marks[-1] = f"*{weights}"

@@ -1,5 +1,4 @@
-"""What SQLite and PostgreSQL do not have in common of transactions: each statement is a round trip, so that none is
-waited for without need."""
+"""Transactions in PostgreSQL. Each statement is a round trip, so results are awaited only if needed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,12 +15,10 @@ _HAS_ID = re.compile(r'INSERT INTO "\w+" \([^)]*"id"')
 
 
 class PostgresqlTransaction(Transaction):
-    """One snapshot to read from, and for the writer one unit of change."""
-
     __slots__ = ()
 
     def version(self, name: str) -> int:
-        """All of them are asked for with the first, since a statement costs more than some rows."""
+        """The first call reads all versions, since a statement costs more than a few rows."""
         versions = self.connection.versions
         if versions is None:
             versions = dict(self.rows(lambda: _VERSION.select(_VERSION.c.name, _VERSION.c.value)))
@@ -32,7 +29,7 @@ class PostgresqlTransaction(Transaction):
         if self.connection.is_failed:
             raise self.store.dropped()
         statement = super()._changing(build)
-        if not _has_own_ids(statement.sql):  # the server gives ids of its own to these rows
+        if not _has_own_ids(statement.sql):  # the server assigns the ids of these rows
             self.connection.known_ids.pop(statement.changes, None)
             if statement.changes in self.connection.next_ids:
                 self.connection.note_ids(statement.changes)
@@ -45,7 +42,7 @@ class PostgresqlTransaction(Transaction):
         self.connection.later(statement.sql, statement.bind(values))
 
     def append(self, build: Builder, values: Sequence[Any]) -> None:
-        """At once: it is sent along with other statements anyway."""
+        """Runs the insert immediately: it is sent together with other statements anyway."""
         self.later(build, values)
 
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
@@ -68,8 +65,8 @@ class PostgresqlTransaction(Transaction):
         return int(rows[0][0])
 
     def _take_ids(self, table: Table, number: int) -> range:
-        """The next ids of a table, counted here: nobody else takes any before this turn has ended. The commit tells the
-        server how far they went."""
+        """Returns the next ids of a table, assigned here: no other process assigns any during this turn. The commit
+        updates the sequence."""
         ids = self.connection.next_ids
         first = ids.get(table.name)
         if first is None:
@@ -125,12 +122,12 @@ class PostgresqlTransaction(Transaction):
 
 @lru_cache(maxsize=4096)
 def _has_own_ids(sql: str) -> bool:
-    """Whether the rows that a statement adds, if it does, have their ids from here."""
+    """Returns whether a statement is not an insert, or inserts rows with ids."""
     return not sql.startswith("INSERT") or _HAS_ID.match(sql) is not None
 
 
 def _replacing(table: Table, names: tuple[str, ...]) -> Any:
-    """An insert that replaces the row with the same key: columns that are not given get their initial value."""
+    """Composes an insert that replaces the row with the same key: columns without a value get their initial value."""
     key = table.key or ("id",)
     given = [getattr(table.sql, name) for name in names if name not in key]
     others = {
