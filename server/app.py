@@ -247,7 +247,7 @@ def serve(
     gc.disable()  # until the first response: imports go on, and nearly all objects stay
 
     def told(running: RunningService) -> None:
-        held.tell(running.url)
+        held.publish_address(running.url)
         ready(running)
 
     try:

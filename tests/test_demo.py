@@ -464,7 +464,7 @@ def test_where_a_server_runs_the_command_says_where_to_go(run: Callable[..., Any
     held.take()
     try:
         assert "stop it first" in run()[2]
-        held.tell("http://127.0.0.1:8200")
+        held.publish_address("http://127.0.0.1:8200")
         code, out, err = run()
         assert (code, out) == (1, "") and "http://127.0.0.1:8200/setup/start" in err
     finally:

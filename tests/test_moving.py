@@ -108,7 +108,7 @@ def contents(store: Store) -> dict[str, tuple[int, int]]:
     tables = [*app.all_tables(registry), *(each.table for each in registry.custom), schema.VERSION, schema.MIGRATION]
 
     def work(tx: Transaction) -> dict[str, tuple[int, int]]:
-        found = {table.name: moving._of_all(tx, table) for table in tables}
+        found = {table.name: moving._sum_of_table(tx, table) for table in tables}
         return {name: (each.rows, each.sum) for name, each in found.items() if name != schema.META.name}
 
     return store.read(work, seconds=600)

@@ -21,7 +21,7 @@ from server.store.schema import PROGRAM, kind_of_file
 from server.store.sqlite import damage_of, dangling_of
 from server.store.sqlite_schema import SCHEMA_NUMBER
 
-Told = Callable[[str], None]
+Report = Callable[[str], None]  # called with a phrase for each step
 LOGS = ("-wal", "-journal")  # beside a database in use, or after a crash
 SHOWN_PROBLEMS = 3
 STEPS = ("reading the structure", "following the references", "counting the rows")  # names that `verify` reports
@@ -78,22 +78,22 @@ def require_backup(file: Path) -> None:
             )
 
 
-def verify(file: Path, told: Told = lambda what: None) -> Contents:
+def verify(file: Path, report: Report = lambda what: None) -> Contents:
     """Verifies a whole backup with SQLite's checks and counts its rows. Changes nothing.
 
-    told: called with each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged."""
+    report: called with each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged."""
     require_backup(file)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         with closing(apsw.Connection(f"{file.absolute().as_uri()}?immutable=1", flags=flags)) as connection:
-            return _contents(connection, file, told)
+            return _contents(connection, file, report)
     except apsw.Error as error:
         raise Damaged(f"{file} is damaged: {error}; choose another backup") from error
 
 
-def _contents(connection: apsw.Connection, file: Path, told: Told) -> Contents:
+def _contents(connection: apsw.Connection, file: Path, report: Report) -> Contents:
     def step(number: int) -> None:
-        told(f"step {number} of {len(STEPS)}: {STEPS[number - 1]}")
+        report(f"step {number} of {len(STEPS)}: {STEPS[number - 1]}")
 
     add_functions(connection)
     step(1)
@@ -107,45 +107,45 @@ def _contents(connection: apsw.Connection, file: Path, told: Told) -> Contents:
     if number > SCHEMA_NUMBER:
         raise Damaged(REFUSED["newer"].format(file))
     step(3)
-    listed = connection.execute(
+    names = connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' "
         "ORDER BY name"
     ).fetchall()
-    tables = {str(row[0]): int(connection.execute(f'SELECT count(*) FROM "{row[0]}"').get) for row in listed}
+    tables = {str(row[0]): int(connection.execute(f'SELECT count(*) FROM "{row[0]}"').get) for row in names}
     program = connection.execute(f"SELECT value FROM meta WHERE name = '{PROGRAM}'").get if "meta" in tables else ""
     return Contents(file.stat().st_size, tables, number, str(program or ""))
 
 
 def restore(
-    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
+    file: Path, database: Path, progress: Progress | None = None, report: Report = lambda what: None
 ) -> RestoreResult:
     """Replaces the database by a backup. The caller holds the lock of its folder.
 
     A kill leaves either database, whole. Raises the errors of prepare and put_in_place."""
-    contents = prepare(file, database, progress, told, told)
-    told("putting it in place")
-    kept, problem = put_in_place(database)
-    return RestoreResult(contents, kept, problem)
+    contents = prepare(file, database, progress, report, report)
+    report("putting it in place")
+    previous, problem = put_in_place(database)
+    return RestoreResult(contents, previous, problem)
 
 
 def prepare(
     file: Path,
     database: Path,
     progress: Progress | None = None,
-    told: Told = lambda what: None,
-    steps: Told = lambda what: None,
+    report: Report = lambda what: None,
+    steps: Report = lambda what: None,
 ) -> Contents:
     """Copies a backup beside the database and verifies the copy. Leaves the database, which may be in use, alone.
 
-    told: called with the present act. steps: called with the progress of the check, as in verify. Raises NotFound,
+    report: called with the current stage. steps: called with the progress of the check, as in verify. Raises NotFound,
     Damaged for a rejected file, Full, Unavailable."""
     require_backup(file)
     part = _prepared(database)
     remove_unfinished(database)
-    told("copying")
+    report("copying")
     copy_database(file, part, progress, at_rest=True)
     try:
-        told("checking")
+        report("checking")
         return verify(part, steps)
     except BaseException:
         part.unlink(missing_ok=True)
@@ -159,7 +159,7 @@ def put_in_place(database: Path) -> tuple[Path | None, str]:
     part = _prepared(database)
     try:
         problem = _fold_log(database)
-        kept = _keep(database, "before-restore")
+        previous = _set_aside(database, "before-restore")
         part.replace(database)
         sync(database.parent)
     except BaseException as error:
@@ -167,21 +167,21 @@ def put_in_place(database: Path) -> tuple[Path | None, str]:
         if isinstance(error, OSError):
             raise Unavailable(f"{database} cannot be replaced ({error.strerror}); it is as it was") from error
         raise
-    return kept, problem
+    return previous, problem
 
 
-def put_back(database: Path, kept: Path) -> Path:
+def put_back(database: Path, previous: Path) -> Path:
     """Undoes a restore: the previous database gets its name again; returns the new name of the restored one. Neither
     may be open. A kill leaves either database, whole. Raises Unavailable."""
     try:
-        aside = _keep(database, "not-restored")
-        kept.replace(database)
+        aside = _set_aside(database, "not-restored")
+        previous.replace(database)
         for ending in LOGS:
-            if kept.with_name(kept.name + ending).exists():
-                kept.with_name(kept.name + ending).replace(database.with_name(database.name + ending))
+            if previous.with_name(previous.name + ending).exists():
+                previous.with_name(previous.name + ending).replace(database.with_name(database.name + ending))
         sync(database.parent)
     except OSError as error:
-        raise Unavailable(f"{kept} cannot be put back as {database} ({error.strerror}); do it by hand") from error
+        raise Unavailable(f"{previous} cannot be put back as {database} ({error.strerror}); do it by hand") from error
     assert aside is not None
     return aside
 
@@ -215,26 +215,26 @@ def _fold_log(database: Path) -> str:
     raise Unavailable(f"{database} is used by another command; wait for its end, then try again")
 
 
-def _keep(database: Path, word: str) -> Path | None:
+def _set_aside(database: Path, word: str) -> Path | None:
     """Renames the database, and logs that could not be merged, with this word; returns the new path."""
     if not database.exists():
         return None
-    kept = _free_name(database.with_name(f"{database.name}.{word}-{clock.now()}"))
-    beside = [each for each in (*LOGS, "-shm") if database.with_name(database.name + each).exists()]
-    for ending in ("", *beside):
-        _second_name(database.with_name(database.name + ending), kept.with_name(kept.name + ending))
+    new_path = _free_name(database.with_name(f"{database.name}.{word}-{clock.now()}"))
+    endings = [each for each in (*LOGS, "-shm") if database.with_name(database.name + each).exists()]
+    for ending in ("", *endings):
+        _second_name(database.with_name(database.name + ending), new_path.with_name(new_path.name + ending))
     sync(database.parent)
-    for ending in beside:
+    for ending in endings:
         database.with_name(database.name + ending).unlink()
-    return kept
+    return new_path
 
 
-def _free_name(wanted: Path) -> Path:
-    found, count = wanted, 1
-    while found.exists():
+def _free_name(path: Path) -> Path:
+    free, count = path, 1
+    while free.exists():
         count += 1
-        found = wanted.with_name(f"{wanted.name}-{count}")
-    return found
+        free = path.with_name(f"{path.name}-{count}")
+    return free
 
 
 def _second_name(file: Path, name: Path) -> None:

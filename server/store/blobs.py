@@ -29,9 +29,9 @@ BLOB_PIECE = Table(
 def keep(tx: Transaction, content: bytes) -> int:
     """Stores bytes, or adds a use to identical ones; returns the blob id."""
     digest = hashlib.sha256(content).hexdigest()
-    known = tx.first(BLOB, sha256=digest)
-    if known:
-        return use(tx, known[0])
+    blob = tx.first(BLOB, sha256=digest)
+    if blob:
+        return use(tx, blob[0])
     sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
     id = tx.insert(BLOB, {"sha256": digest, "sha1": sha1, "size": len(content), "uses": 1})
     for piece, start in enumerate(range(0, len(content), PIECE_BYTES)):

@@ -65,7 +65,7 @@ class Checkpoints:
         except apsw.BusyError:
             pass  # a long read: repeated when the log has grown
         except apsw.Error as error:
-            _tell(error)
+            _log_failure(error)
         finally:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
@@ -80,7 +80,7 @@ class Checkpoints:
         try:
             connection = apsw.Connection(str(self._path))
         except apsw.Error as error:
-            _tell(error)
+            _log_failure(error)
             self._thread = None  # the next commit beyond the limit starts another thread
             return
         while not self._is_stopping:
@@ -96,10 +96,10 @@ class Checkpoints:
             connection.execute("SELECT 1 FROM sqlite_master").fetchall()  # SQLite opens the log with the first read
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except Exception as error:
-            _tell(error)
+            _log_failure(error)
         else:
             self._is_folded = True
 
 
-def _tell(error: Exception) -> None:
+def _log_failure(error: Exception) -> None:
     LOG.warning("database.log_kept", reason=str(as_helpdesk_error(error)))

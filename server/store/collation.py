@@ -74,8 +74,8 @@ class _Keys(dict[str, str]):
 
     def __missing__(self, letter: str) -> str:
         plain = "".join(each for each in unicodedata.normalize("NFKD", letter) if not "\u0300" <= each <= "\u036f")
-        self[letter] = found = plain.translate(_PLAIN)
-        return found
+        self[letter] = key = plain.translate(_PLAIN)
+        return key
 
 
 @cache

@@ -88,10 +88,10 @@ def require_own_log(path: Path) -> None:
 
 def _identity(path: str) -> Identity | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _is_own(path: Path, log: Path) -> bool:

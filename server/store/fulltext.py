@@ -56,8 +56,8 @@ def refill(tx: Transaction, text: TextIndex) -> None:
 
 
 def _fill(tx: Transaction, text: TextIndex, *, is_refill: bool) -> None:
-    of = table_named(text.of)
-    top = tx.value(lambda: of.select(peewee.fn.MAX(of.c.id)))
+    records = table_named(text.of)
+    top = tx.value(lambda: records.select(peewee.fn.MAX(records.c.id)))
     if top:
         tx.put(TEXT_FILL, {"name": text.name, "next_id": top, "top_id": top, "is_refill": int(is_refill)})
 

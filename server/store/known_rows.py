@@ -26,17 +26,17 @@ class KnownRows:
         self.next_ids: dict[str, int] = {}
         self.tables: dict[str, tuple[Table | None, Rows]] = {}
 
-    def of(self, table: Table) -> Rows:
+    def rows_of(self, table: Table) -> Rows:
         """Returns the cached rows of a table by id or by (names, values), with room for one more."""
-        kept, rows = self.tables.get(table.name, NOTHING)
-        if kept is not table or len(rows) >= MAX_ROWS:
+        cached, rows = self.tables.get(table.name, NOTHING)
+        if cached is not table or len(rows) >= MAX_ROWS:
             rows = {}
             self.tables[table.name] = table, rows
         return rows
 
     def add(self, table: Table, id: int, values: dict[str, Any]) -> None:
         """Caches a row that was just added with these values. Most are never read, so the row is built on demand."""
-        self.of(table)[id] = values.copy()
+        self.rows_of(table)[id] = values.copy()
 
     def clear(self) -> None:
         """Drops everything."""

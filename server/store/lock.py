@@ -35,7 +35,7 @@ class FolderLock:
         self._file = file
         self._write(f"process {os.getpid()}")
 
-    def tell(self, url: str) -> None:
+    def publish_address(self, url: str) -> None:
         """Publishes the address of the holder, for `address`."""
         self._write(f"process {os.getpid()}{AT}{url}")
 

@@ -30,7 +30,7 @@ NUL, INSTEAD = "\0", "\ufffd"  # PostgreSQL does not store NUL characters in tex
 SUM = 2**128
 
 Progress = Callable[[int, int], None]  # called with the number of copied rows and of all rows
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -100,22 +100,22 @@ class Mover:
         self._name = name
         self.was_begun = _is_begun(target, name)
 
-    def run(self, reading: Transaction, progress: Progress, told: Told) -> Moved:
+    def run(self, reading: Transaction, progress: Progress, report: Report) -> Moved:
         """Copies the missing rows, verifies the copy and turns the target into a database of this program. reading: a
         transaction of the source, which must not change during the copy. report: called with each step as a phrase.
         Raises Damaged if source and copy differ at the end, and Conflict."""
         was_changed = False
         if self.was_begun:
-            told("looking whether the source is as it was when the copy was begun")
+            report("looking whether the source is as it was when the copy was begun")
             was_changed = not self._is_unchanged(reading)
         if was_changed:
-            told("it was used since: the copy begins anew")
+            report("it was used since: the copy begins anew")
         if was_changed or not self.was_begun:
             self._begin()
         done = self._copy(reading, progress)
-        told("checking: all rows of the copy are read and compared with those of the source")
+        report("checking: all rows of the copy are read and compared with those of the source")
         self._check(done)
-        told("making indexes, triggers and counts")
+        report("making indexes, triggers and counts")
         self._end(reading)
         return Moved(
             sum(each.rows for each in done.values()),
@@ -130,20 +130,21 @@ class Mover:
     def _is_unchanged(self, reading: Transaction) -> bool:
         """Returns whether the rows copied by an earlier run are still the same in the source."""
         for table in self._copied:
-            known = _state(self._target, table.name)
-            if known.rows and not known.is_same(self._read_again(reading, table, known)):
+            done = _state(self._target, table.name)
+            if done.rows and not done.is_same(self._read_again(reading, table, done)):
                 return False
         return True
 
-    def _read_again(self, reading: Transaction, table: Table, known: Copied) -> Copied:
-        found, size = Copied(), FIRST_ROWS
-        while found.rows < known.rows:
-            rows, replaced = _kept(_next_rows(reading, table, found.last, min(size, known.rows - found.rows)))
+    def _read_again(self, reading: Transaction, table: Table, earlier: Copied) -> Copied:
+        done, size = Copied(), FIRST_ROWS
+        while done.rows < earlier.rows:
+            fetched = _next_rows(reading, table, done.last, min(size, earlier.rows - done.rows))
+            rows, replaced = _as_target_stores(fetched)
             if not rows:
                 break
-            found = found.with_rows(table, rows, replaced)
+            done = done.with_rows(table, rows, replaced)
             size = _portion(rows)
-        return found
+        return done
 
     def _begin(self) -> None:
         """Creates bare tables, in place of those of an unusable copy. Indexes and triggers follow at the end, when it
@@ -164,36 +165,37 @@ class Mover:
 
     def _copy(self, reading: Transaction, progress: Progress) -> dict[str, Copied]:
         total = sum(count(reading, table) for table in self._copied)
-        found: dict[str, Copied] = {}
+        done: dict[str, Copied] = {}
         before = 0
         for table in self._copied:
-            found[table.name] = self._copy_table(
+            done[table.name] = self._copy_table(
                 reading,
                 table,
                 lambda rows, before=before: progress(before + rows, total),  # type: ignore[misc]
             )
-            before += found[table.name].rows
-        return found
+            before += done[table.name].rows
+        return done
 
-    def _copy_table(self, reading: Transaction, table: Table, told: Callable[[int], None]) -> Copied:
-        known, size = _state(self._target, table.name), FIRST_ROWS
-        while fetched := _next_rows(reading, table, known.last, size):
-            known = self._keep(table, known, fetched)
-            told(known.rows)
+    def _copy_table(self, reading: Transaction, table: Table, report: Callable[[int], None]) -> Copied:
+        done, size = _state(self._target, table.name), FIRST_ROWS
+        while fetched := _next_rows(reading, table, done.last, size):
+            done = self._add_portion(table, done, fetched)
+            report(done.rows)
             size = _portion(fetched)
         if not table.key:
             following = reading.next_ids(table, 1)[0]
             self._target.write(lambda tx: tx.set_next_id(table, following))
-        return known
+        return done
 
-    def _keep(self, table: Table, known: Copied, fetched: Sequence[Row]) -> Copied:
-        rows, replaced = _kept(fetched)
-        far = known.with_rows(table, rows, replaced)
-        far = replace(far, last=tuple(fetched[-1][place] for place in _key_places(table)))  # the key in the source
+    def _add_portion(self, table: Table, done: Copied, fetched: Sequence[Row]) -> Copied:
+        rows, replaced = _as_target_stores(fetched)
+        progress = done.with_rows(table, rows, replaced)
+        source_key = tuple(fetched[-1][place] for place in _key_places(table))
+        progress = replace(progress, last=source_key)
 
         def write(tx: Transaction) -> None:
             tx.add_whole(table, rows)
-            value = json.dumps([far.last, far.rows, f"{far.sum:x}", far.replaced])
+            value = json.dumps([progress.last, progress.rows, f"{progress.sum:x}", progress.replaced])
             tx.put(MOVING, {"name": table.name, "value": value})
 
         try:
@@ -201,19 +203,19 @@ class Mover:
         except HelpdeskError:
             raise
         except self._target.fault as error:
-            raise Conflict(f"rows of {table.name} cannot be kept there: {_told_by(error)}") from error
-        return far
+            raise Conflict(f"rows of {table.name} cannot be kept there: {_one_line(error)}") from error
+        return progress
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def _check(self, done: dict[str, Copied]) -> None:
         for table in self._copied:
-            found = self._target.read(lambda tx, table=table: _of_all(tx, table))  # type: ignore[misc]
-            known = done[table.name]
-            if not known.is_same(found):
+            copy = self._target.read(lambda tx, table=table: _sum_of_table(tx, table))  # type: ignore[misc]
+            source = done[table.name]
+            if not source.is_same(copy):
                 raise Damaged(
-                    f"{table.name} differs: {known.rows} rows in the source, {found.rows} in the copy"
-                    f"{'' if known.rows != found.rows else ' with other contents'}; nothing uses the copy. Remove it, "
+                    f"{table.name} differs: {source.rows} rows in the source, {copy.rows} in the copy"
+                    f"{'' if source.rows != copy.rows else ' with other contents'}; nothing uses the copy. Remove it, "
                     "look for what else writes into it, and begin again"
                 )
 
@@ -233,15 +235,15 @@ class Mover:
             raise
         except self._target.fault as error:
             raise Conflict(
-                f"the rows are all there, and an index cannot be made: {_told_by(error)}. Values that must be unique "
+                f"the rows are all there, and an index cannot be made: {_one_line(error)}. Values that must be unique "
                 "may differ by case alone in the source; change one of them there and begin again"
             ) from error
 
 
 def count_all(tx: Transaction, tables: list[Table], custom: list[Table]) -> dict[str, int]:
     """Returns {table: number of rows to copy}."""
-    listed = [each for each in (*base_tables(tables), *custom) if each not in (META, TEXT_FILL)]
-    return {table.name: count(tx, table) for table in listed}
+    copied = [each for each in (*base_tables(tables), *custom) if each not in (META, TEXT_FILL)]
+    return {table.name: count(tx, table) for table in copied}
 
 
 def count(tx: Transaction, table: Table) -> int:
@@ -256,25 +258,25 @@ def ordered(tables: Sequence[Table]) -> list[Table]:
     >>> [table.name for table in ordered([BLOB_PIECE, BLOB])]
     ['blob', 'blob_piece']
     """
-    named = {table.name: table for table in tables}
-    found: dict[str, Table] = {}
+    by_name = {table.name: table for table in tables}
+    sorted_tables: dict[str, Table] = {}
 
     def add(table: Table) -> None:
         for column in table.columns:
-            of = column.references.partition("(")[0]
-            if of in named and of not in found and of != table.name:
-                add(named[of])
-        found.setdefault(table.name, table)
+            target = column.references.partition("(")[0]
+            if target in by_name and target not in sorted_tables and target != table.name:
+                add(by_name[target])
+        sorted_tables.setdefault(table.name, table)
 
     for table in tables:
         add(table)
-    return list(found.values())
+    return list(sorted_tables.values())
 
 
 def digest(row: Row) -> int:
     """Returns a number computed from the contents of a row, the same for both kinds of database."""
-    told = [hashlib.blake2b(each, digest_size=16).digest() if isinstance(each, bytes) else each for each in row]
-    return int.from_bytes(hashlib.blake2b(repr(told).encode(), digest_size=16).digest(), "big")
+    values = [hashlib.blake2b(each, digest_size=16).digest() if isinstance(each, bytes) else each for each in row]
+    return int.from_bytes(hashlib.blake2b(repr(values).encode(), digest_size=16).digest(), "big")
 
 
 def _is_begun(target: Store, name: str) -> bool:
@@ -313,17 +315,17 @@ def _next_rows(tx: Transaction, table: Table, last: tuple[Any, ...], limit: int)
     marks = ", ".join(f"${place}" if tx.store.dialect == POSTGRESQL else "?" for place in range(1, len(last) + 1))
     where = f" WHERE ({key}) > ({marks})" if last else ""
     text = f'SELECT {columns} FROM "{table.name}"{where} ORDER BY {key} LIMIT {limit}'
-    found: list[Row] = tx.connection.execute(text, last).fetchall()
-    return [_as_texts(table, row) for row in found] if _anys(table) else found
+    rows: list[Row] = tx.connection.execute(text, last).fetchall()
+    return [_as_texts(table, row) for row in rows] if _anys(table) else rows
 
 
-def _of_all(tx: Transaction, table: Table) -> Copied:
+def _sum_of_table(tx: Transaction, table: Table) -> Copied:
     """Computes number and digests of all rows of a table."""
-    found, size = Copied(), FIRST_ROWS
-    while rows := _next_rows(tx, table, found.last, size):
-        found = found.with_rows(table, rows, 0)
+    progress, size = Copied(), FIRST_ROWS
+    while rows := _next_rows(tx, table, progress.last, size):
+        progress = progress.with_rows(table, rows, 0)
         size = _portion(rows)
-    return found
+    return progress
 
 
 def _anys(table: Table) -> list[int]:
@@ -336,18 +338,18 @@ def _as_texts(table: Table, row: Row) -> Row:
     return tuple(str(value) if place in places and value is not None else value for place, value in enumerate(row))
 
 
-def _kept(rows: Sequence[Row]) -> tuple[list[Row], int]:
+def _as_target_stores(rows: Sequence[Row]) -> tuple[list[Row], int]:
     """Returns the rows as the target stores them, and the number of replaced characters."""
-    kept, replaced = [], 0
+    stored, replaced = [], 0
     for row in rows:
-        found = sum(value.count(NUL) for value in row if isinstance(value, str))
-        if found:
+        nuls = sum(value.count(NUL) for value in row if isinstance(value, str))
+        if nuls:
             row = tuple(value.replace(NUL, INSTEAD) if isinstance(value, str) else value for value in row)
-            replaced += found
+            replaced += nuls
         if any(isinstance(value, float) for value in row):
             row = tuple(value + 0.0 if isinstance(value, float) else value for value in row)  # -0.0 is 0.0
-        kept.append(row)
-    return kept, replaced
+        stored.append(row)
+    return stored, replaced
 
 
 def _portion(rows: Sequence[Row]) -> int:
@@ -356,5 +358,5 @@ def _portion(rows: Sequence[Row]) -> int:
     return max(min(len(rows) * PORTION_BYTES // max(size, 1), 2 * len(rows), MAX_ROWS), 1)
 
 
-def _told_by(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return str(error).strip().replace("\n", " ")

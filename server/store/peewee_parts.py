@@ -18,14 +18,14 @@ def order_of(query: Any) -> Any:
 
 def sorted_by(query: Any, order: Any) -> Any:
     """Returns the select with another order; expressions that refer to the original refer to it too."""
-    found = query.clone()
-    found._order_by = order
-    return found
+    clone = query.clone()
+    clone._order_by = order
+    return clone
 
 
 def stand_in(table: Any, other: Any) -> Any:
     """Returns the handle `other` with the identity of `table`: expressions built for columns that both tables have work
     with it unchanged."""
-    found: Any = other.clone()
-    found._hash = hash(table)
-    return found
+    clone: Any = other.clone()
+    clone._hash = hash(table)
+    return clone

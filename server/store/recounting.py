@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 def recounted(store: "Store", tables: Iterable[Table]) -> list[str]:
     """Corrects wrong counts; returns a description of each."""
-    counts = [kept for table in tables for kept in table.counts]
-    wrong = store.read(lambda tx: [kept for kept in counts if is_wrong(tx, kept)])
-    for kept in wrong:
-        store.write(lambda tx, kept=kept: recount(tx, kept))  # type: ignore[misc]
-    return [f"{kept.name} did not match the rows of {kept.of.name}; counted anew" for kept in wrong]
+    counts = [count for table in tables for count in table.counts]
+    wrong = store.read(lambda tx: [count for count in counts if is_wrong(tx, count)])
+    for count in wrong:
+        store.write(lambda tx, count=count: recount(tx, count))  # type: ignore[misc]
+    return [f"{count.name} did not match the rows of {count.of.name}; counted anew" for count in wrong]
 
 
-def is_wrong(tx: Transaction, kept: KeptCounts) -> bool:
+def is_wrong(tx: Transaction, counts: KeptCounts) -> bool:
     """Returns whether the counts differ from the rows; reads all rows."""
-    held = f'SELECT {kept.columns}, n FROM "{kept.name}"'
-    for one, other in ((held, kept.counted), (kept.counted, held)):
+    stored = f'SELECT {counts.columns}, n FROM "{counts.name}"'
+    for one, other in ((stored, counts.counted), (counts.counted, stored)):
         more = f"SELECT * FROM ({one}) AS one EXCEPT SELECT * FROM ({other}) AS other"
         if tx.connection.execute(f"SELECT 1 FROM ({more}) AS more LIMIT 1").fetchone() is not None:
             return True
     return False
 
 
-def recount(tx: Transaction, kept: KeptCounts) -> None:
+def recount(tx: Transaction, counts: KeptCounts) -> None:
     """Counts all rows again."""
-    tx.connection.execute(f'DELETE FROM "{kept.name}"')
-    tx.connection.execute(kept.fill)
+    tx.connection.execute(f'DELETE FROM "{counts.name}"')
+    tx.connection.execute(counts.fill)

@@ -152,22 +152,22 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
     """Lists what the database lacks, for `helpdesk check`; [] if it is complete."""
     if is_begun_copy(tx):
         return [BEGUN]
-    found = []
+    lines = []
     for table in with_counts(tables):
         present = tx.store.columns(tx, table.name)
         if not present:
-            found.append(f"table {table.name} is missing")
+            lines.append(f"table {table.name} is missing")
             continue
-        found += [f"column {table.name}.{name} is missing" for name in table.names if name not in present]
+        lines += [f"column {table.name}.{name} is missing" for name in table.names if name not in present]
         indexes = tx.store.indexes(tx, table)
-        wanted = (index_name(table, index) for index in table.indexes)
-        found += [f"index {name} is missing" for name in wanted if name not in indexes]
+        names = (index_name(table, index) for index in table.indexes)
+        lines += [f"index {name} is missing" for name in names if name not in indexes]
     for text in texts:
         if not tx.store.text_parts(tx, text):
-            found.append(f"full-text index {text.name} is missing")
+            lines.append(f"full-text index {text.name} is missing")
         else:
-            found += fulltext.problems(tx, text)
-    return found
+            lines += fulltext.problems(tx, text)
+    return lines
 
 
 def refuse_foreign(path: Path) -> None:
@@ -216,8 +216,8 @@ def due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]
 
 def all_migrations() -> list[tuple[str, ModuleType]]:
     """Returns every migration module by name, in order."""
-    found = load_all(migrations.__name__, migrations.__path__)
-    return [(each.__name__.rpartition(".")[2], each) for each in found]
+    modules = load_all(migrations.__name__, migrations.__path__)
+    return [(each.__name__.rpartition(".")[2], each) for each in modules]
 
 
 def _migrate(name: str, module: ModuleType | None, tx: Transaction) -> None:

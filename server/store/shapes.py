@@ -68,7 +68,7 @@ def code_of(build: Builder) -> CodeType:
     return code
 
 
-def kept(shape: Hashable) -> Hashable:
+def bare_shape(shape: Hashable) -> Hashable:
     """Returns an equal shape for the cache, without values of the run that created it."""
     if not isinstance(shape, tuple):
         return shape

@@ -59,8 +59,8 @@ class SqliteStore(Store):
     ) -> None:
         version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
         if version < MIN_SQLITE:
-            wanted = ".".join(map(str, MIN_SQLITE))
-            raise Damaged(f"SQLite {wanted} or newer is needed, this is {apsw.sqlite_lib_version()}; update apsw")
+            needed = ".".join(map(str, MIN_SQLITE))
+            raise Damaged(f"SQLite {needed} or newer is needed, this is {apsw.sqlite_lib_version()}; update apsw")
         super().__init__(StatementCache(SQLITE_COMPOSER.statement), read_seconds)
         self.path = path
         self.cache_kib = cache_kib
@@ -441,5 +441,5 @@ def damage_of(connection: apsw.Connection) -> list[str]:
 
 def dangling_of(connection: apsw.Connection) -> list[str]:
     """Lists rows with references to missing rows."""
-    found = connection.execute("PRAGMA foreign_key_check")
-    return [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in found]
+    rows = connection.execute("PRAGMA foreign_key_check")
+    return [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in rows]

@@ -24,24 +24,24 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
     execute = tx.connection.execute
     execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
     execute(f"PRAGMA user_version={SCHEMA_NUMBER}").fetchall()
-    counts = [kept for table in tables for kept in table.counts]
-    for kept in counts:  # counts by other columns start over
-        if columns_of(tx, kept.name) != set(kept.counts.names):
-            execute(f'DROP TABLE IF EXISTS "{kept.name}"')
+    counts = [count for table in tables for count in table.counts]
+    for count in counts:  # counts by other columns start over
+        if columns_of(tx, count.name) != set(count.counts.names):
+            execute(f'DROP TABLE IF EXISTS "{count.name}"')
     new = {add_table(tx, table) for table in with_counts(tables)}
-    wanted = dict(trigger for table in tables for trigger in _triggers(table))
+    triggers = dict(trigger for table in tables for trigger in _triggers(table))
     present = {row[0]: row[1] for row in execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'")}
-    for name in present.keys() - wanted.keys():
+    for name in present.keys() - triggers.keys():
         execute(f'DROP TRIGGER "{name}"')
-    for name, text in wanted.items():
+    for name, text in triggers.items():
         if present.get(name) != text:
             if name in present:
                 execute(f'DROP TRIGGER "{name}"')
             execute(text)
-    for kept in counts:
+    for count in counts:
         # A count without all of its triggers has missed the writes of another program.
-        if kept.name in new or any(present.get(name) != text for name, text in _count_triggers(kept)):
-            recount(tx, kept)
+        if count.name in new or any(present.get(name) != text for name, text in _count_triggers(count)):
+            recount(tx, count)
 
 
 def add_table(tx: Transaction, table: Table) -> str | None:
@@ -53,14 +53,14 @@ def add_table(tx: Transaction, table: Table) -> str | None:
         for column in table.columns:
             if column.name not in present:
                 tx.connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_column_text(column)}')
-    found = tx.connection.execute(
+    rows = tx.connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type='index' AND tbl_name=? AND sql IS NOT NULL", (table.name,)
     )
-    indexes = {row[0]: row[1] for row in found}
-    wanted = dict(index_texts(table))
-    for name in indexes.keys() - wanted.keys():
+    indexes = {row[0]: row[1] for row in rows}
+    declared = dict(index_texts(table))
+    for name in indexes.keys() - declared.keys():
         tx.connection.execute(f'DROP INDEX "{name}"')
-    for name, text in wanted.items():
+    for name, text in declared.items():
         if indexes.get(name) != text:
             if name in indexes:
                 tx.connection.execute(f'DROP INDEX "{name}"')
@@ -104,19 +104,19 @@ def _triggers(table: Table) -> list[tuple[str, str]]:
     """Returns the triggers of version counters and counts, which no code path nor other program can bypass."""
     texts = []
     for version, columns in table.bumps.items():
-        of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
-        for moment, when in (("insert", "INSERT"), ("update", f"UPDATE{of}"), ("delete", "DELETE")):
+        columns_clause = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
+        for moment, when in (("insert", "INSERT"), ("update", f"UPDATE{columns_clause}"), ("delete", "DELETE")):
             name = f"{table.name}_{version}_{moment}"
             count = f"UPDATE version SET value = value + 1 WHERE name = '{version}';"
             texts.append((name, f'CREATE TRIGGER "{name}" AFTER {when} ON "{table.name}" BEGIN {count} END'))
-    return [*texts, *(text for kept in table.counts for text in _count_triggers(kept))]
+    return [*texts, *(text for counts in table.counts for text in _count_triggers(counts))]
 
 
-def _count_triggers(kept: KeptCounts) -> list[tuple[str, str]]:
-    name, table, columns = kept.name, kept.of.name, kept.columns
-    new, old = kept.values("NEW"), kept.values("OLD")
+def _count_triggers(counts: KeptCounts) -> list[tuple[str, str]]:
+    name, table, columns = counts.name, counts.of.name, counts.columns
+    new, old = counts.values("NEW"), counts.values("OLD")
     more = f'INSERT INTO "{name}" ({columns}, n) VALUES ({", ".join(new)}, 1) ON CONFLICT DO UPDATE SET n = n + 1;'
-    those = " AND ".join(f'"{column}" = {value}' for column, value in zip(kept.counts.key, old, strict=True))
+    those = " AND ".join(f'"{column}" = {value}' for column, value in zip(counts.counts.key, old, strict=True))
     less = f'UPDATE "{name}" SET n = n - 1 WHERE {those}; DELETE FROM "{name}" WHERE {those} AND n <= 0;'
     changed = " OR ".join(f"{after} <> {before}" for after, before in zip(new, old, strict=True))
     moved = f'UPDATE OF {columns} ON "{table}" WHEN {changed}'
@@ -129,8 +129,8 @@ def _count_triggers(kept: KeptCounts) -> list[tuple[str, str]]:
 
 def indexes_of(tx: Transaction, table: Table) -> set[str]:
     """Returns the names of the indexes of a table in the file."""
-    found = tx.connection.execute("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name = ?", (table.name,))
-    return {row[0] for row in found}
+    rows = tx.connection.execute("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name = ?", (table.name,))
+    return {row[0] for row in rows}
 
 
 def number_of(tx: Transaction) -> int:

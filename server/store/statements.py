@@ -13,7 +13,7 @@ import apsw
 import peewee
 
 from server.dataclass import dataclass
-from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of, unhashable
+from server.store.shapes import Builder, bare_shape, code_of, require_shaped, shape_of, unhashable
 
 # Limits of the cache. A full cache is emptied: to build a statement again takes half a millisecond.
 MAX_STATEMENTS = 4096  # shapes
@@ -127,8 +127,8 @@ _CHANGED = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE) "(\w+)"')
 
 def _changed(sql: str) -> str:
     """Returns the table that an insert or update of peewee changes; "" for statements that delete or replace rows."""
-    found = _CHANGED.match(sql)
-    return found[1] if found is not None else ""
+    match = _CHANGED.match(sql)
+    return match[1] if match is not None else ""
 
 
 class ComposingContext(peewee.Context):
@@ -271,7 +271,7 @@ class StatementCache(Generic[Composed]):
         statement.code = code_of(build)
         if len(self._statements) >= self._limit or self._chars >= MAX_CHARS:
             self.forget()
-        self._statements[kept(key)] = statement
+        self._statements[bare_shape(key)] = statement
         self._chars += len(statement.sql)
         return statement
 

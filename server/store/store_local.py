@@ -22,8 +22,8 @@ class StoreLocal(Generic[Value]):
 
     def made(self, store: "Store", make: Callable[[], Value]) -> Value:
         """Returns the value, created by the first caller; concurrent callers get the same one."""
-        found = store.locals.get(self)
-        return cast("Value", found if found is not None else store.locals.setdefault(self, make()))
+        value = store.locals.get(self)
+        return cast("Value", value if value is not None else store.locals.setdefault(self, make()))
 
     def clear(self, store: "Store") -> None:
         store.locals.pop(self, None)
@@ -33,17 +33,17 @@ class VersionedLocal(Generic[Value]):
     """A value for one version of the tables that it was read from; see Transaction.version."""
 
     def __init__(self) -> None:
-        self._kept: StoreLocal[tuple[int, Value]] = StoreLocal()
+        self._stored: StoreLocal[tuple[int, Value]] = StoreLocal()
 
     def get(self, store: "Store", version: int) -> Value | None:
         """Returns the value of this version, or None."""
-        kept = self._kept.get(store)
-        return kept[1] if kept is not None and kept[0] == version else None
+        stored = self._stored.get(store)
+        return stored[1] if stored is not None and stored[0] == version else None
 
     def newest(self, store: "Store") -> Value | None:
         """Returns the value last set, of any version; a hint."""
-        kept = self._kept.get(store)
-        return kept[1] if kept is not None else None
+        stored = self._stored.get(store)
+        return stored[1] if stored is not None else None
 
     def set(self, store: "Store", version: int, value: Value) -> None:
-        self._kept.set(store, (version, value))
+        self._stored.set(store, (version, value))

@@ -129,8 +129,8 @@ class Table(Part):
     @property
     def counts(self) -> "list[KeptCounts]":
         """Returns the counts of its rows that triggers maintain."""
-        kept = [KeptCounts(self.summary_table, self)] if self.summary else []
-        return kept + ([KeptCounts(self.days_table, self, self.days[0])] if self.days else [])
+        counts = [KeptCounts(self.summary_table, self)] if self.summary else []
+        return counts + ([KeptCounts(self.days_table, self, self.days[0])] if self.days else [])
 
 
 def _counts_table(table: Table, name: str, columns: tuple[str, ...]) -> Table:
@@ -183,8 +183,8 @@ class KeptCounts:
 
 def with_counts(tables: Iterable[Table]) -> list[Table]:
     """Returns these tables and their tables of counts."""
-    listed = list(tables)
-    return listed + [kept.counts for table in listed for kept in table.counts]
+    all_tables = list(tables)
+    return all_tables + [counts.counts for table in all_tables for counts in table.counts]
 
 
 def index_name(table: Table, index: Index) -> str:

@@ -44,7 +44,7 @@ class Transaction:
         "is_spoiled",
         "_rows",
         "_settled",
-        "_held",
+        "_queued",
         "as_indexed",
         "lacks_texts",
     )
@@ -62,7 +62,7 @@ class Transaction:
         )
         self.is_spoiled = False
         self._rows = self._settled = KnownRows()
-        self._held: dict[Builder, list[Sequence[Any]]] = {}  # queued rows of logs
+        self._queued: dict[Builder, list[Sequence[Any]]] = {}  # queued rows of logs
         self.as_indexed = (
             False  # whether word searches use the indexes as they are; otherwise waiting texts are indexed first
         )
@@ -78,7 +78,7 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
-        if self._held and statement.names_log:
+        if self._queued and statement.names_log:
             self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
@@ -96,7 +96,7 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
-        if self._held and statement.names_log:
+        if self._queued and statement.names_log:
             self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
@@ -109,7 +109,7 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
-        if self._held and statement.names_log:
+        if self._queued and statement.names_log:
             self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
@@ -141,17 +141,17 @@ class Transaction:
     def append(self, build: Builder, values: Sequence[Any]) -> None:
         """Queues an insert into a log (`Table.is_log`), to run with others of its kind: before the next statement on a
         log, or at the end. All inserts of a kind share one `build` function."""
-        held = self._held.get(build)
-        if held is None:
-            self._held[build] = [values]
+        queued = self._queued.get(build)
+        if queued is None:
+            self._queued[build] = [values]
         else:
-            held.append(values)
+            queued.append(values)
 
     def flush(self) -> None:
         """Runs the queued inserts."""
-        if self._held:
-            held, self._held = self._held, {}
-            for build, rows in held.items():
+        if self._queued:
+            queued, self._queued = self._queued, {}
+            for build, rows in queued.items():
                 self.run_many(build, rows)
 
     def _changing(self, build: Builder) -> Statement:
@@ -160,7 +160,7 @@ class Transaction:
         if not self.connection.in_transaction:
             raise self.store.dropped()
         statement = self._cache.get(build)
-        if self._held and statement.names_log:
+        if self._queued and statement.names_log:
             self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
@@ -203,11 +203,11 @@ class Transaction:
 
     def get(self, table: Table, id: int) -> Row | None:
         """Returns the row with this id, or None."""
-        rows = (self._settled if table.is_settled else self._rows).of(table)
+        rows = (self._settled if table.is_settled else self._rows).rows_of(table)
         if id in rows:
-            kept = rows[id]
-            row = as_stored(table, id, kept) if isinstance(kept, dict) else kept
-            if row is not None or kept is None:
+            cached = rows[id]
+            row = as_stored(table, id, cached) if isinstance(cached, dict) else cached
+            if row is not None or cached is None:
                 rows[id] = row
                 return row
         row = rows[id] = self.row(_getting(table), (id,))
@@ -215,12 +215,12 @@ class Transaction:
 
     def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
         """Returns the rows with these ids, in id order, by one statement; unknown ids are left out."""
-        wanted = list(ids)
-        if not wanted:
+        sent_ids = list(ids)
+        if not sent_ids:
             return []
         return self.rows(
             lambda: table.sql.select(*table.all_columns).where(in_list(table.sql.id, slot(0))).order_by(table.sql.id),
-            (json.dumps(wanted),),
+            (json.dumps(sent_ids),),
         )
 
     def find(self, table: Table, **equals: Any) -> list[Row]:
@@ -229,12 +229,12 @@ class Transaction:
 
     def first(self, table: Table, **equals: Any) -> Row | None:
         """Returns the first row of `find`, or None."""
-        rows = (self._settled if table.is_settled else self._rows).of(table)
+        rows = (self._settled if table.is_settled else self._rows).rows_of(table)
         names, values = tuple(equals), tuple(equals.values())
         key = names, values
-        kept = rows.get(key, UNKNOWN)
-        if not isinstance(kept, dict):
-            return kept
+        cached = rows.get(key, UNKNOWN)
+        if not isinstance(cached, dict):
+            return cached
         row = rows[key] = self.row(_finding_first(table, names), values)
         return row
 
@@ -280,8 +280,8 @@ class Transaction:
 
     def _last_id(self, table: Table) -> int | None:
         self.flush()
-        found: int | None = self.value(lambda: _IDS.select(_IDS.c.seq).where(_IDS.c.name == slot(0)), (table.name,))
-        return found
+        last: int | None = self.value(lambda: _IDS.select(_IDS.c.seq).where(_IDS.c.name == slot(0)), (table.name,))
+        return last
 
     def set_next_id(self, table: Table, id: int) -> None:
         """Sets the id of the next row, for a table whose rows were copied."""
@@ -333,15 +333,15 @@ class Transaction:
         """Runs `work` in a savepoint: if it raises, its changes are undone and the transaction can continue."""
         self.require_open()
         self.flush()
-        kept = len(self._callbacks)
+        callbacks = len(self._callbacks)
         if not self.has_savepoints:
-            return self._part_at_risk(work, kept)
+            return self._part_at_risk(work, callbacks)
         self.connection.execute("SAVEPOINT part")
         try:
             result = work(self)
             self.connection.execute("RELEASE part")
         except BaseException:
-            del self._callbacks[kept:]
+            del self._callbacks[callbacks:]
             self._forget()
             if self.connection.in_transaction:  # SQLite rolls the whole transaction back on a full disk
                 self.connection.execute("ROLLBACK TO part")
@@ -349,13 +349,13 @@ class Transaction:
             raise
         return result
 
-    def _part_at_risk(self, work: Callable[["Transaction"], Result], kept: int) -> Result:
+    def _part_at_risk(self, work: Callable[["Transaction"], Result], callbacks: int) -> Result:
         """Runs `work` without a savepoint; an error after a change spoils the whole transaction."""
         changes = self.connection.total_changes()
         try:
             return work(self)
         except BaseException:
-            del self._callbacks[kept:]
+            del self._callbacks[callbacks:]
             self._forget()
             if self.store.is_failed(self.connection) or self.connection.total_changes() != changes:
                 self.is_spoiled = True
@@ -366,7 +366,7 @@ class Transaction:
         self.memo.clear()
         self._rows.clear()
         self._settled.clear()
-        self._held.clear()
+        self._queued.clear()
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Runs `callback` once the transaction is on disk; never if it fails. It must not use this transaction."""

@@ -85,20 +85,20 @@ def phrase(text: str, is_start: bool = False) -> Phrase | None:
     (('Koln',), ('退款', '款问', '问题'), True)
     """
     if text.isascii():
-        words = tuple(_WORD_ASCII.findall(text))
-        return Phrase(words, is_start, False) if words else None
+        ascii_words = tuple(_WORD_ASCII.findall(text))
+        return Phrase(ascii_words, is_start, False) if ascii_words else None
     folded = _BEYOND_ASCII.sub(lambda match: _folded_run(match[0]), text).replace("_", " ")
     parts = [(match[0], match.lastgroup == "unspaced") for match in _PART.finditer(folded)]
     if not parts:
         return None
-    found: list[str] = []
+    words: list[str] = []
     for part, is_unspaced in parts:
-        found += _pairs(part) if is_unspaced else [part]
+        words += _pairs(part) if is_unspaced else [part]
     last, is_unspaced = parts[-1]
     if is_unspaced and len(last) > 1:
-        found.pop()  # the text may continue after its last character
+        words.pop()  # the text may continue after its last character
     return Phrase(
-        tuple(found),
+        tuple(words),
         len(last) == 1 if is_unspaced else is_start,
         all(is_unspaced for _, is_unspaced in parts),
     )
@@ -127,8 +127,8 @@ _cached_run = lru_cache(maxsize=4096)(_prepared_run)
 def _folded_run(run: str) -> str:
     """Folds a run of characters beyond ASCII: removes case, accents and invisible characters, replaces signs by
     spaces."""
-    known = "".join([each if unicodedata.category(each)[0] in "LMN" else _sign(each) for each in run])
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", known).casefold())
+    without_signs = "".join([each if unicodedata.category(each)[0] in "LMN" else _sign(each) for each in run])
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", without_signs).casefold())
     letters = [each for each in apart if unicodedata.combining(each) in _LETTER_MARKS]
     whole = unicodedata.normalize("NFC", "".join(letters)).translate(_PLAIN)
     digits = "".join([str(unicodedata.decimal(each, each)) for each in _IGNORED_MARKS.sub("", whole)])
@@ -145,8 +145,8 @@ class _StandIns(dict[int, int | str]):
 
     def __missing__(self, code: int) -> int | str:
         is_mark = unicodedata.category(chr(code))[0] == "M"
-        self[code] = found = code if not is_mark else _STAND_IN + code if code < 0x10000 else " "
-        return found
+        self[code] = replacement = code if not is_mark else _STAND_IN + code if code < 0x10000 else " "
+        return replacement
 
 
 _STAND_INS = _StandIns()

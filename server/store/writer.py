@@ -132,9 +132,9 @@ class Writer:
         with self._wake:
             while not self._queue and not self._stopping:
                 if not self._wake.wait(self._store.quiet_seconds):
-                    self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
+                    self._queue.append(PendingWrite(self._store.tidy, _log_untidied))
             if not self._queue and self._store.quiet_seconds is not None:  # the last write before the stop
-                self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
+                self._queue.append(PendingWrite(self._store.tidy, _log_untidied))
             count = min(len(self._queue), self._batch_limit)
             return [self._queue.popleft() for _ in range(count)]
 
@@ -285,7 +285,7 @@ def _reset(group: list[PendingWrite]) -> None:
         pending.statements = 0
 
 
-def _tell_untidied(pending: PendingWrite) -> None:
+def _log_untidied(pending: PendingWrite) -> None:
     """Logs a failed tidy; it is repeated with other writes or before a search."""
     if pending.error is not None:
         LOG.warning("database.not_tidied", reason=str(pending.error))

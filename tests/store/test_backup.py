@@ -227,7 +227,7 @@ def backup_made(path: Path, target: Path) -> Path:
 @pytest.mark.parametrize(
     "place",
     [
-        "progress", "server.store.backup.verify", "server.store.backup._fold_log", "server.store.backup._keep",
+        "progress", "server.store.backup.verify", "server.store.backup._fold_log", "server.store.backup._set_aside",
         "server.store.backup.sync",
     ],
 )  # fmt: skip

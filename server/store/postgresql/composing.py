@@ -76,9 +76,9 @@ def _ordered(ordering: peewee.Ordering) -> peewee.Ordering:
     is_column = isinstance(node, peewee.Column) and isinstance(source, peewee.Table)
     if is_column and not may_be_null(source.__name__, node.name):
         return ordering
-    found: peewee.Ordering = ordering.clone()
-    found.nulls = "FIRST" if ordering.direction == "ASC" else "LAST"
-    return found
+    clone: peewee.Ordering = ordering.clone()
+    clone.nulls = "FIRST" if ordering.direction == "ASC" else "LAST"
+    return clone
 
 
 _OPTIONS = {**peewee.PostgresqlDatabase(None).get_context_options(), "param": MARK}

@@ -24,7 +24,7 @@ from server.store.postgresql.faults import is_lost
 READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # application names in pg_stat_activity
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # begins a read
 MAX_PREPARED = 1000  # statements for each connection; at the limit all are deallocated
-MAX_UNANSWERED = 100  # statements whose results are pending
+MAX_PENDING = 100  # statements whose results are pending
 MAX_UNSENT_BYTES = 32 * 1024  # more is sent at once: the idle timeout does not apply while the server waits for input
 MAX_HELD = 4  # statements held back until the next wait; more are sent at once, to run in parallel
 EACH_ROWS = 500  # rows per FETCH
@@ -82,12 +82,12 @@ class _FlagLoader(Loader):
 
 def connect(address: str, name: str, options: dict[str, str]) -> "Connection":
     """Opens a connection. options: its PostgreSQL settings. Raises psycopg.Error."""
-    told = " ".join(f"-c {option}={value}" for option, value in {**PLANS, **options}.items())
-    given = parameters(address, name)
-    told = f"{told} {given.pop('options', '')}".strip()  # options in the address take precedence
+    settings = " ".join(f"-c {option}={value}" for option, value in {**PLANS, **options}.items())
+    arguments = parameters(address, name)
+    settings = f"{settings} {arguments.pop('options', '')}".strip()  # options in the address take precedence
 
     def opened() -> "psycopg.Connection[Any]":
-        driver = psycopg.Connection.connect(autocommit=True, options=told, **given)
+        driver = psycopg.Connection.connect(autocommit=True, options=settings, **arguments)
         driver.adapters.register_loader("numeric", _NumberLoader)
         driver.adapters.register_loader("bool", _FlagLoader)
         return driver
@@ -98,9 +98,10 @@ def connect(address: str, name: str, options: dict[str, str]) -> "Connection":
 def parameters(address: str, name: str) -> dict[str, Any]:
     """Returns the connection parameters; those in the address take precedence. Of several hosts, the current primary is
     used."""
-    given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
-    several = {"target_session_attrs": "read-write"} if "," in f"{given.get('host')}{given.get('hostaddr')}" else {}
-    return {**PATIENCE, **several, "fallback_application_name": name, **given}
+    arguments: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    hosts = f"{arguments.get('host')}{arguments.get('hostaddr')}"
+    primary = {"target_session_attrs": "read-write"} if "," in hosts else {}
+    return {**PATIENCE, **primary, "fallback_application_name": name, **arguments}
 
 
 class Rows(list[Any]):
@@ -117,7 +118,7 @@ class Connection:
     """A connection that reconnects if it was lost between two transactions. opened: opens a connection of psycopg."""
 
     __slots__ = (
-        "_opened",
+        "_open_driver",
         "driver",
         "_pg",
         "_transformer",
@@ -127,7 +128,7 @@ class Connection:
         "_total",
         "_beginning",
         "_is_ending",
-        "_unanswered",
+        "_pending",
         "_held",
         "_unsent",
         "_ends",
@@ -136,13 +137,13 @@ class Connection:
         "versions",
         "next_ids",
         "known_ids",
-        "_left",
+        "_expected",
         "era",
         "may_have_committed",
     )
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
-        self._opened = opened
+        self._open_driver = opened
         self.outline = 0  # number of statements that changed tables
         self._changes = 0  # rows changed by the last statement
         self._total = 0
@@ -150,21 +151,21 @@ class Connection:
         self._connect()
 
     def _connect(self) -> None:
-        self.driver = self._opened()
+        self.driver = self._open_driver()
         self._pg = self.driver.pgconn
         self._transformer = Transformer.from_context(self.driver)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._beginning: bytes | None = None  # the BEGIN, sent with the first statement
         self._is_ending = False  # whether the end of a transaction is sent, and its result pending
         self.may_have_committed = False  # whether COMMIT was sent, and no earlier statement failed
-        self._unanswered = 0  # statements passed to libpq whose results are pending
+        self._pending = 0  # statements passed to libpq whose results are pending
         self._unsent = 0  # bytes of their values
         self._held = 0  # pending statements that are not sent yet
         self._ends = 0  # syncs among them
         self._last: Any = None  # result of the last of them
         self.versions: dict[str, int] | None = None  # read once by this transaction
         self.known_ids: dict[str, int] = {}  # the next ids of tables after the last transaction
-        self._left = ""  # the expected snapshot if no other transaction writes; "" if unknown
+        self._expected = ""  # the expected snapshot if no other transaction writes; "" if unknown
         self.era = 0  # changes when another process may have written
         self.next_ids: dict[str, int] = {}  # next ids of the tables whose ids this transaction assigns itself
 
@@ -184,7 +185,7 @@ class Connection:
 
     @property
     def in_transaction(self) -> bool:
-        if self._unanswered:
+        if self._pending:
             return not self.is_lost
         return self._pg.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 
@@ -192,7 +193,7 @@ class Connection:
     def is_failed(self) -> bool:
         """Whether no transaction is running, or it accepts only a rollback, as far as is known: a pending statement may
         have failed, which the next statement reports."""
-        if self._unanswered:
+        if self._pending:
             return self.is_lost
         return bool(self._pg.transaction_status != pq.TransactionStatus.INTRANS)
 
@@ -208,20 +209,20 @@ class Connection:
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Runs a statement; returns its rows."""
         if sql.startswith(UNDOING):
-            self._forsake()
+            self._abandon_pending()
         elif sql.startswith(DEFINING):
-            self._note_all_ids()
+            self._set_all_sequences()
             self._forget()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
         else:
             name = self._prepared(sql, types)
-            if self._unanswered:
-                result = self._behind(name, bound, formats)
+            if self._pending:
+                result = self._run_after_pending(name, bound, formats)
             else:
                 result = self._pg.exec_prepared(name, bound, formats)
-        return self._answered(result, sql)
+        return self._rows_of(result, sql)
 
     def later(self, sql: str, values: Sequence[Any] = ()) -> None:
         """Runs a statement that changes rows, without waiting for its result. A later statement or `settle` raises its
@@ -232,14 +233,14 @@ class Connection:
         assert self._beginning is None
         types, bound, formats = _adapted(values)
         name = self._prepared(sql, types)
-        if not self._unanswered:
+        if not self._pending:
             self._pg.enter_pipeline_mode()
-        self._unanswered += 1
+        self._pending += 1
         self._unsent += sum(map(len, filter(None, bound)))
         self._pg.send_query_prepared(name, bound, formats)
         self._total += 1  # an upper bound, as the number is not known yet
         self._held += 1
-        if self._unanswered >= MAX_UNANSWERED or self._unsent > MAX_UNSENT_BYTES:
+        if self._pending >= MAX_PENDING or self._unsent > MAX_UNSENT_BYTES:
             self.settle()
         elif self._held >= MAX_HELD:
             self._held = 0
@@ -248,28 +249,28 @@ class Connection:
 
     def settle(self) -> None:
         """Waits for all pending results. Raises the first error among them."""
-        if self._unanswered:
-            self._behind()
+        if self._pending:
+            self._run_after_pending()
         if self._is_ending:
             self._is_ending = False
             while _awaited(self._pg) is not None:
                 pass
 
-    def _forsake(self) -> None:
+    def _abandon_pending(self) -> None:
         """Waits for pending results before a rollback and ignores their errors."""
         self._forget()
-        if self._unanswered:
+        if self._pending:
             with contextlib.suppress(psycopg.Error):  # the next statement reports a lost connection
-                self._behind()
+                self._run_after_pending()
 
     def begin_now(self, *texts: str) -> None:
         """Begins a transaction with statements whose results are awaited, in one round trip. The cached versions and
         ids stay valid if no other transaction has written since the last one."""
-        left, self._left = self._left, ""
+        expected, self._expected = self._expected, ""
         self.settle()
         for text in texts:
             self.later(text)
-        if self.execute(_ENDED)[0][0] != left:
+        if self.execute(_ENDED)[0][0] != expected:
             self._forget()
 
     def _forget(self) -> None:
@@ -286,24 +287,24 @@ class Connection:
         replica returns."""
         self.may_have_committed = False
         counted = dict(self.next_ids)
-        self._held = -MAX_UNANSWERED  # no sync in between: everything is sent with the COMMIT
-        self._note_all_ids()
+        self._held = -MAX_PENDING  # no sync in between: everything is sent with the COMMIT
+        self._set_all_sequences()
         self.later(_ENDING)
         name = self._prepared("COMMIT", ())
-        if not self._unanswered:
+        if not self._pending:
             self._pg.enter_pipeline_mode()
         self.may_have_committed = True
-        self._answered(self._behind(name, ends_at=time.monotonic() + seconds), "COMMIT")
+        self._rows_of(self._run_after_pending(name, ends_at=time.monotonic() + seconds), "COMMIT")
         self.known_ids |= counted
-        self._left = _left(self._last)
+        self._expected = _expected_snapshot(self._last)
 
-    def note_ids(self, table: str) -> None:
+    def set_sequence(self, table: str) -> None:
         """Sets the sequence of a table to the ids that were assigned here."""
         self.later("SELECT setval($1::regclass, $2)", (f'"{table}_id_seq"', self.next_ids.pop(table) - 1))
 
-    def _note_all_ids(self) -> None:
+    def _set_all_sequences(self) -> None:
         for table in tuple(self.next_ids):
-            self.note_ids(table)
+            self.set_sequence(table)
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         """Runs a statement that changes rows once for each tuple of values."""
@@ -313,8 +314,8 @@ class Connection:
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Adds many rows by COPY, within a transaction."""
         self.settle()
-        listed = ", ".join(f'"{name}"' for name in columns)
-        with self.driver.cursor() as cursor, cursor.copy(f'COPY "{table}" ({listed}) FROM STDIN'.encode()) as copy:
+        names = ", ".join(f'"{name}"' for name in columns)
+        with self.driver.cursor() as cursor, cursor.copy(f'COPY "{table}" ({names}) FROM STDIN'.encode()) as copy:
             for row in rows:
                 copy.write_row(row)
 
@@ -375,12 +376,12 @@ class Connection:
             raise self._error(result)
         return result
 
-    def _behind(
+    def _run_after_pending(
         self, name: bytes = b"", bound: Sequence[Any] = (), formats: Sequence[Any] = (), ends_at: float | None = None
     ) -> Any:
         """Runs a statement after the pending ones, or only waits for these if name is empty; returns its result. Raises
         the error of the first that failed."""
-        pg, number, is_over = self._pg, self._unanswered, False
+        pg, number, is_over = self._pg, self._pending, False
         if name:
             pg.send_query_prepared(name, bound, formats)
         failed = result = None
@@ -401,7 +402,7 @@ class Connection:
             if failed is None:
                 raise
         finally:
-            self._unanswered = self._held = self._unsent = self._ends = 0
+            self._pending = self._held = self._unsent = self._ends = 0
             if is_over and not self.is_lost:
                 pg.exit_pipeline_mode()
         if failed is not None:
@@ -415,16 +416,16 @@ class Connection:
         if name is None:
             self.settle()
             if len(self._names) >= MAX_PREPARED:
-                self._answered(self._pg.exec_(b"DEALLOCATE ALL"), "")
+                self._rows_of(self._pg.exec_(b"DEALLOCATE ALL"), "")
                 self._names.clear()
             name = f"s{len(self._names)}".encode()
-            self._answered(self._pg.prepare(name, sql.encode(), types), "")
+            self._rows_of(self._pg.prepare(name, sql.encode(), types), "")
             self._names[sql, types] = name
         elif self._is_ending:
             self.settle()
         return name
 
-    def _answered(self, result: Any, sql: str) -> Rows:
+    def _rows_of(self, result: Any, sql: str) -> Rows:
         status = result.status
         if status == pq.ExecStatus.TUPLES_OK:
             self._transformer.set_pgresult(result)
@@ -443,7 +444,7 @@ class Connection:
         return psycopg.errors.error_from_result(result)
 
 
-def _left(result: Any) -> str:
+def _expected_snapshot(result: Any) -> str:
     """Returns the snapshot that _ENDED returns after the transaction with this result of _ENDING, if no other
     transaction writes. Returns "" if a transaction with an earlier number is running, whose end would go unnoticed, and
     for a transaction that has not written."""

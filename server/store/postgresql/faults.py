@@ -67,20 +67,20 @@ WAITED_FOR = ("starting up", "shutting down", "recovery mode", "too many", "rema
 def refusal(error: BaseException, place: str) -> HelpdeskError:
     """Returns the error, with advice, that explains why the database cannot be used at the start: Damaged if waiting
     does not help."""
-    told = reason(error)
+    message = reason(error)
     if isinstance(error, (psycopg.ProgrammingError, UnicodeError)):  # the message may quote a part of the password
         return Damaged(f"{place}: the setting database cannot be read; correct what follows the ? in it")
-    missing = MISSING.search(told)
+    missing = MISSING.search(message)
     if missing:
         what = missing[0].partition(" ")[0]
         make = "createdb --encoding=UTF8 --owner=USER NAME" if what == "database" else "createuser USER"
         return Damaged(f"{place}: {missing[0]}; make it, as with `{make}`, or correct the setting database")
-    if not any(each in told for each in WAITED_FOR):
-        advice = next((advice for part, advice in REFUSED if part in told.lower()), None)
+    if not any(each in message for each in WAITED_FOR):
+        advice = next((advice for part, advice in REFUSED if part in message.lower()), None)
         if advice is not None:
-            return Damaged(f"{place} refuses the connection ({told}); {advice}")
+            return Damaged(f"{place} refuses the connection ({message}); {advice}")
     return Unavailable(
-        f"{place} cannot be reached ({told}); start it, or correct the setting database", retry_after=MOMENT_SECONDS
+        f"{place} cannot be reached ({message}); start it, or correct the setting database", retry_after=MOMENT_SECONDS
     )
 
 

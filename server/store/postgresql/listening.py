@@ -33,7 +33,7 @@ class AnnouncementListener:
         self._thread = threading.Thread(target=self._run, name="announcements", daemon=True)
         self._thread.start()
 
-    def told(self, name: str) -> str:
+    def payload(self, name: str) -> str:
         """Returns the payload of an announcement of this process."""
         return f"{self._own} {name}"
 

@@ -30,7 +30,7 @@ def state_of(connection: Connection, turn: int) -> ServerState:
     """Returns the state of the server. turn: the id of the advisory lock of writers. Raises psycopg.Error."""
     about = connection.execute(_ABOUT, (EXTENSION,))[0]
     replicas = connection.execute(_REPLICAS)
-    held = connection.execute(_TURN, (turn,))
+    turns = connection.execute(_TURN, (turn,))
     return ServerState(
         version=about[0],
         encoding=about[1],
@@ -42,14 +42,14 @@ def state_of(connection: Connection, turn: int) -> ServerState:
         is_durable=about[6] == "on",
         is_archiving=about[7] != "off",
         replicas=tuple(Replica(*row) for row in replicas),
-        turn=WriteTurn(*held[0]) if held else None,
+        turn=WriteTurn(*turns[0]) if turns else None,
     )
 
 
 def _latency(connection: Connection) -> float:
-    found = []
+    seconds = []
     for _ in range(SIDE_BY_SIDE):
         began = time.perf_counter()
         connection.execute("SELECT 1")
-        found.append(time.perf_counter() - began)
-    return min(found)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds)

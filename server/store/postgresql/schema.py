@@ -35,10 +35,10 @@ FUNCTIONS = (
 
 def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
     """Returns all statements that create these declarations."""
-    found = [EXTENSION, *FUNCTIONS, *map(create_text_index, texts)]
+    statements = [EXTENSION, *FUNCTIONS, *map(create_text_index, texts)]
     for table in with_counts(tables):
-        found += [create_text(table), *(text for _, text in index_texts(table))]
-    return found + [text for table in tables for _, text in _triggers(table)]
+        statements += [create_text(table), *(text for _, text in index_texts(table))]
+    return statements + [text for table in tables for _, text in _triggers(table)]
 
 
 def add_missing(tx: Transaction, tables: list[Table]) -> None:
@@ -48,9 +48,9 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
         execute(f"CREATE EXTENSION {EXTENSION}")
     for text in FUNCTIONS:
         execute(text)
-    for kept in [kept for table in tables for kept in table.counts]:  # dropped if the columns differ, and counted again
-        if columns_of(tx, kept.name) != set(kept.counts.names):
-            execute(f'DROP TABLE IF EXISTS "{kept.name}"')
+    for count in [each for table in tables for each in table.counts]:  # counts by other columns start over
+        if columns_of(tx, count.name) != set(count.counts.names):
+            execute(f'DROP TABLE IF EXISTS "{count.name}"')
     new = {add_table(tx, table) for table in with_counts(tables)}
     execute(
         "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
@@ -58,10 +58,10 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
     )
     for table in tables:
         added = _add_triggers(tx, table)
-        for kept in table.counts:
+        for count in table.counts:
             # A count without its trigger, as under another program, has missed changes.
-            if kept.name in new or kept.name in added:
-                recount(tx, kept)
+            if count.name in new or count.name in added:
+                recount(tx, count)
 
 
 def lacks_extension(tx: Transaction) -> bool:
@@ -90,13 +90,13 @@ def add_table(tx: Transaction, table: Table) -> str | None:
     for column in table.columns:
         if present and column.name not in present:
             execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_column_text(column)}')
-    wanted = dict(index_texts(table))
-    known = _told(tx, "pg_class", table.name)
-    for name in indexes_of(tx, table) - wanted.keys():
+    indexes = dict(index_texts(table))
+    digests = _digests(tx, "pg_class", table.name)
+    for name in indexes_of(tx, table) - indexes.keys():
         execute(f'DROP INDEX "{name}"')
-        known.pop(name, None)
-    for name, text in wanted.items():
-        if known.get(name) != _digest(text):
+        digests.pop(name, None)
+    for name, text in indexes.items():
+        if digests.get(name) != _digest(text):
             execute(f'DROP INDEX IF EXISTS "{name}"')
             execute(text)
             execute(f"COMMENT ON INDEX \"{name}\" IS '{_digest(text)}'")
@@ -110,42 +110,42 @@ def drop_table(tx: Transaction, table: Table) -> None:
 
 def columns_of(tx: Transaction, table: str) -> set[str]:
     """Returns the columns of a table in the database; empty if the table does not exist."""
-    found = tx.connection.execute(
+    rows = tx.connection.execute(
         "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
         (f'"{table}"',),
     )
-    return {row[0] for row in found}
+    return {row[0] for row in rows}
 
 
 def is_empty(tx: Transaction) -> bool:
     """Returns whether the schema that ours would be created in has no tables."""
-    found = tx.connection.execute(
+    rows = tx.connection.execute(
         "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
         "AND relkind IN ('r', 'p', 'v', 'm') LIMIT 1"
     )
-    return not found
+    return not rows
 
 
 def indexes_of(tx: Transaction, table: Table) -> set[str]:
     """Returns the names of the indexes of a table, except its primary key."""
-    found = tx.connection.execute(
+    rows = tx.connection.execute(
         "SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
         "WHERE indrelid = to_regclass($1) AND NOT indisprimary",
         (f'"{table.name}"',),
     )
-    return {row[0] for row in found}
+    return {row[0] for row in rows}
 
 
-def _told(tx: Transaction, catalog: str, table: str) -> dict[str, str]:
+def _digests(tx: Transaction, catalog: str, table: str) -> dict[str, str]:
     """Returns {index or trigger of a table: digest of the statement that created it}."""
-    name, of = {"pg_class": ("relname", "pg_index.indrelid"), "pg_trigger": ("tgname", "tgrelid")}[catalog]
+    name, owner = {"pg_class": ("relname", "pg_index.indrelid"), "pg_trigger": ("tgname", "tgrelid")}[catalog]
     join = " JOIN pg_index ON pg_index.indexrelid = pg_class.oid" if catalog == "pg_class" else ""
-    found = tx.connection.execute(
+    rows = tx.connection.execute(
         f"SELECT {name}::text, obj_description({catalog}.oid, '{catalog}') FROM {catalog}{join} "
-        f"WHERE {of} = to_regclass($1)",
+        f"WHERE {owner} = to_regclass($1)",
         (f'"{table}"',),
     )
-    return {row[0]: row[1] or "" for row in found}
+    return {row[0]: row[1] or "" for row in rows}
 
 
 def _digest(text: str) -> str:
@@ -208,11 +208,12 @@ def text_parts(tx: Transaction, text: TextIndex) -> list[str]:
 def _add_triggers(tx: Transaction, table: Table) -> set[str]:
     """Adds missing triggers; returns their names."""
     execute = tx.connection.execute
-    wanted, added = dict(_triggers(table)), set()
-    present = {name: told for name, told in _told(tx, "pg_trigger", table.name).items() if not name.startswith("RI_")}
-    for name in present.keys() - wanted.keys():
+    triggers, added = dict(_triggers(table)), set()
+    digests = _digests(tx, "pg_trigger", table.name)
+    present = {name: digest for name, digest in digests.items() if not name.startswith("RI_")}
+    for name in present.keys() - triggers.keys():
         execute(f'DROP TRIGGER "{name}" ON "{table.name}"')
-    for name, text in wanted.items():
+    for name, text in triggers.items():
         if present.get(name) == _digest(text):
             continue
         execute(f'DROP TRIGGER IF EXISTS "{name}" ON "{table.name}"')
@@ -226,19 +227,19 @@ def _add_triggers(tx: Transaction, table: Table) -> set[str]:
 def _triggers(table: Table) -> list[tuple[str, str]]:
     """Returns [(name, text)] of the triggers of a table. Triggers maintain versions and counts, so that no code path,
     and no other program, can omit an update."""
-    found = []
+    triggers = []
     for version, columns in table.bumps.items():
-        of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
+        columns_clause = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
         name = f"{table.name}_{version}"[:MAX_NAME]
-        when = f'AFTER INSERT OR UPDATE{of} OR DELETE ON "{table.name}"'
-        found.append((name, f"CREATE TRIGGER \"{name}\" {when} FOR EACH ROW EXECUTE FUNCTION svc_bump('{version}')"))
-    return [*found, *map(_count_trigger, table.counts)]
+        when = f'AFTER INSERT OR UPDATE{columns_clause} OR DELETE ON "{table.name}"'
+        triggers.append((name, f"CREATE TRIGGER \"{name}\" {when} FOR EACH ROW EXECUTE FUNCTION svc_bump('{version}')"))
+    return [*triggers, *map(_count_trigger, table.counts)]
 
 
-def _count_trigger(kept: KeptCounts) -> tuple[str, str]:
-    name, table, columns = kept.name, kept.of.name, kept.columns
-    new, old = kept.values("NEW"), kept.values("OLD")
-    those = " AND ".join(f'"{column}" = {value}' for column, value in zip(kept.counts.key, old, strict=True))
+def _count_trigger(counts: KeptCounts) -> tuple[str, str]:
+    name, table, columns = counts.name, counts.of.name, counts.columns
+    new, old = counts.values("NEW"), counts.values("OLD")
+    those = " AND ".join(f'"{column}" = {value}' for column, value in zip(counts.counts.key, old, strict=True))
     same = " AND ".join(f"{after} = {before}" for after, before in zip(new, old, strict=True))
     more = (
         f'INSERT INTO "{name}" ({columns}, n) VALUES ({", ".join(new)}, 1) '

@@ -89,7 +89,7 @@ class SmallReads:
     def _run(self) -> None:
         snapshot = self._local.snapshot = SharedSnapshot(self._store, self)
         while (pending := self._take(snapshot)) is not None:
-            self._answer(pending)
+            self._finish(pending)
 
     def _take(self, snapshot: "SharedSnapshot") -> PendingRead | None:
         """Waits for the next read and returns it; returns None when closing."""
@@ -105,7 +105,7 @@ class SmallReads:
             snapshot.end()
         return pending
 
-    def _answer(self, pending: PendingRead) -> None:
+    def _finish(self, pending: PendingRead) -> None:
         try:
             pending.result = pending.work()
         except Exception as error:
@@ -115,7 +115,7 @@ class SmallReads:
         except Exception:  # the thread continues with other reads
             LOG.exception("small_read.failed")
 
-    def note_slow(self, sql: str) -> None:
+    def record_slow(self, sql: str) -> None:
         """Records that a statement exceeded the limit."""
         if len(self.slow) >= MAX_SLOW:
             self.slow = {}
@@ -123,11 +123,11 @@ class SmallReads:
 
 
 class SmallTransaction(PostgresqlTransaction):
-    """The transaction of a small read. asked: the text of its last statement."""
+    """The transaction of a small read. last_sql: the text of its last statement."""
 
-    __slots__ = ("slow", "asked")
+    __slots__ = ("slow", "last_sql")
     slow: dict[str, float]
-    asked: str
+    last_sql: str
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
         statement = self._asked(build, values)
@@ -139,7 +139,7 @@ class SmallTransaction(PostgresqlTransaction):
 
     def _asked(self, build: Builder, values: Sequence[Any]) -> Statement:
         statement = super()._asked(build, values)
-        self.asked = statement.sql
+        self.last_sql = statement.sql
         until = self.slow.get(statement.sql)
         if until is not None and time.monotonic() < until:
             raise OutOfSteps
@@ -172,15 +172,15 @@ class SharedSnapshot:
             connection.begin_later(SNAPSHOT)
             self._is_begun = True
         tx = SmallTransaction(self._store, connection, store.statements, False)
-        tx.slow, tx.asked = self._owner.slow, ""
+        tx.slow, tx.last_sql = self._owner.slow, ""
         try:
             return work(tx)
         except psycopg.errors.QueryCanceled:
-            if tx.asked:
-                self._owner.note_slow(tx.asked)
+            if tx.last_sql:
+                self._owner.record_slow(tx.last_sql)
             raise OutOfSteps from None
         except psycopg.Error as error:
-            if store.tell_lost(connection, error):
+            if store.handle_loss(connection, error):
                 self._is_begun, self._connection = False, None
                 store.drop(connection)
             raise store.as_helpdesk_error(error) from error

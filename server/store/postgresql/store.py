@@ -194,13 +194,13 @@ class PostgresqlStore(Store):
         except psycopg.errors.ReadOnlySqlTransaction:
             raise  # in a read a bug; in a write the server has become a standby
         except psycopg.Error as error:
-            self.tell_lost(connection, error)
+            self.handle_loss(connection, error)
             raise as_helpdesk_error(error) from error
         finally:
             self._give_back(connection)
             self.count_queries(tx.statements)
 
-    def tell_lost(self, connection: Connection, error: psycopg.Error) -> bool:
+    def handle_loss(self, connection: Connection, error: psycopg.Error) -> bool:
         """Returns whether a connection is unusable after this error; if so, logs it and closes the idle ones as
         well."""
         if not is_lost(error) and not connection.is_lost:
@@ -215,11 +215,11 @@ class PostgresqlStore(Store):
             return work()
         tx.connection.execute(f"SET LOCAL statement_timeout = {max(steps // STEPS_A_MS, 1)}")
         try:
-            found = work()
+            result = work()
         except psycopg.Error as error:
             raise as_helpdesk_error(error) from error
         tx.connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}")
-        return found
+        return result
 
     # -- for the writer ---------------------------------------------------------------------------------------------
 
@@ -327,7 +327,7 @@ class PostgresqlStore(Store):
     def announce_after(self, tx: Transaction, name: str) -> None:
         if ("announced", name) not in tx.memo:
             tx.memo["announced", name] = True
-            tx.connection.later("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.told(name)))
+            tx.connection.later("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.payload(name)))
 
     def close(self) -> None:
         if self._closed:

@@ -35,10 +35,10 @@ def as_tsvector(parts: Iterable[str]) -> str:
         for place, word in enumerate(split(text), begin + 1):
             if len(word) > MAX_WORD:
                 continue
-            kept = f"{before}{word}"
-            size += 2 if kept in places else (len(kept) if kept.isascii() else 4 * len(kept)) + 8
+            entry = f"{before}{word}"
+            size += 2 if entry in places else (len(entry) if entry.isascii() else 4 * len(entry)) + 8
             if size <= MAX_BYTES:
-                places.setdefault(kept, []).append(f"{min(place, MAX_PLACE)}{weight}")
+                places.setdefault(entry, []).append(f"{min(place, MAX_PLACE)}{weight}")
         begin = place + GAP
     return " ".join(f"'{word}':{','.join(places[word])}" for word in sorted(places))
 
@@ -51,25 +51,25 @@ def as_tsquery(query: str, columns: Sequence[str]) -> str:
     >>> as_tsquery('{subject} : ("ana larch")', ["content", "subject"])
     "('ana':B <-> 'larch':B)"
     """
-    found: list[str] = []
-    left = _PART.sub(lambda match: _noted(found, match[2], match[1].split(), columns), query)
-    found += _terms(left, None, columns)
-    return " & ".join(found)
+    terms: list[str] = []
+    rest = _PART.sub(lambda match: _add_terms(terms, match[2], match[1].split(), columns), query)
+    terms += _terms(rest, None, columns)
+    return " & ".join(terms)
 
 
-def _noted(found: list[str], terms: str, names: Sequence[str], columns: Sequence[str]) -> str:
-    found += _terms(terms, names, columns)
+def _add_terms(collected: list[str], terms: str, names: Sequence[str], columns: Sequence[str]) -> str:
+    collected += _terms(terms, names, columns)
     return " "
 
 
 def _terms(text: str, names: Sequence[str] | None, columns: Sequence[str]) -> list[str]:
-    found = []
+    terms = []
     for words, star in _TERM.findall(text):
         ways = [_phrase(split(words), bool(star), *way) for way in _ways(tuple(names or ()), tuple(columns))]
-        kept = [way for way in ways if way]
-        if kept:
-            found.append(kept[0] if len(kept) == 1 else f"({' | '.join(kept)})")
-    return found
+        phrases = [way for way in ways if way]
+        if phrases:
+            terms.append(phrases[0] if len(phrases) == 1 else f"({' | '.join(phrases)})")
+    return terms
 
 
 @lru_cache(maxsize=256)

@@ -32,7 +32,7 @@ class PostgresqlTransaction(Transaction):
         if not _has_own_ids(statement.sql):  # the server assigns the ids of these rows
             self.connection.known_ids.pop(statement.changes, None)
             if statement.changes in self.connection.next_ids:
-                self.connection.note_ids(statement.changes)
+                self.connection.set_sequence(statement.changes)
         if statement.may_bump:
             self.connection.versions = None
         return statement
@@ -86,17 +86,17 @@ class PostgresqlTransaction(Transaction):
         return range(last - number + 1, last + 1)
 
     def next_ids(self, table: Table, number: int) -> range:
-        taken = self.connection.next_ids.get(table.name)
-        if taken is not None:
-            return range(taken, taken + number)
+        counted = self.connection.next_ids.get(table.name)
+        if counted is not None:
+            return range(counted, counted + number)
         self.statements += 1
         first = self._next_id(table)
         return range(first, first + number)
 
     def _next_id(self, table: Table) -> int:
-        known = self.connection.known_ids.get(table.name)
-        if known is not None:
-            return known
+        cached = self.connection.known_ids.get(table.name)
+        if cached is not None:
+            return cached
         last, is_used = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"')[0]
         return int(last) + int(is_used)
 
@@ -129,14 +129,14 @@ def _has_own_ids(sql: str) -> bool:
 def _replacing(table: Table, names: tuple[str, ...]) -> Any:
     """Composes an insert that replaces the row with the same key: columns without a value get their initial value."""
     key = table.key or ("id",)
-    given = [getattr(table.sql, name) for name in names if name not in key]
+    sent = [getattr(table.sql, name) for name in names if name not in key]
     others = {
         getattr(table.sql, column.name): column.initial
         for column in table.columns
         if column.name not in names and column.name not in key
     }
     insert = table.sql.insert(slots(table, names))
-    if not given and not others:
+    if not sent and not others:
         return insert.on_conflict_ignore()
     target = [getattr(table.sql, name) for name in key]
-    return insert.on_conflict(conflict_target=target, preserve=given, update=others)
+    return insert.on_conflict(conflict_target=target, preserve=sent, update=others)
