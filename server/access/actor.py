@@ -99,10 +99,10 @@ def worker(tx: Transaction, id: int) -> Actor | None:
             ACTORS.set(tx.store, now, actors)
     if id in actors:
         return actors[id]
-    found = _read(tx, id)
+    actor = _read(tx, id)
     if not tx.can_write:  # the changes of a write may still be undone
-        actors[id] = found
-    return found
+        actors[id] = actor
+    return actor
 
 
 _NAMES = ("is_superuser", "is_disabled", "timezone", "first_name", "last_name", "language", "email_id")

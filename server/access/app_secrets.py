@@ -1,7 +1,7 @@
-"""The secrets of apps: the present one, and the one before it for as long as it was given to change over.
+"""The secrets of apps: the current one, and the previous one during the overlap.
 
-The apps' rows hold the hashes (people/types/oauth_app.py); here is which of them are good at an instant, and when
-programs came with each of them last, so that people know when the old one can be ended."""
+The rows of apps store the hashes (people/types/oauth_app.py). This module decides which are valid at an instant and
+records their last use, so that administrators know when the previous one can be ended."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from server.dataclass import dataclass
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
-USE_SECONDS = 60  # a use that follows another within this time is not noted
+USE_SECONDS = 60  # further uses within this time are not recorded
 
 SECRET_USE = Table(
     "oauth_secret_use", [Column("app_id"), Column("hash", "TEXT"), Column("used_at")], key=("app_id", "hash")
@@ -22,7 +22,7 @@ SECRET_USE = Table(
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """One secret that is good now. used_at: Unix seconds, 0 for never. until: when it ends, 0 for not by itself."""
+    """A valid secret. used_at: Unix seconds, 0 for never. until: its end, 0 for none."""
 
     is_present: bool
     used_at: int
@@ -30,7 +30,8 @@ class Secret:
 
 
 def good(app: Mapping[str, Any], now: int) -> tuple[str, ...]:
-    """The hashes of an app's secrets that are good at an instant, the present one first; none of a public app."""
+    """Returns the hashes of the secrets of an app that are valid at an instant, the current one first; () for a public
+    app."""
     if app["is_public"]:
         return ()
     until = app["overlap_until"]
@@ -38,15 +39,15 @@ def good(app: Mapping[str, Any], now: int) -> tuple[str, ...]:
     return tuple(each for each in (app["client_secret_hash"], old) if each)
 
 
-def note_use(tx: Transaction, app_id: int, hashed: str, now: int) -> None:
-    """A program has shown this secret."""
+def record_use(tx: Transaction, app_id: int, hashed: str, now: int) -> None:
+    """Records that a program used this secret."""
     row = tx.first(SECRET_USE, app_id=app_id, hash=hashed)
     if row is None or row[SECRET_USE.position["used_at"]] <= now - USE_SECONDS:
         tx.put(SECRET_USE, {"app_id": app_id, "hash": hashed, "used_at": now})
 
 
 def list_secrets(tx: Transaction, app: Mapping[str, Any], now: int) -> list[Secret]:
-    """The secrets of an app that are good at an instant, the present one first."""
+    """Returns the secrets of an app that are valid at an instant, the current one first."""
     at = SECRET_USE.position
     used = {row[at["hash"]]: row[at["used_at"]] for row in tx.find(SECRET_USE, app_id=app["id"])}
     present = app["client_secret_hash"]
@@ -57,7 +58,7 @@ def list_secrets(tx: Transaction, app: Mapping[str, Any], now: int) -> list[Secr
 
 
 def forget_useless(tx: Transaction) -> int:
-    """Remove what is known of secrets that are those of no app any more; answers how many."""
+    """Deletes the recorded uses of secrets that no app has any more; returns their number."""
     table: Any = SECRET_USE.sql
     app = table_named("oauth_app")
 
@@ -70,6 +71,6 @@ def forget_useless(tx: Transaction) -> int:
 
 
 def of_app(ctx: Context, app: Mapping[str, Any]) -> list[Secret]:
-    """The secrets of an app, for people to look at. Raises AdminOnly."""
+    """Returns the valid secrets of an app for display. Raises AdminOnly."""
     ctx.require_admin("see the secrets of apps")
     return ctx.service.store.read(lambda tx: list_secrets(tx, app, ctx.now))

@@ -1,7 +1,7 @@
-"""Who may know of a record that is gone. Nothing can be asked of it any more, so whose it was is kept.
+"""Who may learn of a deleted record. Its rules can no longer be evaluated, so its owner at the time is stored.
 
-Told are those who may read every record of the type; and, where the record had a group or an owner of its own, those
-who may read what is theirs. Of what hung on another record only the first."""
+Workers who may read all records of the type learn of it, and, if the record had a group or an owner, those who may read
+the records of that group or owner. For records that follow a parent, only the former."""
 
 from server.access.actor import APP, WORKER
 from server.access.rules import GROUP, ROLE, Rules
@@ -13,7 +13,7 @@ NOBODY: Owner = ("", 0)
 
 
 def owner_of(record_type: RecordType, record: Record) -> Owner:
-    """Whose a record is, where that alone decides who reads it."""
+    """Returns the owner of a record if the owner alone decides who may read it, else NOBODY."""
     match record_type.access.read:
         case "group":
             return GROUP, record["group_id"]
@@ -25,7 +25,7 @@ def owner_of(record_type: RecordType, record: Record) -> Owner:
 
 
 def may_know(rules: Rules, record_type: RecordType, owner: Owner) -> bool:
-    """Whether the actor may know of a record that was this owner's."""
+    """Returns whether the actor may learn of a deleted record of this owner."""
     if rules.readable(record_type) is ALWAYS:
         return True
     actor, (context, id) = rules.actor, owner

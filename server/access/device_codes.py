@@ -13,11 +13,11 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-DEVICE_CODE_SECONDS = 900  # both codes expire then
-INTERVAL_SECONDS = 5  # between two polls; each poll that comes sooner adds as much
-MAX_OPEN_DEVICE_CODES = 1000  # of one app, so that nobody fills the table
+DEVICE_CODE_SECONDS = 900  # lifetime of both codes
+INTERVAL_SECONDS = 5  # minimum between two polls; each earlier poll adds as much (RFC 8628, 3.5)
+MAX_OPEN_DEVICE_CODES = 1000  # for each app, which limits the size of the table
 MAX_DEVICE_CODE_CHARS = 200
-# Consonants only, so that no words arise, and none that is mistaken for another (RFC 8628, 6.1).
+# Consonants, so that no words occur, without those that are easily confused (RFC 8628, 6.1).
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 USER_CODE_CHARS = 8
 
@@ -51,7 +51,8 @@ DEVICE_CODE = Table(
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """A request of a program. client: the address it came from. Times in Unix seconds, polled_at 0 for never."""
+    """A request of a program. client: the address that it was sent from. Times in Unix seconds; polled_at is 0 before
+    the first poll."""
 
     id: int
     app_id: int
@@ -66,12 +67,12 @@ class DeviceCode:
 
 
 def new_device_code() -> str:
-    """The text that the program polls with."""
+    """Returns a new code for the program to poll with."""
     return secrets.token_urlsafe(32)
 
 
 def new_user_code() -> str:
-    """The text that the worker types, such as BDFG-HJKL."""
+    """Returns a new code for the worker to type, such as BDFG-HJKL."""
     code = "".join(secrets.choice(ALPHABET) for _ in range(USER_CODE_CHARS))
     return f"{code[:4]}-{code[4:]}"
 
@@ -86,7 +87,7 @@ def add(
     client: str,
     now: int,
 ) -> None:
-    """Store a new pair of codes."""
+    """Stores a new pair of codes."""
     tx.insert(
         DEVICE_CODE,
         {
@@ -105,7 +106,7 @@ def add(
 
 
 def count_open(tx: Transaction, app_id: int, now: int) -> int:
-    """The number of codes of an app that have not expired."""
+    """Returns the number of codes of an app that have not expired."""
     table: Any = DEVICE_CODE.sql
     return int(
         tx.value(
@@ -116,20 +117,20 @@ def count_open(tx: Transaction, app_id: int, now: int) -> int:
 
 
 def by_device_code(tx: Transaction, device_code: str) -> DeviceCode | None:
-    """The request that a device code belongs to, whatever its state; None for an unknown code."""
+    """Returns the request with this device code, in any state; None for an unknown code."""
     if len(device_code) > MAX_DEVICE_CODE_CHARS:
         return None
     return _device_code(tx.first(DEVICE_CODE, device_hash=digest(device_code)))
 
 
 def by_user_code(tx: Transaction, user_code: str, now: int) -> DeviceCode | None:
-    """The request that waits for the worker who typed this code; None for an unknown, expired or decided one."""
+    """Returns the pending request with this user code; None for an unknown, expired or decided one."""
     code = _device_code(tx.first(DEVICE_CODE, user_hash=_user_hash(user_code)))
     return code if code is not None and code.state == PENDING and code.expires_at > now else None
 
 
 def poll(tx: Transaction, code: DeviceCode, now: int) -> bool:
-    """Record a poll. Return False if it came too soon; the program must then wait longer between polls."""
+    """Records a poll. Returns False if it was too early; the program must then wait longer between polls."""
     is_due = now - code.polled_at >= code.interval_seconds
     interval = code.interval_seconds + (0 if is_due else INTERVAL_SECONDS)
     tx.update(DEVICE_CODE, code.id, {"polled_at": now, "interval_seconds": interval})
@@ -137,23 +138,23 @@ def poll(tx: Transaction, code: DeviceCode, now: int) -> bool:
 
 
 def decide(tx: Transaction, code: DeviceCode, worker_id: int, state: str) -> None:
-    """Set ALLOWED, DENIED or USED, and the worker who decided."""
+    """Sets the state ALLOWED, DENIED or USED, and the worker who decided."""
     tx.update(DEVICE_CODE, code.id, {"state": state, "worker_id": worker_id})
 
 
 def forget_of_worker(tx: Transaction, worker_id: int, **equals: Any) -> None:
-    """Remove the codes that a worker decided about. equals: such as the app_id."""
+    """Deletes the codes that a worker decided. equals: further conditions, such as the app_id."""
     tx.delete(DEVICE_CODE, worker_id=worker_id, **equals)
 
 
 def forget_useless(tx: Transaction, before: int) -> int:
-    """Remove codes that expired before an instant; return their number."""
+    """Deletes codes that expired before an instant; returns their number."""
     table: Any = DEVICE_CODE.sql
     return tx.run(lambda: table.delete().where(table.expires_at < slot(0)), (before,))
 
 
 def _user_hash(user_code: str) -> str:
-    """The hash of a user code, however it was typed: bdfg hjkl is BDFG-HJKL."""
+    """Returns the hash of a user code in any spelling: bdfg hjkl equals BDFG-HJKL."""
     return digest("".join(each for each in user_code.upper()[:100] if each in ALPHABET))
 
 

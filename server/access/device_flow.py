@@ -1,8 +1,8 @@
 """The page where a worker enters the code of a program and decides what it may do (RFC 8628, 3.3).
 
-1. `waiting_request(service, worker_id, client, user_code, now)` is the request that the code belongs to, in the form of
-   any other request for consent, so that the same page shows it and `provider.seal` protects the form.
-2. `decide(...)` stores the decision. The program learns of it with its next poll."""
+1. `waiting_request(service, worker_id, client, user_code, now)` returns the request with this code as a request for
+   consent, so that the same page shows it and `provider.seal` protects the form.
+2. `decide(...)` stores the decision, which the program receives with its next poll."""
 
 from collections.abc import Callable
 
@@ -20,15 +20,15 @@ EXPIRED = "this code is unknown or has expired; start again in the program and e
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """A program that waits. client: the address that it called from, which the page shows."""
+    """The request of a waiting program. client: the address of the program, which the page shows."""
 
     consent: AuthorizationRequest
     client: str
 
 
 def waiting_request(service: Service, worker_id: int, client: str, user_code: str, now: int) -> DeviceRequest:
-    """The request that waits for a code, however the worker typed it. Raises Invalid for a wrong code, TooMany after
-    too many of them by this worker or from this address."""
+    """Returns the pending request with this code, in any spelling. Raises Invalid for a wrong code, TooMany after too
+    many wrong codes by this worker or from this address."""
     keys = [lockout.account("user code", str(worker_id)), lockout.address(client)]
 
     def read(tx: Transaction) -> DeviceRequest | None:
@@ -50,9 +50,9 @@ def decide(
     now: int,
     along: Callable[[Transaction], None] = lambda tx: None,
 ) -> None:
-    """Store what the worker decided. along: runs in the same transaction if it was allowed.
+    """Stores the decision of the worker. along: runs in the same transaction if it is to allow.
 
-    Raises Invalid for a code that has expired or was decided meanwhile, Forbidden for a worker who is gone."""
+    Raises Invalid if the code has expired or was decided already, Forbidden if the worker can no longer sign in."""
 
     def write(tx: Transaction) -> None:
         if actor.worker(tx, worker_id) is None:

@@ -176,5 +176,5 @@ def _renewal(refresh_token: str, old: StoredToken, salt: str) -> Renewal:
 
 def _derived(refresh_token: str, salt: str, kind: str) -> str:
     """Derives 256 bits that cannot be computed without both the old token and the salt."""
-    made = hmac.digest(refresh_token.encode(), f"{kind} {salt}".encode(), "sha256")
-    return tokens.PREFIXES[kind] + base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    key = hmac.digest(refresh_token.encode(), f"{kind} {salt}".encode(), "sha256")
+    return tokens.PREFIXES[kind] + base64.urlsafe_b64encode(key).rstrip(b"=").decode()

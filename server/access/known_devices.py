@@ -58,10 +58,10 @@ def find(tx: Transaction, worker_id: int, id: str, now: int) -> int:
 def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client: str) -> str:
     """Records a sign-in; returns the new id of the device. id: the previous one, "" for none."""
     new, table = secrets.token_urlsafe(ID_BYTES), KNOWN_DEVICE.sql
-    known = 0
+    device_id = 0
     if id and len(id) <= MAX_ID_CHARS:
         row = tx.first(KNOWN_DEVICE, worker_id=worker_id, hash=digest(id))
-        known = int(row[0]) if row is not None else 0
+        device_id = int(row[0]) if row is not None else 0
         tx.run(  # also for other workers of the device: the browser has one cookie
             lambda: table.update(hash=slot(0)).where(table.hash == slot(1)),
             (digest(new), digest(id)),
@@ -74,8 +74,8 @@ def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client
         "device": device[:MAX_DEVICE_CHARS],
         "client": client,
     }
-    if known:
-        tx.update(KNOWN_DEVICE, known, values)
+    if device_id:
+        tx.update(KNOWN_DEVICE, device_id, values)
     else:
         tx.insert(KNOWN_DEVICE, {**values, "created_at": now})
         _drop_oldest(tx, worker_id)
@@ -92,12 +92,12 @@ def vouch(tx: Transaction, worker_id: int, device_id: int) -> None:
 def of_worker(tx: Transaction, worker_id: int, now: int) -> list[KnownDevice]:
     """Returns the devices of a worker, the last used first."""
     rows = (_values(row) for row in tx.find(KNOWN_DEVICE, worker_id=worker_id))
-    found = [
+    devices = [
         KnownDevice(each["id"], each["created_at"], each["seen_at"], each["device"], each["client"])
         for each in rows
         if _is_good(tx, each, now)
     ]
-    return sorted(found, key=lambda each: (-each.seen_at, -each.id))
+    return sorted(devices, key=lambda each: (-each.seen_at, -each.id))
 
 
 def forget(tx: Transaction, worker_id: int, device_id: int) -> bool:
@@ -117,11 +117,11 @@ def forget_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
 def has_over(tx: Transaction, now: int) -> bool:
     """Returns whether any device has expired."""
     table: Any = KNOWN_DEVICE.sql
-    found = tx.value(
+    expired = tx.value(
         lambda: table.select(table.id).where(table.seen_at <= slot(0)).limit(1),
         (now - KNOWN_SECONDS,),
     )
-    return found is not None
+    return expired is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
@@ -136,8 +136,8 @@ def _is_good(tx: Transaction, values: dict[str, Any], now: int) -> bool:
 
 
 def _drop_oldest(tx: Transaction, worker_id: int) -> None:
-    found = (_values(row) for row in tx.find(KNOWN_DEVICE, worker_id=worker_id))
-    for each in sorted(found, key=lambda each: (-each["seen_at"], -each["id"]))[MAX_DEVICES:]:
+    devices = (_values(row) for row in tx.find(KNOWN_DEVICE, worker_id=worker_id))
+    for each in sorted(devices, key=lambda each: (-each["seen_at"], -each["id"]))[MAX_DEVICES:]:
         tx.delete(KNOWN_DEVICE, id=each["id"])
 
 

@@ -103,8 +103,8 @@ def forgive(tx: Transaction, keys: Iterable[str], now: int) -> None:
 def has_over(tx: Transaction, now: int) -> bool:
     """Returns whether any count has expired."""
     table: Any = ATTEMPT.sql
-    found = tx.value(lambda: table.select(table.key).where(table.until <= slot(0)).limit(1), (now,))
-    return found is not None
+    expired = tx.value(lambda: table.select(table.key).where(table.until <= slot(0)).limit(1), (now,))
+    return expired is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:

@@ -1,13 +1,14 @@
-"""Records that belong to another one: a message to its ticket, an event to its calendar, a tab to its page. They are
-read and changed by those who may read and change that one. Data only; rules.py asks."""
+"""Records that belong to a parent: a message to its ticket, an event to its calendar, a tab to its page. Workers who
+may read or change the parent may read or change them. Data only; rules.py evaluates it."""
 
 from server.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What another record decides. type: its uri. column: where the record names it. rule: of rules.py, what is asked
-    of it before the record is changed; privileges on it are not. reason: told to whom the rule refuses."""
+    """A parent that decides about its records. type: its uri. column: the column that refers to it. rule: the rule in
+    rules.py that a change must satisfy on the parent, whose privileges do not matter. reason: part of the error
+    message."""
 
     type: str
     column: str
@@ -15,7 +16,7 @@ class Parent:
     reason: str
 
 
-# By the name of the rule in Access.
+# Keys are names of rules in Access.
 PARENTS = {
     "bot": Parent("bot", "bot_id", "owner", "only those who may act for the owner of its bot may"),
     "calendar": Parent("calendar", "calendar_id", "owner", "only those who may change its calendar may"),

@@ -1,4 +1,5 @@
-"""One-time links for a forgotten password. The code in a link is kept as a hash; a newer link replaces an older one."""
+"""One-time links to set a forgotten password. Only the hash of the code is stored; a new link replaces the previous
+one."""
 
 import secrets
 
@@ -6,7 +7,7 @@ from server.record_types.shared.secrets import digest
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-LINK_SECONDS = 1800  # that a link works which somebody asked for themselves
+LINK_SECONDS = 1800  # lifetime of a link that the worker requested
 MAX_CODE_CHARS = 200
 
 PASSWORD_LINK = Table(
@@ -18,14 +19,14 @@ PASSWORD_LINK = Table(
 
 
 def create(tx: Transaction, worker_id: int, now: int, seconds: int = LINK_SECONDS) -> str:
-    """The code of a new link, which works for that many seconds."""
+    """Creates a link that expires after the given seconds; returns its code."""
     code = secrets.token_urlsafe(32)
     tx.put(PASSWORD_LINK, {"worker_id": worker_id, "hash": digest(code), "expires_at": now + seconds})
     return code
 
 
 def worker_of(tx: Transaction, code: str, now: int) -> int | None:
-    """The worker whose password a link may set; None when it was used, replaced or is over."""
+    """Returns the worker whose password a link may set; None if it was used, replaced or has expired."""
     row = tx.first(PASSWORD_LINK, hash=digest(code)) if len(code) <= MAX_CODE_CHARS else None
     if row is None or row[PASSWORD_LINK.position["expires_at"]] <= now:
         return None
@@ -33,5 +34,5 @@ def worker_of(tx: Transaction, code: str, now: int) -> int | None:
 
 
 def use_up(tx: Transaction, worker_id: int) -> None:
-    """The link of a worker no longer works."""
+    """Deletes the link of a worker."""
     tx.delete(PASSWORD_LINK, worker_id=worker_id)

@@ -1,21 +1,20 @@
-"""The OAuth2 provider: apps ask workers for tokens, exchange them, and give them back. No HTTP and no pages here.
+"""The OAuth2 provider: apps request tokens from workers, exchange and revoke them. Without HTTP and pages.
 
-For the page at /oauth/authorize (sign-in and consent), in this order:
+The page at /oauth/authorize (sign-in and consent) uses it in this order:
 
-1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. An
-   `AuthorizationRefusal` without `url` is a page with its message and status 400; one with `url` is a redirect there
-   (303). Else it is an `AuthorizationRequest`.
-2. Nobody signed in: the sign-in page, which leads back to this very address. No form holds the request: it is in the
-   address, and is read anew each time.
-3. `needs_consent(service, asked, worker_id)`: False means `allow` at once. True: show app, worker, `scopes` with
-   their labels and `origin`; the form posts to the same address with `seal(service, asked, worker_id, now)` in a hidden
-   field. Its content security policy must let `form-action` lead to `origin`.
-4. The post calls `require_seal`, which raises Invalid for a form that is not the one shown, then
-   `allow(service, asked, worker_id, now, scopes)` or `deny(service, asked)`; each answers the address to redirect to.
+1. `begin(service, parameters)`, with the parameters of the query, or of the body of a POST by an app. It returns an
+   `AuthorizationRequest`, or an `AuthorizationRefusal`: without `url`, show its message with status 400; with `url`,
+   redirect there (303).
+2. Without a session, show the sign-in page, which leads back to the same address. The request is not stored in a form:
+   the address contains it, and it is read again each time.
+3. `needs_consent(service, request, worker_id)`: if False, call `allow` directly. If True, show app, worker, `scopes`
+   with their labels and `origin`; the form posts to the same address with `seal(service, request, worker_id, now)` in a
+   hidden field. Its content security policy must allow `form-action` to `origin`.
+4. The post calls `require_seal`, which raises Invalid for a form other than the one shown, then
+   `allow(service, request, worker_id, now, scopes)` or `deny(service, request)`; both return the address of a redirect.
 
-`consents.of_worker` and `consents.withdraw` are for the page of connected apps. web/oauth.py has the endpoints that
-apps call themselves: `exchange`, `revoke` and `introspect`. Follows RFC 6749, 7009, 7636, 7662, 9207, 9700.
-"""
+`consents.of_worker` and `consents.withdraw` serve the page of connected apps. web/oauth.py has the endpoints that apps
+call themselves: `exchange`, `revoke` and `introspect`. Follows RFC 6749, 7009, 7636, 7662, 9207, 9700."""
 
 import hmac
 import json
@@ -40,7 +39,7 @@ from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 from server.translation import N_
 
-ASKED = (
+AUTHORIZATION_PARAMETERS = (
     "client_id",
     "code_challenge",
     "code_challenge_method",
@@ -51,7 +50,7 @@ ASKED = (
     "scope",
     "state",
 )
-SENT = (
+ENDPOINT_PARAMETERS = (
     "client_id",
     "client_secret",
     "code",
@@ -65,10 +64,10 @@ SENT = (
     "token_type_hint",
 )
 MAX_PARAMETER_CHARS = 4096
-SEAL_SECONDS = 1800  # a consent page that was open for longer is shown anew
+SEAL_SECONDS = 1800  # validity of a consent page, after which it is shown again
 
 Pairs = tuple[tuple[str, str], ...]
-Answered = tuple[dict[str, str], str | None, int]
+EndpointResult = tuple[dict[str, str], str | None, int]
 
 FATAL = {
     "Missing client_id parameter.": "The address lacks client_id, which names the app.",
@@ -78,7 +77,7 @@ FATAL = {
     "Mismatching redirect URI.": "The redirect_uri is none of the callback addresses of the app; they must be equal, "
     "character by character.",
 }
-TOLD = {
+DESCRIPTIONS = {
     "access_denied": "The worker refused.",
     "authorization_pending": "The worker has not decided yet; poll again after the interval.",
     "expired_token": "The device code has expired; request a new one.",
@@ -93,9 +92,8 @@ TOLD = {
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A request for a worker's consent that is in order. origin: where the answer is sent to, as people may see it.
-
-    parameters: the request itself. is_consent_forced: whether the worker is asked even when that is known already."""
+    """A valid request for a worker's consent. origin: the origin of the callback, as shown to the worker. parameters:
+    those of the request. is_consent_forced: whether the worker must consent even to scopes that were allowed before."""
 
     app_id: int
     client_id: str
@@ -111,7 +109,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRefusal:
-    """A request that is not in order. url: where the app wants to hear of it, "" when there is no app to trust."""
+    """The refusal of an invalid request. url: the callback that receives the error, "" if there is no trusted one."""
 
     message: str
     url: str = ""
@@ -119,7 +117,8 @@ class AuthorizationRefusal:
 
 @dataclass(frozen=True, slots=True)
 class OAuthRequest:
-    """What a client sent to an endpoint. authorization: the header, None for none. client: its address."""
+    """A request of a client to an endpoint. authorization: the header, None if absent. client: the address of the
+    client."""
 
     parameters: Pairs
     authorization: str | None
@@ -128,7 +127,7 @@ class OAuthRequest:
 
 @dataclass(frozen=True, slots=True)
 class OAuthResponse:
-    """What a client is told. payload: None for an empty body."""
+    """A response to a client. payload: None for an empty body."""
 
     status: int
     payload: dict[str, Any] | None
@@ -137,14 +136,14 @@ class OAuthResponse:
 def begin(
     service: Service, parameters: Iterable[tuple[str, str]], now: int
 ) -> AuthorizationRequest | AuthorizationRefusal:
-    """What an app asks for, or why it cannot. parameters: as they came, decoded. Changes nothing."""
-    pairs = _known(parameters, ASKED)
+    """Validates the request of an app. parameters: decoded, as sent. Changes nothing."""
+    pairs = _supported(parameters, AUTHORIZATION_PARAMETERS)
 
     def read(tx: Transaction) -> AuthorizationRequest | AuthorizationRefusal:
         try:
             _require_short(pairs)
             _require_once(pairs)
-            scopes, found = Endpoints(tx, service, now).validate_authorization_request(
+            scopes, credentials = Endpoints(tx, service, now).validate_authorization_request(
                 _address(service),
                 body=list(pairs),  # type: ignore[arg-type]
             )
@@ -152,12 +151,12 @@ def begin(
             return AuthorizationRefusal(FATAL.get(error.description, error.description))
         except OAuth2Error as error:
             return AuthorizationRefusal(
-                _described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs))
+                _description(error), _refusal(service, str(error.redirect_uri), error, dict(pairs))
             )
         except Invalid as error:
             return AuthorizationRefusal(error.message)
-        app, sent = found["request"].client, dict(pairs)
-        address = str(found["redirect_uri"])
+        app, sent = credentials["request"].client, dict(pairs)
+        address = str(credentials["redirect_uri"])
         return AuthorizationRequest(
             app.id,
             app.client_id,
@@ -174,43 +173,44 @@ def begin(
     return service.store.read(read)
 
 
-def needs_consent(service: Service, asked: AuthorizationRequest, worker_id: int) -> bool:
-    """Whether the worker must be asked: every time. Where the service is set to remember, not for scopes that were
-    allowed before, unless another program could stand behind the callback, or the app wants it."""
-    if not service.settings.oauth_remember_consent or asked.is_consent_forced:
+def needs_consent(service: Service, request: AuthorizationRequest, worker_id: int) -> bool:
+    """Returns whether the worker must be asked for consent. If the service remembers consents, scopes that were allowed
+    before need none, unless another program could receive the callback or the app requires consent."""
+    if not service.settings.oauth_remember_consent or request.is_consent_forced:
         return True
-    if not callbacks.is_only_its_own(asked.redirect_uri):
+    if not callbacks.is_only_its_own(request.redirect_uri):
         return True
-    allowed = service.store.read(lambda tx: consents.scopes(tx, worker_id, asked.app_id))
-    return not {each.id for each in asked.scopes} <= allowed
+    allowed = service.store.read(lambda tx: consents.scopes(tx, worker_id, request.app_id))
+    return not {each.id for each in request.scopes} <= allowed
 
 
-def seal(service: Service, asked: AuthorizationRequest, worker_id: int, now: int) -> str:
-    """What shows that a form is that of a page shown to this worker for this request, a while ago at most."""
-    told = json.dumps([worker_id, now, asked.app_id, [each.id for each in asked.scopes], asked.parameters])
-    return f"{now}.{hmac.digest(_seal_key(service), told.encode(), 'sha256').hex()}"
+def seal(service: Service, request: AuthorizationRequest, worker_id: int, now: int) -> str:
+    """Returns a code that proves that a form was shown to this worker for this request at this time."""
+    content = json.dumps([worker_id, now, request.app_id, [each.id for each in request.scopes], request.parameters])
+    return f"{now}.{hmac.digest(_seal_key(service), content.encode(), 'sha256').hex()}"
 
 
-def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, given: str, now: int) -> None:
-    """Raises Invalid for a form that is not the one shown, or is too old."""
-    at = whole_in(given.partition(".")[0], max(now - SEAL_SECONDS, 0), now)
-    if at is None or not hmac.compare_digest(given.encode(), seal(service, asked, worker_id, at).encode()):
+def require_seal(service: Service, request: AuthorizationRequest, worker_id: int, submitted: str, now: int) -> None:
+    """Raises Invalid for a form other than the one shown, or if it has expired."""
+    at = whole_in(submitted.partition(".")[0], max(now - SEAL_SECONDS, 0), now)
+    if at is None or not hmac.compare_digest(submitted.encode(), seal(service, request, worker_id, at).encode()):
         raise Invalid(N_("this page has expired; open it again"), field="seal")
 
 
 def allow(
     service: Service,
-    asked: AuthorizationRequest,
+    request: AuthorizationRequest,
     worker_id: int,
     now: int,
     scopes: Iterable[str] | None = None,
     along: Callable[[Transaction], None] = lambda tx: None,
 ) -> str:
-    """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all. along:
-    done in the same transaction.
+    """Creates a code for the app; returns the address to redirect the browser to. scopes: a subset of the requested
+    ones, None for all. along: runs in the same transaction.
 
-    Raises Invalid for other scopes, none, or an app that has changed meanwhile; Forbidden for a worker who is gone."""
-    wanted = _allowed(asked, scopes)
+    Raises Invalid for other scopes, none, or if the app was changed since the request; Forbidden if the worker can no
+    longer sign in."""
+    allowed = _allowed(request, scopes)
 
     def write(tx: Transaction) -> str:
         if actor.worker(tx, worker_id) is None:
@@ -219,40 +219,40 @@ def allow(
         try:
             endpoints.create_authorization_response(
                 _address(service),
-                body=list(asked.parameters),  # type: ignore[arg-type]
-                scopes=list(wanted),
+                body=list(request.parameters),  # type: ignore[arg-type]
+                scopes=list(allowed),
                 credentials={"user": worker_id},
             )
         except FatalClientError as error:
             raise Invalid(FATAL.get(error.description, error.description)) from None
         if endpoints.validator.answer is None:
             raise Invalid("the app was changed while it asked; start from there once more")
-        consents.remember(tx, worker_id, asked.app_id, wanted, now)
+        consents.remember(tx, worker_id, request.app_id, allowed, now)
         along(tx)
-        return _with(service, asked.redirect_uri, endpoints.validator.answer.items())
+        return _callback(service, request.redirect_uri, endpoints.validator.answer.items())
 
     return service.store.write(write)
 
 
-def deny(service: Service, asked: AuthorizationRequest) -> str:
-    """The address to send the browser to when the worker refused."""
-    return _refusal(service, asked.redirect_uri, AccessDeniedError(), dict(asked.parameters))
+def deny(service: Service, request: AuthorizationRequest) -> str:
+    """Returns the address to redirect the browser to after the worker denied the request."""
+    return _refusal(service, request.redirect_uri, AccessDeniedError(), dict(request.parameters))
 
 
 def client_id(sent: OAuthRequest) -> str:
-    """The client that a request says it comes from, "" for none."""
+    """Returns the client id in a request, "" if absent. It is not verified."""
     return (dict(sent.parameters).get("client_id") or basic(sent.authorization or "")[0])[:MAX_CLIENT_ID_CHARS]
 
 
 def exchange(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
-    """Tokens for a code or a refresh token. Raises Invalid for what is no such request, TooMany for one who was wrong
-    too often. What a second use ends is ended though the answer is an error."""
-    return _answered(service, sent, now, lambda endpoints: endpoints.create_token_response)
+    """Returns tokens for a code or a refresh token. Raises Invalid for a malformed request, TooMany after too many
+    wrong attempts. Revocations after a second use are committed although the response is an error."""
+    return _run_endpoint(service, sent, now, lambda endpoints: endpoints.create_token_response)
 
 
 def authorize_device(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
-    """Codes for a program without a browser (RFC 8628, 3.1). Raises as exchange."""
-    return _answered(
+    """Returns codes for a program without a browser (RFC 8628, 3.1). Raises as exchange."""
+    return _run_endpoint(
         service,
         sent,
         now,
@@ -261,18 +261,17 @@ def authorize_device(service: Service, sent: OAuthRequest, now: int) -> OAuthRes
 
 
 def revoke(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
-    """End a token of the client; a refresh token takes all of its login along. Raises as exchange."""
-    return _answered(service, sent, now, lambda endpoints: endpoints.create_revocation_response)
+    """Revokes a token of the client; a refresh token ends its whole login. Raises as exchange."""
+    return _run_endpoint(service, sent, now, lambda endpoints: endpoints.create_revocation_response)
 
 
 def introspect(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
-    """What a token of the client is good for. Raises as exchange."""
-    return _answered(service, sent, now, lambda endpoints: endpoints.create_introspect_response)
+    """Returns the state and the rights of a token of the client. Raises as exchange."""
+    return _run_endpoint(service, sent, now, lambda endpoints: endpoints.create_introspect_response)
 
 
 def forget_useless(tx: Transaction, before: int) -> None:
-    """Remove tokens and codes that ended before this instant, and what belongs to apps, workers and secrets that are
-    gone."""
+    """Deletes tokens and codes that ended before this instant, and the rows of deleted apps, workers and secrets."""
     tokens.forget_useless(tx, before)
     codes.forget_useless(tx, before)
     device_codes.forget_useless(tx, before)
@@ -281,20 +280,20 @@ def forget_useless(tx: Transaction, before: int) -> None:
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:
-    """Remove the tokens of a worker, the codes, and what the worker allowed."""
+    """Deletes the tokens, codes and consents of a worker."""
     tokens.forget_of_worker(tx, worker_id)
     consents.forget_of_worker(tx, worker_id)
 
 
-def _answered(
-    service: Service, sent: OAuthRequest, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]
+def _run_endpoint(
+    service: Service, sent: OAuthRequest, now: int, pick: Callable[[Endpoints], Callable[..., EndpointResult]]
 ) -> OAuthResponse:
-    pairs = _known(sent.parameters, SENT)
+    pairs = _supported(sent.parameters, ENDPOINT_PARAMETERS)
     _require_short(pairs)
     _require_once(pairs)
     headers = {} if sent.authorization is None else {"Authorization": sent.authorization}
     address = lockout.address(sent.client)
-    # A client id is no secret: who guesses must not lock out those who call from elsewhere.
+    # A client id is not secret: an attacker must not lock out callers from other addresses.
     keys = [lockout.account("client", f"{client_id(sent)} {address}"), f"{address} client"]
 
     def write(tx: Transaction) -> OAuthResponse:
@@ -306,35 +305,36 @@ def _answered(
             body, status = error.json, error.status_code
         payload = json.loads(body) if body else None
         if payload and "error" in payload:
-            payload.setdefault("error_description", TOLD.get(payload["error"], ""))
-            lockout.count(tx, _guessed(endpoints, payload["error"], keys), now)
+            payload.setdefault("error_description", DESCRIPTIONS.get(payload["error"], ""))
+            lockout.count(tx, _guess_keys(endpoints, payload["error"], keys), now)
         return OAuthResponse(status, payload)
 
     return service.store.write(write)
 
 
-def _guessed(endpoints: Endpoints, error: str, keys: list[str]) -> list[str]:
-    """Under which keys an error counts as a wrong guess. A client that has shown who it is may have old tokens."""
+def _guess_keys(endpoints: Endpoints, error: str, keys: list[str]) -> list[str]:
+    """Returns the lockout keys for which an error counts as a wrong guess. An authenticated client may still have old
+    tokens."""
     if error == "invalid_client":
         return keys
     app: App | None = endpoints.validator.app
     return keys[1:] if error == "invalid_grant" and (app is None or app.is_public) else []
 
 
-def _allowed(asked: AuthorizationRequest, scopes: Iterable[str] | None) -> tuple[str, ...]:
-    names = tuple(each.id for each in asked.scopes)
+def _allowed(request: AuthorizationRequest, scopes: Iterable[str] | None) -> tuple[str, ...]:
+    names = tuple(each.id for each in request.scopes)
     if scopes is None:
         return names
-    wanted = set(scopes)
-    if not wanted or not wanted <= set(names):
+    chosen = set(scopes)
+    if not chosen or not chosen <= set(names):
         raise Invalid("allow at least one of the scopes that were asked for, and no other", field="scopes")
-    return tuple(name for name in names if name in wanted)
+    return tuple(name for name in names if name in chosen)
 
 
-def _known(parameters: Iterable[tuple[str, str]], names: tuple[str, ...]) -> Pairs:
-    """The parameters that mean something; those without a value are as good as absent (RFC 6749, 3.1)."""
-    found = ((name, _once_each(value) if name == "scope" else value) for name, value in parameters if name in names)
-    return tuple((name, value) for name, value in found if value)
+def _supported(parameters: Iterable[tuple[str, str]], names: tuple[str, ...]) -> Pairs:
+    """Returns the supported parameters. Those without a value count as absent (RFC 6749, 3.1)."""
+    pairs = ((name, _once_each(value) if name == "scope" else value) for name, value in parameters if name in names)
+    return tuple((name, value) for name, value in pairs if value)
 
 
 def _once_each(scope: str) -> str:
@@ -355,42 +355,43 @@ def _require_once(pairs: Pairs) -> None:
 
 
 def _address(service: Service) -> str:
-    """What oauthlib takes for the address of a request; it only looks for a query in it."""
+    """Returns the request address for oauthlib, which only reads its query."""
     return f"{service.base_url}/oauth"
 
 
-def _described(error: OAuth2Error) -> str:
-    return error.description or TOLD.get(str(error.error), str(error.error))
+def _description(error: OAuth2Error) -> str:
+    return error.description or DESCRIPTIONS.get(str(error.error), str(error.error))
 
 
 def _refusal(service: Service, address: str, error: OAuth2Error, sent: dict[str, str]) -> str:
-    told = [("error", str(error.error)), ("error_description", _described(error))]
-    return _with(service, address, [*told, *([("state", sent["state"])] if "state" in sent else [])])
+    pairs = [("error", str(error.error)), ("error_description", _description(error))]
+    return _callback(service, address, [*pairs, *([("state", sent["state"])] if "state" in sent else [])])
 
 
-def _with(service: Service, address: str, pairs: Iterable[tuple[str, str]]) -> str:
-    """A callback with an answer behind its own query, and who gives it (RFC 9207)."""
+def _callback(service: Service, address: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """Returns a callback with a response appended to its query, and the issuer (RFC 9207)."""
     more = urlencode([*pairs, ("iss", service.base_url)])
     return f"{address}{'&' if '?' in address else '?'}{more}"
 
 
 SEAL: StoreLocal[bytes] = StoreLocal()
-SEAL_KEY = "consent_seal"  # the row of META: one for all processes of a database, and for those that follow them
+SEAL_KEY = "consent_seal"  # the row of META: shared by all processes of a database and valid after restarts
 
 
 def _seal_key(service: Service) -> bytes:
-    return SEAL.made(service.store, lambda: service.store.read(_kept_seal) or service.store.write(_made_seal))
+    store = service.store
+    return SEAL.made(store, lambda: store.read(_stored_seal_key) or store.write(_create_seal_key))
 
 
-def _kept_seal(tx: Transaction) -> bytes:
+def _stored_seal_key(tx: Transaction) -> bytes:
     row = tx.first(META, name=SEAL_KEY)
     return b"" if row is None else bytes.fromhex(row[1])
 
 
-def _made_seal(tx: Transaction) -> bytes:
-    kept = _kept_seal(tx)
-    if kept:
-        return kept
-    made = secrets.token_bytes(32)
-    tx.put(META, {"name": SEAL_KEY, "value": made.hex()})
-    return made
+def _create_seal_key(tx: Transaction) -> bytes:
+    stored = _stored_seal_key(tx)
+    if stored:
+        return stored
+    key = secrets.token_bytes(32)
+    tx.put(META, {"name": SEAL_KEY, "value": key.hex()})
+    return key

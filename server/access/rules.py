@@ -1,8 +1,8 @@
-"""Who may read, create, change and delete which record: one answer for every way to a record.
+"""Decides who may read, create, change and delete which records, in the same way for every interface.
 
-Record types name these rules in their declaration (Access in record_types/parts.py); rules that depend on another
-record are rows of parents.py. Reading is a condition on rows, so that searches, totals, expands and single records
-agree; writing is checked for one record."""
+Record types refer to the rules by name (record_types/base.py, Access); rules that follow a parent record are rows of
+parents.py. Reading is a condition on rows, so that searches, totals, expands and single records agree; writing is
+checked for one record."""
 
 import functools
 from collections.abc import Callable
@@ -37,8 +37,8 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 NOTHING = ("",)  # the context of a pair that points nowhere
-MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
-MAX_KEPT = 32  # workers whose conditions are kept; those of one take up to a megabyte
+MAX_DEPTH = 3  # files on comments on files: deeper ones are readable only by administrators
+MAX_CACHED = 32  # cached sets of conditions; each takes up to a megabyte
 Conditions = dict[tuple[RecordType, int], Condition]
 
 
@@ -48,27 +48,27 @@ class Rules:
     def __init__(self, registry: Registry, actor: Actor) -> None:
         self.registry = registry
         self.actor = actor
-        self._readable = _kept_conditions(registry, actor)
+        self._readable = _shared_conditions(registry, actor)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def readable(self, record_type: RecordType, depth: int = 0) -> Condition:
-        """The condition on what the actor may read of this type."""
+        """Returns the condition for the records of this type that the actor may read."""
         if self.actor.is_admin:
             return ALWAYS
-        found = self._readable.get((record_type, depth))
-        if found is None:
+        condition = self._readable.get((record_type, depth))
+        if condition is None:
             rule = READ_RULES[record_type.access.read]
-            found = NEVER if depth >= MAX_DEPTH else rule(self, record_type, depth)
+            condition = NEVER if depth >= MAX_DEPTH else rule(self, record_type, depth)
             if self.actor.own_only:
-                found = all_of([found, self._own(record_type)])
-            if found is not ALWAYS and found is not NEVER:
-                found = replace(found, key=Shape(found.key))
-            self._readable[record_type, depth] = found
-        return found
+                condition = all_of([condition, self._own(record_type)])
+            if condition is not ALWAYS and condition is not NEVER:
+                condition = replace(condition, key=Shape(condition.key))
+            self._readable[record_type, depth] = condition
+        return condition
 
     def may_read(self, tx: Transaction, record_type: RecordType, id: int) -> bool:
-        """Whether the actor may read this record."""
+        """Returns whether the actor may read this record."""
         condition = self.readable(record_type)
         if condition is ALWAYS:
             return True
@@ -85,7 +85,8 @@ class Rules:
         )
 
     def _own(self, record_type: RecordType) -> Condition:
-        """What belongs to the actor. What hangs on another record is theirs with that one, as its rule has it."""
+        """Returns the condition for records of the actor. Types that follow another record are restricted by their rule
+        alone."""
         if record_type.access.read in HANGING:
             return ALWAYS
         own, column, me = own_column(record_type), record_type.column, self.actor.worker_id
@@ -123,23 +124,23 @@ class Rules:
             all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
         ]
         if BOT in getattr(record_type.fields["owner__context"], "allowed", ()):
-            rules.append(all_of([equals(owner, BOT), self._behind(PARENTS["bot"], id, depth)]))
+            rules.append(all_of([equals(owner, BOT), self._follows(PARENTS["bot"], id, depth)]))
         if record_type.ownerless_is_open:
             rules.append(equals(owner, ""))
         return any_of(rules)
 
     def _parent(self, record_type: RecordType, depth: int) -> Condition:
         parent = PARENTS[record_type.access.read]
-        return self._behind(parent, record_type.column(parent.column), depth)
+        return self._follows(parent, record_type.column(parent.column), depth)
 
     def _worker_or_ticket(self, record_type: RecordType, depth: int) -> Condition:
-        """What a worker has on a ticket is no secret of theirs; what they have on none is."""
+        """Records of a worker on a ticket are visible to readers of the ticket; those without a ticket are private."""
         on_ticket = negated(equals(record_type.column("ticket_id"), 0))
-        ticket = self._behind(PARENTS["ticket"], record_type.column("ticket_id"), depth)
+        ticket = self._follows(PARENTS["ticket"], record_type.column("ticket_id"), depth)
         shared = on_ticket if ticket is ALWAYS else ticket
         return any_of([self._worker(record_type, depth), shared])
 
-    def _behind(self, parent: Parent, id: Any, depth: int) -> Condition:
+    def _follows(self, parent: Parent, id: Any, depth: int) -> Condition:
         record_type = self.registry.type(parent.type)
         condition = self.readable(record_type, depth)
         if condition is ALWAYS or condition is NEVER:
@@ -147,9 +148,9 @@ class Rules:
         return readables.behind(id, record_type, condition)
 
     def _target(self, record_type: RecordType, depth: int) -> Condition:
-        """What a record is about, where it names a second one beside its target, must be readable as well."""
+        """A record with a second reference (about) besides its target is readable only if both are."""
         if depth and "about_id" in record_type.initial:
-            return NEVER  # nothing hangs on entries, and following them would double the condition at each step
+            return NEVER  # no record follows entries, and to follow them would double the condition at each level
         column = record_type.column
         target = self.points_to_readable(column("target__context"), column("target_id"), depth + 1)
         if "is_administrative" in record_type.initial:
@@ -160,7 +161,8 @@ class Rules:
         return all_of([target, about])
 
     def _is_no_act_of_others(self, column: Callable[[str], Any]) -> Condition:
-        """Administrative acts are for administrators, who did them, and the worker whom they were done to."""
+        """Administrative acts are visible to administrators, to the worker who performed them and to the worker
+        affected."""
         me = self.actor.worker_id
         sides = [
             all_of([equals(column(f"{side}__context"), WORKER), equals(column(f"{side}_id"), me)])
@@ -184,15 +186,15 @@ class Rules:
         return Condition(("attached", depth, inner.key), (*inner.values, self.actor.worker_id), build)
 
     def points_to_readable(self, context: Any, id: Any, depth: int, further: tuple[str, ...] = ()) -> Condition:
-        """The condition that a pair of context and id points to a record that the actor may read."""
+        """Returns the condition that a pair of context and id refers to a record that the actor may read."""
         readable = functools.partial(self.readable, depth=depth)
         return readables.points_to_readable(self.registry, readable, context, id, (APP, *further))
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def require_same_person(self, change: Change) -> None:
-        """Raises Forbidden for a change that hands over a record which the actor may change, but may only create as
-        their own."""
+        """Raises Forbidden if a change hands over a record to another worker, for types that the actor may change but
+        create only as their own."""
         access = change.type.access
         for rule, columns in WHOSE.items():
             if rule not in access.create or rule in access.update or self.actor.is_admin:
@@ -203,14 +205,15 @@ class Rules:
                 raise Forbidden(f"{changed}: only administrators may hand over a {name}", field=changed)
 
     def require_create(self, record_type: RecordType) -> None:
-        """Raises Forbidden unless the actor may create records of this type at all; the rules that depend on values
-        are asked of the finished record, by `require`."""
+        """Raises Forbidden if the actor may never create records of this type. `require` checks the rules that depend
+        on the values of the finished record."""
         for rule in record_type.access.create:
             if rule in ("privilege", "admins", "nobody"):
                 self._require_rule(rule, record_type, "create", {}, None)
 
     def require(self, tx: Transaction, operation: str, record_type: RecordType, record: Record) -> None:
-        """Raises Forbidden unless the actor may do this to this record: read, create, update or delete."""
+        """Raises Forbidden unless the actor may perform this operation on this record: read, create, update or
+        delete."""
         if operation == "read":
             if not self.may_read(tx, record_type, record["id"]):
                 raise Forbidden(lazy_gettext("you may not read {type} {id}", type=record_type.uri, id=record["id"]))
@@ -221,13 +224,13 @@ class Rules:
             self._require_rule(rule, record_type, operation, record, tx)
 
     def claim(self, change: Change) -> None:
-        """Give a new ticket or task without an owner to the actor who reaches no records but their own."""
+        """Assigns a new ticket or task without an owner to the actor, if the actor reaches only their own records."""
         columns = change.type.initial
         if self.actor.own_only and change.is_create and "owner_id" in columns and "owner__context" not in columns:
             change.new["owner_id"] = change.value("owner_id") or self.actor.worker_id
 
     def require_own(self, tx: Transaction, record_type: RecordType, id: int) -> None:
-        """Raises Forbidden for a record of others when the actor reaches none but their own."""
+        """Raises Forbidden for a record of others if the actor reaches only their own."""
         if self.actor.own_only and not self.may_read(tx, record_type, id):
             raise Forbidden(f"{record_type.uri} {id} is not a record of yours, and this app reaches no others")
 
@@ -298,26 +301,26 @@ class Rules:
 
 
 def own_column(record_type: RecordType) -> str:
-    """The column that names the worker whose a record is; "" for a type whose records belong to nobody."""
+    """Returns the column that names the worker who owns a record; "" for a type whose records have no owner."""
     return "id" if record_type.uri == "worker" else next((n for n in OWNING if n in record_type.initial), "")
 
 
 def may_be_own(record_type: RecordType) -> bool:
-    """Whether records of a type can belong to a worker, or hang on such ones."""
+    """Returns whether records of a type can belong to a worker, directly or through another record."""
     return record_type.access.read in HANGING or bool(own_column(record_type))
 
 
-def _kept_conditions(registry: Registry, actor: Actor) -> Conditions:
-    """Those of everybody with the same rights to read, for as long as the types are the same. The type itself is part
-    of the key: a custom type whose transaction failed has left its name to another."""
-    kept: dict[Any, Conditions] = registry.kept.setdefault(Rules, {})
+def _shared_conditions(registry: Registry, actor: Actor) -> Conditions:
+    """Returns the conditions that all actors with the same rights share, cached as long as the types stay the same. The
+    type itself is part of the key: a custom type whose transaction failed leaves its name to another one."""
+    cache: dict[Any, Conditions] = registry.kept.setdefault(Rules, {})
     rights = actor.reading
-    found = kept.get(rights)
-    if found is None:
-        if len(kept) >= MAX_KEPT:
-            kept.clear()
-        found = kept[rights] = {}
-    return found
+    conditions = cache.get(rights)
+    if conditions is None:
+        if len(cache) >= MAX_CACHED:
+            cache.clear()
+        conditions = cache[rights] = {}
+    return conditions
 
 
 READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
@@ -340,8 +343,8 @@ WRITE_RULES: dict[str, Callable[[Rules, RecordType, Record, Transaction], bool]]
     "author": Rules._is_author,
 }
 HANGING = frozenset((*PARENTS, "attached", "target", "worker", "worker or ticket"))  # rules that follow another record
-OWNING = ("owner_id", "worker_id")  # columns that name whose a record is
-WHOSE = {"worker": ("worker_id",), "author": ("author__context", "author_id")}  # the columns that a rule looks at
+OWNING = ("owner_id", "worker_id")  # columns that name the owner of a record
+WHOSE = {"worker": ("worker_id",), "author": ("author__context", "author_id")}  # the columns that a rule reads
 REASONS = {
     "group members": "only members of its group and administrators may",
     "group managers": "only managers of its group and administrators may",

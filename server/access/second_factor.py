@@ -30,9 +30,9 @@ def is_on(tx: Transaction, worker_id: int) -> bool:
     return tx.first(SECOND_FACTOR, worker_id=worker_id) is not None
 
 
-def turn_on(tx: Transaction, worker_id: int, secret: str, given: str, now: int) -> list[str] | None:
+def turn_on(tx: Transaction, worker_id: int, secret: str, code: str, now: int) -> list[str] | None:
     """Stores a secret after a right code of it; returns the recovery codes, None for a wrong code."""
-    step = totp.step_of(secret, given, now)
+    step = totp.step_of(secret, code, now)
     if step is None:
         return None
     tx.put(SECOND_FACTOR, {"worker_id": worker_id, "secret": secret, "created_at": now, "last_step": step})
@@ -58,15 +58,15 @@ def recovery_codes_left(tx: Transaction, worker_id: int) -> int:
     return len(tx.find(RECOVERY, worker_id=worker_id))
 
 
-def accept(tx: Transaction, worker_id: int, given: str, now: int) -> bool:
+def accept(tx: Transaction, worker_id: int, code: str, now: int) -> bool:
     """Returns whether a code of the app, or a recovery code, is right, and uses it up."""
     row = tx.first(SECOND_FACTOR, worker_id=worker_id)
     if row is None:
         return False
     secret, last = row[SECOND_FACTOR.position["secret"]], row[SECOND_FACTOR.position["last_step"]]
-    step = totp.step_of(secret, given, now, after=last)
+    step = totp.step_of(secret, code, now, after=last)
     if step is not None:
         tx.put(SECOND_FACTOR, dict(zip(SECOND_FACTOR.names, row, strict=True)) | {"last_step": step})
         return True
-    letters = "".join(each for each in given.lower() if each.isalnum())
+    letters = "".join(each for each in code.lower() if each.isalnum())
     return bool(tx.delete(RECOVERY, worker_id=worker_id, hash=digest(letters)))

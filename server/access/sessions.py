@@ -186,8 +186,8 @@ def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
 def has_over(tx: Transaction, now: int) -> bool:
     """Returns whether any session has expired."""
     table: Any = SESSION.sql
-    found = tx.value(lambda: table.select(table.id).where(_is_over()).limit(1), (now,))
-    return found is not None
+    expired = tx.value(lambda: table.select(table.id).where(_is_over()).limit(1), (now,))
+    return expired is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
@@ -228,5 +228,5 @@ def _is_admin(tx: Transaction, worker_id: int) -> int:
 def password_mark(tx: Transaction, worker_id: int) -> str:
     """Returns a mark that changes with the password of a worker."""
     login = WORKER_LOGIN.sql
-    found = tx.value(lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,))
-    return digest(str(found or ""))[:_MARK_CHARS]
+    hashed = tx.value(lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,))
+    return digest(str(hashed or ""))[:_MARK_CHARS]

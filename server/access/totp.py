@@ -34,13 +34,13 @@ def code(secret: str, step: int) -> str:
     return str(number % 10**DIGITS).zfill(DIGITS)
 
 
-def step_of(secret: str, given: str, now: int, after: int = 0) -> int | None:
+def step_of(secret: str, entered: str, now: int, after: int = 0) -> int | None:
     """Returns the step of a code, None for a wrong one. after: the last used step; codes up to it are rejected.
 
     >>> step_of("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "287 082", 89), step_of("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "1", 89)
     (1, None)
     """
-    digits = "".join(given.split())
+    digits = "".join(entered.split())
     if len(digits) != DIGITS or not is_whole(digits):
         return None
     present = now // STEP_SECONDS

@@ -1,7 +1,8 @@
-"""What oauthlib asks of us about apps, codes and tokens, answered from the rows of one transaction.
+"""Validates apps, codes and tokens for oauthlib, by the rows of one transaction.
 
-oauthlib owns the protocol: which parameters belong together, which error comes first. Here is what it cannot know, and
-where we are stricter: S256 only, one way to authenticate at a time, codes and tokens that notice their second use."""
+oauthlib owns the protocol: which parameters belong together, which error comes first. This module knows the data, and
+is stricter in some places: S256 only, one method of authentication at a time, and detection of the second use of codes
+and tokens."""
 
 import base64
 import binascii
@@ -56,7 +57,7 @@ MAX_CLIENT_ID_CHARS = 255
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}\Z")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}\Z")
-_scopes = lru_cache(maxsize=256)(parse)  # YAML takes milliseconds, and the exchange of a token holds up the writer
+_scopes = lru_cache(maxsize=256)(parse)  # YAML takes milliseconds, and the exchange of a token blocks the writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class App:
 
 
 def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App | None:
-    """The app with this client id, as it is written, with the secrets that are good at an instant."""
+    """Returns the app with exactly this client id, with the secrets that are valid at an instant."""
     if not client_id or len(client_id) > MAX_CLIENT_ID_CHARS:
         return None
     row = tx.first(service.registry.type("oauth_app").table, client_id=client_id)
@@ -88,7 +89,7 @@ def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App |
 
 
 def app_with_id(tx: Transaction, service: Service, id: int, now: int) -> App | None:
-    """The app with this record id."""
+    """Returns the app with this record id."""
     return _app_of_row(service, tx.get(service.registry.type("oauth_app").table, id), now)
 
 
@@ -113,7 +114,7 @@ def _app_of_row(service: Service, row: Row | None, now: int) -> App | None:
 
 
 class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, IntrospectEndpoint):
-    """The four endpoints of oauthlib over one transaction."""
+    """The four endpoints of oauthlib within one transaction."""
 
     def __init__(self, tx: Transaction, service: Service, now: int) -> None:
         self.validator = validator = Validator(tx, service, now)
@@ -128,7 +129,7 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
             lambda request: validator.expires_in(),
             lambda request: validator.text("refresh"),
         )
-        # The types that oauthlib is described with elsewhere are narrower than what it takes.
+        # The stubs of oauthlib are narrower than the types that it accepts.
         AuthorizationEndpoint.__init__(self, "code", bearer, {"code": code})  # type: ignore[arg-type]
         grants = {
             "authorization_code": code,
@@ -145,7 +146,7 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
     def create_device_authorization_response(
         self, uri: str, http_method: str, body: Any, headers: dict[str, str], client: str
     ) -> tuple[dict[str, str], str, int]:
-        """Headers, body and status with a new pair of codes. client: the address of the caller."""
+        """Returns headers, body and status with a new pair of codes. client: the address of the caller."""
         request = Request(uri, "POST", body, headers)
         request.scopes = scope_to_list(request.scope)
         self.device_grant.validate_client_authentication(request)
@@ -156,27 +157,27 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
 
 
 class CodeGrant(AuthorizationCodeGrant):
-    """Codes of 256 bits, answers in the query, and no challenge but S256."""
+    """Grants codes of 256 bits, with responses in the query and only S256 challenges."""
 
     _code_challenge_methods = {"S256": code_challenge_method_s256}
 
     def create_authorization_code(self, request: Request) -> dict[str, str]:
-        """{code, state}, the state as it came."""
+        """Returns {code, state}, the state unchanged."""
         return {"code": codes.text(), **({"state": request.state} if request.state else {})}
 
 
 class NoGrant(RefreshTokenGrant):
-    """Every grant type that is not offered."""
+    """Rejects grant types that are not supported."""
 
     def validate_token_request(self, request: Request) -> None:
-        """Raises InvalidRequestError when none was named, UnsupportedGrantTypeError otherwise."""
+        """Raises InvalidRequestError if the grant type is missing, else UnsupportedGrantTypeError."""
         if not request.grant_type:
             raise InvalidRequestError(f"Name a grant_type: {OFFERED}.")
         raise UnsupportedGrantTypeError(f"The service supports {OFFERED}.")
 
 
 class Validator(RequestValidator):
-    """One request. What was read for it is kept: app, code and renewal."""
+    """Validates one request; stores the app, code and renewal that it has read."""
 
     def __init__(self, tx: Transaction, service: Service, now: int) -> None:
         super().__init__()
@@ -188,10 +189,10 @@ class Validator(RequestValidator):
         self.code: Code | None = None
         self.device_code: DeviceCode | None = None
         self.renewal: Renewal | None = None
-        self.app: App | None = None  # of the login, or who has shown to be it
-        self.answer: dict[str, str] | None = None  # code and state of a login that was allowed
+        self.app: App | None = None  # the app of the login, or the authenticated client
+        self.answer: dict[str, str] | None = None  # code and state of an allowed login
 
-    # -- the login: which app asks, for what, and where the answer goes
+    # -- the login: the app, its scopes and its callback
 
     def validate_client_id(self, client_id: str, request: Request, *args: Any, **more: Any) -> bool:
         self.app = request.client = self._app(client_id)
@@ -203,11 +204,12 @@ class Validator(RequestValidator):
         return callbacks.match(self._present.callbacks, redirect_uri)
 
     def get_default_redirect_uri(self, client_id: str, request: Request, *args: Any, **more: Any) -> str:
-        """At the exchange that of the code, before it the only one there is, "" for none."""
+        """Returns the callback of the code during the exchange; before it the only callback of the app, "" if there are
+        several."""
         if self.code is not None:
             return self.code.callback
-        known = self._present.callbacks
-        return known[0] if len(known) == 1 else ""
+        addresses = self._present.callbacks
+        return addresses[0] if len(addresses) == 1 else ""
 
     def validate_response_type(
         self, client_id: str, response_type: str, client: Any, request: Request, *args: Any, **more: Any
@@ -218,9 +220,9 @@ class Validator(RequestValidator):
         return self._present.is_pkce_required
 
     def get_default_scopes(self, client_id: str, request: Request, *args: Any, **more: Any) -> list[str]:
-        """The scope `api`, or the only one that the app has; of others the app must name some (RFC 6749, 3.3)."""
-        known = list(self._present.scopes)
-        return [BUILT_IN] if BUILT_IN in known else known if len(known) == 1 else []
+        """Returns `api`, or the only scope of the app. Otherwise the app must name its scopes (RFC 6749, 3.3)."""
+        names = list(self._present.scopes)
+        return [BUILT_IN] if BUILT_IN in names else names if len(names) == 1 else []
 
     def validate_scopes(
         self, client_id: str, scopes: list[str] | None, client: Any, request: Request, *args: Any, **more: Any
@@ -228,7 +230,7 @@ class Validator(RequestValidator):
         return bool(scopes) and all(each in client.scopes for each in scopes or ())
 
     def save_authorization_code(self, client_id: str, code: Any, request: Request, *args: Any, **more: Any) -> None:
-        asked = Code(
+        new_code = Code(
             self._present.id,
             int(str(request.user)),
             tuple(request.scopes or ()),
@@ -237,13 +239,14 @@ class Validator(RequestValidator):
             request.code_challenge or "",
             families.new(),
         )
-        codes.add(self.tx, code["code"], asked, self.now)
+        codes.add(self.tx, code["code"], new_code, self.now)
         self.answer = code
 
     def require_code_and_challenge(self, request: Request) -> dict[str, Any]:
-        """Before oauthlib looks, which takes every response type with `code` in it. Raises what goes to the app."""
+        """Runs before oauthlib's checks, which accept every response type with `code` in it. Raises errors for the
+        callback."""
         mode, challenge, method = request.response_mode, request.code_challenge, request.code_challenge_method
-        request.response_mode = "query"  # answers and errors alike
+        request.response_mode = "query"  # for responses and errors
         if request.response_type not in (None, "code"):
             raise UnsupportedResponseTypeError("Offered is the response_type code.", request=request)
         if mode not in (None, "query"):
@@ -256,46 +259,46 @@ class Validator(RequestValidator):
             raise InvalidRequestError("A code_challenge of S256 has 43 characters of base64url.", request=request)
         return {}
 
-    # -- who calls
+    # -- authentication of the client
 
     def client_authentication_required(self, request: Request, *args: Any, **more: Any) -> bool:
-        """All must but a public app that says no more than who it is."""
+        """Returns False only for a public app that sends nothing but its client id."""
         if "Authorization" in request.headers or request.client_secret:
             return True
-        found = self._app(request.client_id or "")
-        return found is None or not found.is_public
+        app = self._app(request.client_id or "")
+        return app is None or not app.is_public
 
     def authenticate_client_id(self, client_id: str, request: Request, *args: Any, **more: Any) -> bool:
-        found = self._app(client_id)
-        self.app = request.client = found if found is not None and found.is_public else None
+        app = self._app(client_id)
+        self.app = request.client = app if app is not None and app.is_public else None
         return self.app is not None
 
     def authenticate_client(self, request: Request, *args: Any, **more: Any) -> bool:
-        """By Basic or by the body. Raises InvalidRequestError when both came, or two names."""
+        """Authenticates by Basic or by the body. Raises InvalidRequestError for both at once, or for two client ids."""
         client_id, secret = request.client_id or "", request.client_secret or ""
         header = request.headers.get("Authorization")
         if header is not None:
             if secret:
                 raise InvalidRequestError("Send client id and secret in the header or in the body, not in both.")
-            named, secret = basic(header)
-            if client_id and named and named != client_id:
+            header_id, secret = basic(header)
+            if client_id and header_id and header_id != client_id:
                 raise InvalidRequestError("The client_id of the body is another than that of the header.")
-            client_id = named
-        found = self._app(client_id)
-        hashes = found.secrets if found is not None else ()
+            client_id = header_id
+        app = self._app(client_id)
+        hashes = app.secrets if app is not None else ()
         hashed = digest(secret)
-        if not _is_one_of(hashed, hashes) or not secret or found is None:
+        if not _is_one_of(hashed, hashes) or not secret or app is None:
             return False
-        app_secrets.note_use(self.tx, found.id, hashed, self.now)
-        self.app = request.client = found
+        app_secrets.record_use(self.tx, app.id, hashed, self.now)
+        self.app = request.client = app
         request.client_id = client_id
         return True
 
     def validate_grant_type(
         self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        """Client credentials are for apps with a service worker who may sign in (RFC 6749, 4.4), device codes for apps
-        that are set so."""
+        """Allows client credentials for apps whose service worker can sign in (RFC 6749, 4.4), and device codes for
+        apps that enable them."""
         if grant_type == DEVICE_GRANT:
             return bool(client.is_device_flow)
         if grant_type != "client_credentials":
@@ -306,19 +309,19 @@ class Validator(RequestValidator):
     # -- the exchange of a code
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any, **more: Any) -> bool:
-        """A second use ends what the first one led to."""
-        found = codes.find_code(self.tx, code)
-        if found is None or found.app_id != client.id:
+        """Returns whether a code is valid. A second use revokes the tokens of the first one."""
+        stored = codes.find_code(self.tx, code)
+        if stored is None or stored.app_id != client.id:
             return False
-        if found.used_at:
-            families.end(self.tx, found.family, self.now)
+        if stored.used_at:
+            families.end(self.tx, stored.family, self.now)
             return False
-        if found.expires_at <= self.now or actor.worker(self.tx, found.worker_id) is None:
+        if stored.expires_at <= self.now or actor.worker(self.tx, stored.worker_id) is None:
             return False
-        # What the app no longer defines is of no use to it, as with tokens.
-        request.scopes = [each for each in found.scopes if each in client.scopes]
-        request.user = found.worker_id
-        self.code = found
+        # Scopes that the app no longer defines are dropped, as for tokens.
+        request.scopes = [each for each in stored.scopes if each in client.scopes]
+        request.user = stored.worker_id
+        self.code = stored
         return bool(request.scopes)
 
     def get_code_challenge(self, code: str, request: Request) -> str | None:  # type: ignore[override]
@@ -330,7 +333,8 @@ class Validator(RequestValidator):
     def confirm_redirect_uri(
         self, client_id: str, code: str, redirect_uri: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        """Raises InvalidGrantError for another callback than that of the login, or none where one was named."""
+        """Raises InvalidGrantError if the callback differs from that of the login, or is missing although the login
+        named one."""
         assert self.code is not None
         is_missing = self.code.is_callback_sent and request.using_default_redirect_uri
         if is_missing or redirect_uri != self.code.callback:
@@ -338,7 +342,7 @@ class Validator(RequestValidator):
         return True
 
     def refuse_unasked_verifier(self, request: Request) -> None:
-        """A verifier without a challenge: somebody has taken the challenge out of the authorization request."""
+        """Rejects a verifier without a challenge: an attacker removed the challenge from the authorization request."""
         verifier = request.code_verifier
         if verifier is not None and not (self.code and self.code.challenge):
             raise InvalidGrantError("The authorization request had no code_challenge.")
@@ -354,7 +358,7 @@ class Validator(RequestValidator):
     # -- device codes
 
     def new_device_code(self, scopes: tuple[str, ...], client: str) -> dict[str, Any]:
-        """The response of RFC 8628, 3.2, with codes that are stored."""
+        """Stores a new pair of codes; returns the response of RFC 8628, 3.2."""
         app = self._present
         if device_codes.count_open(self.tx, app.id, self.now) >= device_codes.MAX_OPEN_DEVICE_CODES:
             raise TemporarilyUnavailableError("The app has too many device codes open; try again in some minutes.")
@@ -373,7 +377,7 @@ class Validator(RequestValidator):
     def validate_device_code(
         self, client_id: str, device_code: str, request: Request, *args: Any, **more: Any
     ) -> str | None:
-        """One of the states of oauthlib's DeviceCodeGrant; None for a code that is unknown or used."""
+        """Returns a state of oauthlib's DeviceCodeGrant; None for an unknown or used code."""
         code = device_codes.by_device_code(self.tx, device_code)
         if code is None or code.app_id != self._present.id or code.state == device_codes.USED:
             return None
@@ -404,7 +408,8 @@ class Validator(RequestValidator):
         return [each for each in granted if each in self._present.scopes]
 
     def require_scopes(self, request: Request) -> None:
-        """A retry must ask for what it asked for the first time; and the app must still define something of it."""
+        """Raises InvalidGrantError if a retry requests other scopes than the first time, or if the app defines none of
+        them any more."""
         if not request.scopes:
             raise InvalidGrantError("The app no longer defines the scopes that the worker allowed.")
         after = self.renewal.after if self.renewal else None
@@ -417,13 +422,13 @@ class Validator(RequestValidator):
     # -- new tokens
 
     def text(self, kind: str) -> str:
-        """The text of the token that is about to be made; a retry gets that of the first time."""
+        """Returns the text of the next token; a retry gets that of the first time."""
         if self.renewal is None:
             return tokens.new_text(kind)
         return self.renewal.access_token if kind == "access" else self.renewal.refresh_token
 
     def expires_in(self) -> int:
-        """Seconds that the access token will last from now on."""
+        """Returns the lifetime of the access token from now, in seconds."""
         if self.renewal is None:
             return self.lifetimes.access
         if self.renewal.after is not None:
@@ -473,48 +478,48 @@ class Validator(RequestValidator):
                 text=token["access_token"],
             )
 
-    # -- tokens that are there
+    # -- existing tokens
 
     def revoke_token(self, token: str, token_type_hint: str, request: Request, *args: Any, **more: Any) -> None:
-        found = self._own(token)
-        if found is not None:
-            families.revoke(self.tx, found, self.now)
+        stored = self._own(token)
+        if stored is not None:
+            families.revoke(self.tx, stored, self.now)
 
     def introspect_token(
         self, token: str, token_type_hint: str, request: Request, *args: Any, **more: Any
     ) -> dict[str, Any] | None:
-        found = self._own(token)
-        who = actor.worker(self.tx, found.worker_id) if found else None
-        if found is None or who is None or found.revoked_at or found.expires_at <= self.now:
+        stored = self._own(token)
+        worker = actor.worker(self.tx, stored.worker_id) if stored else None
+        if stored is None or worker is None or stored.revoked_at or stored.expires_at <= self.now:
             return None
-        scopes = [each for each in found.scopes if each in self._present.scopes]
+        scopes = [each for each in stored.scopes if each in self._present.scopes]
         return {
             "scope": " ".join(scopes),
             "client_id": self._present.client_id,
-            "sub": str(found.worker_id),
-            "iat": found.created_at,
-            "exp": found.expires_at,
+            "sub": str(stored.worker_id),
+            "iat": stored.created_at,
+            "exp": stored.expires_at,
             "iss": self.service.base_url,
-            **({"token_type": "Bearer"} if found.kind == "access" else {}),
+            **({"token_type": "Bearer"} if stored.kind == "access" else {}),
         }
 
     def _app(self, client_id: str) -> App | None:
         return app_of(self.tx, self.service, client_id, self.now)
 
     def _own(self, token: str) -> StoredToken | None:
-        """What is known of a token of the app that asks; those of others are unknown to it."""
-        found = tokens.find_token(self.tx, token)
-        return found if found is not None and found.app_id == self._present.id else None
+        """Returns a token of the calling app; tokens of other apps are unknown to it."""
+        stored = tokens.find_token(self.tx, token)
+        return stored if stored is not None and stored.app_id == self._present.id else None
 
     @property
     def _present(self) -> App:
-        """The app, where oauthlib has made sure that there is one."""
+        """The app, after oauthlib has ensured that there is one."""
         assert self.app is not None
         return self.app
 
 
 def basic(header: str) -> tuple[str, str]:
-    """Client id and secret of an Authorization header, empty when it holds none. Both are form-encoded in it."""
+    """Returns client id and secret of an Authorization header, form-decoded; empty if it is not Basic."""
     scheme, _, value = header.strip().partition(" ")
     if scheme.lower() != "basic":
         return "", ""
@@ -526,9 +531,9 @@ def basic(header: str) -> tuple[str, str]:
         return "", ""
 
 
-def _is_one_of(hashed: str, known: tuple[str, ...]) -> bool:
-    """Looks at all of them, so that the time does not tell which one it was."""
-    found = False
-    for each in known or ("",):
-        found |= secrets.compare_digest(hashed, each)
-    return found
+def _is_one_of(hashed: str, hashes: tuple[str, ...]) -> bool:
+    """Returns whether the hash is among the given ones, in a time that does not depend on which one it is."""
+    is_equal = False
+    for each in hashes or ("",):
+        is_equal |= secrets.compare_digest(hashed, each)
+    return is_equal

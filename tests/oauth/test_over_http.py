@@ -482,8 +482,11 @@ def test_what_describe_tells_is_there(api: Api) -> None:
             is_short = any(parameter["required"] for parameter in each["parameters"]) or each["method"] == "POST"
             assert told.status_code == (400 if is_short else 200), path
     told = {parameter["name"] for each in oauth.DESCRIPTIONS for parameter in each["parameters"]}
-    assert {*provider.ASKED, *provider.SENT} - told == {"response_mode", "token_type_hint"}
-    assert told - {*provider.ASKED, *provider.SENT} == {"user_code"}  # of the page
+    assert {*provider.AUTHORIZATION_PARAMETERS, *provider.ENDPOINT_PARAMETERS} - told == {
+        "response_mode",
+        "token_type_hint",
+    }
+    assert told - {*provider.AUTHORIZATION_PARAMETERS, *provider.ENDPOINT_PARAMETERS} == {"user_code"}  # of the page
 
 
 def test_the_openapi_document_tells_of_the_login(api: Api) -> None:
