@@ -1,7 +1,6 @@
-"""Markdown and mail HTML to safe HTML or to text. Pure functions: no database, no settings, no network.
+"""Converts Markdown and the HTML of mail to safe HTML or to text. Pure functions: no database, settings or network.
 
-What a browser is given comes from `clean_html`, `markdown_to_html` or `link_plain_text` and is never edited afterwards.
-"""
+Browsers receive the output of `clean_html`, `markdown_to_html` or `link_plain_text` unchanged."""
 
 from server.markup.clean import MAX_HTML_BYTES, clean_html
 from server.markup.links import link_plain_text

@@ -1,9 +1,8 @@
-"""Writes HTML again with every element closed, nesting and attributes limited, so that the sanitizer has little to do;
-and hidden text made visible.
+"""Rewrites HTML with every element closed, nesting and attributes limited, so that the sanitizer has little work; and
+makes hidden text visible.
 
-It stands before the sanitizer, for time only: 1 MB of `<div>` takes the sanitizer three minutes, and a thread cannot be
-stopped. What is safe to show is decided in clean.py, on the result of this.
-"""
+It runs before the sanitizer only to save time: the sanitizer needs three minutes for 1 MB of `<div>`, and a thread
+cannot be stopped. clean.py decides what is safe, on the result."""
 
 import html as entities
 from collections import defaultdict
@@ -14,7 +13,7 @@ from server.dataclass import dataclass
 from server.markup.tokens import HtmlTokenKind, tokens
 from server.markup.visible import READABLE, VisibleText
 
-MAX_DEPTH = 200  # open elements; start tags beyond are left out, their text stays
+MAX_DEPTH = 200  # open elements; further start tags are dropped, their text is not
 
 VOID = frozenset({"br", "hr", "img", "wbr", "col"})
 _INLINE = frozenset(
@@ -26,7 +25,7 @@ _INLINE = frozenset(
 _TABLE = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
 _CELLS = ("caption", "td", "th")
 
-# A start tag of the first kind closes what is open of the second kind, unless one of the third is open inside it.
+# {start tag: (elements that it closes, unless one of these is open inside them)}
 _CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "li": (("li",), ("ul", "ol", "table")),
     "dt": (("dt", "dd"), ("dl", "table")),
@@ -42,9 +41,10 @@ _CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> str:
-    """`html` with only `tags` and `attributes`, every element closed, at most MAX_DEPTH open at once, all text visible.
+    """Returns `html` with only `tags` and `attributes`, every element closed, at most MAX_DEPTH open at once, all text
+    visible.
 
-    Takes time in proportion to the length; never raises. The result is not safe to show yet.
+    Takes linear time; never raises. The result is not yet safe to show.
 
     >>> balanced("<ul><li>a<li><b>b</ul>c", {"ul", "li", "b"}, set())
     '<ul><li>a</li><li><b>b</b></li></ul>c'
@@ -67,7 +67,7 @@ def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> s
 class _Balancer:
     parts: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    # Where each name stands in `open`, so that looking for the nearest one does not walk through all of them.
+    # The positions of each name in `open`, to find the innermost one without a scan.
     places: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     visible: VisibleText = field(default_factory=VisibleText)
 
@@ -91,7 +91,7 @@ class _Balancer:
         if place < 0:
             return
         if name in _INLINE and not _INLINE.issuperset(set(self.open[place:]) - {"p"}):
-            # It would close a block that began inside it. The block's own end closes both.
+            # It would close a block that began inside it; the end of the block closes both.
             return
         if name not in _TABLE and self._nearest(_CELLS) > place:
             return
@@ -113,5 +113,5 @@ class _Balancer:
             self.close_from(place)
 
     def _nearest(self, names: tuple[str, ...]) -> int:
-        """Where the innermost open element of these names stands, or -1."""
+        """Returns the position of the innermost open element of these names, or -1."""
         return max((self.places[name][-1] for name in names if self.places[name]), default=-1)

@@ -1,8 +1,7 @@
-"""Makes the HTML of strangers safe to show: elements, attributes and URLs by allow-list.
+"""Makes HTML from outside safe to show: elements, attributes and URLs by allow-list.
 
-The result is final: callers put it into a page as it is, since holes come from edits after the sanitizer. Where the URL
-of an inline image has to change, `image_url` does it during cleaning.
-"""
+The result is final: pages include it unchanged, since edits after the sanitizer create holes. To change the URL of an
+inline image, `image_url` is called during the cleaning."""
 
 import re
 from collections.abc import Callable
@@ -42,9 +41,9 @@ ATTRIBUTES = {
     "ul": {"type"},
 }
 _NAMES = set().union(*ATTRIBUTES.values())
-_SELECTED = {"class", "id"}  # by which rules select elements; they are gone afterwards
+_SELECTED = {"class", "id"}  # read by the selectors of rules, then removed
 
-# Browsers drop tabs and line ends inside a URL and control characters before it, so they are dropped before looking.
+# Browsers ignore tabs and line ends inside a URL and control characters before it, so they are removed before checks.
 _IGNORED = re.compile(r"[\x00-\x20]+")
 _LINK = re.compile(r"(?:https?://|mailto:|cid:)", re.IGNORECASE)
 _REMOTE = re.compile(r"https?://", re.IGNORECASE)
@@ -61,14 +60,13 @@ def clean_html(
     new_tab: bool = True,
     look: str = "",
 ) -> str:
-    """Make HTML safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid
-    and data; http and https only with `allow_remote_images`. Styles: what styles.py takes, the rules of `style`
-    elements as attributes. No id, name, class.
+    """Makes HTML safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid and
+    data; http and https only with `allow_remote_images`. Styles: those that styles.py accepts; rules of `style`
+    elements become attributes. No id, name or class.
 
-    look: CSS rules for what the document's own leave open.
-    image_url: is asked for each image's URL as it stands in the mail and answers the URL to show instead, such as the
-    path of a download, or None to leave the URL to the rules above. Its answers are trusted; it must not raise.
-    Raises TooLarge above MAX_HTML_BYTES.
+    look: CSS rules of lower priority than those of the document. image_url: called with the URL of each image; returns
+    the URL to show instead, such as the path of a download, or None to apply the rules above. Its results are trusted;
+    it must not raise. Raises TooLarge above MAX_HTML_BYTES.
 
     >>> clean_html('<style>.a { color: red }</style><p class=a>Hi</p>')
     '<p style="color: red">Hi</p>'
@@ -98,22 +96,22 @@ def clean_html(
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values={"a": {"target": "_blank"}} if new_tab else {},
         url_schemes={"http", "https", "mailto", "cid", "data"},
-        # Relative ones have no meaning in a mail; `image_url` may know those that stand in stored HTML.
+        # Relative URLs have no meaning in a mail, but `image_url` may resolve those in stored HTML.
         url_relative="pass_through" if image_url else "deny",
     )
 
 
 def _dressed(html: str, look: str) -> str:
-    """Balanced HTML with its style sheets and the attributes of its body in `style` attributes."""
+    """Returns balanced HTML with its style sheets and the attributes of its body moved into `style` attributes."""
     css, body = css_of(html), body_attributes(html)
     fragment = balanced(html, TAGS, _NAMES | _SELECTED if css or look else _NAMES)
     return dressed(fragment, body, css, look)
 
 
 def _image(value: str, allow_remote: bool, image_url: ImageUrl | None) -> str | None:
-    shown = image_url(value) if image_url else None
-    if shown is not None:
-        return shown
+    replacement = image_url(value) if image_url else None
+    if replacement is not None:
+        return replacement
     url = _IGNORED.sub("", value)
     if url[:4].lower() == "cid:":
         return url

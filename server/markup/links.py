@@ -1,8 +1,7 @@
-"""Links in plain text: for bodies, comments and other text that a page shows as it was written. Not for HTML.
+"""Links in plain text: in bodies, comments and other text that a page shows verbatim. Not for HTML.
 
-bleach makes the links, one word at a time and with patterns of ours. With its own patterns, and the text as a whole, it
-needs more than a minute for 100 KB of `a.a.a.`, in one regular expression that holds the interpreter all that time.
-"""
+bleach creates the links, one word at a time and with patterns of ours. With its own patterns, and the text as a whole,
+100 KB of `a.a.a.` take more than a minute, in one regular expression that holds the interpreter lock."""
 
 import re
 from collections.abc import Iterable, MutableMapping
@@ -13,13 +12,13 @@ from typing import Any
 from server.late_pattern import late_pattern
 from server.warming import warmed
 
-MAX_LINKED_CHARACTERS = 100 * 1024  # longer text is escaped only
-MAX_WORD_CHARACTERS = 2_000  # likewise, for words; tracking links in mail pass 1,000
+MAX_LINKED_CHARACTERS = 100 * 1024  # longer text is only escaped
+MAX_WORD_CHARACTERS = 2_000  # longer words are only escaped; tracking links in mail exceed 1,000
 
 _WORD = late_pattern(r"(\s+)")
-# No quotes, brackets, backslashes and direction marks: they end a URL in text, or disguise it. Parentheses: in pairs.
+# Excludes quotes, brackets, backslashes and direction marks, which end or disguise a URL. Parentheses: only in pairs.
 _CHARACTER = r"[^\s<>\"`{}|\\^()\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-# The lookbehind leaves what belongs to the sentence around it.
+# The lookbehind excludes the punctuation of the surrounding sentence.
 _URL = late_pattern(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
 _MAIL = late_pattern(
     r"""(?<![\w.+@/-])[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,63}+
@@ -27,14 +26,14 @@ _MAIL = late_pattern(
     re.VERBOSE,
 )
 
-Attributes = MutableMapping[tuple[str | None, str], str]  # {(namespace, name): value}, as bleach has them
+Attributes = MutableMapping[tuple[str | None, str], str]  # {(namespace, name): value}, the format of bleach
 Token = dict[str, Any]
 
 
 def link_plain_text(text: str) -> str:
-    """`text` as HTML: escaped, with links to http, https, www and mail addresses. Line ends stay as they are.
+    """Returns `text` as HTML: escaped, with links for http, https, www and mail addresses. Line ends are unchanged.
 
-    Above MAX_LINKED_CHARACTERS nothing is linked. Never raises.
+    Above MAX_LINKED_CHARACTERS there are no links. Never raises.
 
     >>> link_plain_text("a < b, see www.x.example.")
     'a &lt; b, see <a href="http://www.x.example" target="_blank" rel="noopener noreferrer nofollow">www.x.example</a>.'
@@ -51,13 +50,13 @@ def _may_link(word: str) -> bool:
 def _linked(word: str) -> str:
     tokens: Iterable[Token] = [{"type": "Characters", "data": word}]
     linker = _linker()
-    if "://" not in word:  # in a URL, what looks like a mail address is a login
+    if "://" not in word:  # in a URL, a seeming mail address is a login
         tokens = linker.handle_email_addresses(tokens)
     return "".join(_html(token) for token in linker.handle_links(tokens))
 
 
 def _html(token: Token) -> str:
-    # Not bleach's serializer: it reads entities in text that has none.
+    # Not bleach's serializer, which would decode entities in plain text.
     if token["type"] == "Characters":
         return escape(token["data"])
     if token["type"] == "EndTag":
@@ -77,8 +76,9 @@ _NO_SOURCE: Any = ()
 @warmed
 @cache
 def _linker() -> Any:
-    """Keeps nothing between two texts. Only two of its methods are used, which take what they read as an argument."""
-    # With it comes an HTML parser, a twentieth of a start.
+    """Returns the shared linker. It has no state: only two of its methods are used, which take their input as an
+    argument."""
+    # Imported late: it loads an HTML parser, a twentieth of the start time.
     from bleach.callbacks import target_blank
     from bleach.linkifier import LinkifyFilter
 

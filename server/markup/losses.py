@@ -1,4 +1,4 @@
-"""What the sanitizer leaves out of a mail template, named so that its author can change it."""
+"""Lists what the sanitizer removes from a mail template, so that its author can change it."""
 
 import re
 
@@ -8,11 +8,11 @@ from server.markup.styles import harmless_style
 from server.markup.stylesheets import css_of, fits
 from server.markup.tokens import HtmlTokenKind, tokens
 
-MAX_LOSSES = 40  # that are named
-MAX_SHOWN = 80  # characters of each
-MAX_SOURCE = 256 * 1024  # characters that are read
+MAX_LOSSES = 40  # entries of a list
+MAX_SHOWN = 80  # characters of an entry
+MAX_SOURCE = 256 * 1024  # characters; the rest is not read
 
-# They stand around what is shown, or say nothing that could be lost.
+# Elements without visible content, and attributes without visible effect.
 _AROUND = frozenset(("html", "head", "body", "title", "meta", "style"))
 _SILENT = late_pattern(r"(?:class|id|style|name|role|target|rel|alt|xmlns(?::\w+)?|(?:aria|data)-[\w-]+|http-equiv)\Z")
 _CONDITION = late_pattern(r"<!--\[if [^\]<>]{1,60}\]>")
@@ -21,7 +21,7 @@ _STATE = late_pattern(r"::?(?:hover|focus|active|visited|before|after|first-line
 
 
 def losses(html: str) -> list[str]:
-    """The elements, attributes, rules and declarations of HTML that are left out of mail, as they are written.
+    """Returns the elements, attributes, rules and declarations of HTML that are removed from mail, as they are written.
 
     >>> losses('<style>.a { float: left } @media print { p { color: red } }</style><form><p onclick="x()" class="a">')
     ['@media print', 'float: left', '<form>', 'onclick on <p>']
@@ -47,24 +47,24 @@ def losses(html: str) -> list[str]:
 def _lost_rules(css: str, html: str) -> list[str]:
     if css.strip() and not fits(html, css):
         return ["<style>"]
-    found = [" ".join(rule[0].split()) for rule in _AT_RULE.finditer(css)]
+    lost = [" ".join(rule[0].split()) for rule in _AT_RULE.finditer(css)]
     for rule in _without_at_rules(css).split("}"):
         selector, _, declarations = rule.rpartition("{")
         if _STATE.search(selector):
-            found.append(" ".join(selector.split()))
+            lost.append(" ".join(selector.split()))
         else:
-            found += _lost_declarations(declarations if selector else "")
-    return found
+            lost += _lost_declarations(declarations if selector else "")
+    return lost
 
 
 def _without_at_rules(css: str) -> str:
-    """The rules that count everywhere: those inside of `@media` and the like are named as a whole."""
-    kept: list[str] = []
+    """Returns the rules outside of `@media` and the like, which are listed as a whole."""
+    pieces: list[str] = []
     position = 0
     while (rule := _AT_RULE.search(css, position)) is not None:
-        kept.append(css[position : rule.start()])
+        pieces.append(css[position : rule.start()])
         position = _end_of_block(css, rule.end())
-    return "".join(kept) + css[position:]
+    return "".join(pieces) + css[position:]
 
 
 def _end_of_block(css: str, position: int) -> int:
@@ -79,5 +79,5 @@ def _end_of_block(css: str, position: int) -> int:
 
 
 def _lost_declarations(style: str) -> list[str]:
-    found = [" ".join(each.split()) for each in style.split(";") if ":" in each]
-    return [each for each in found if not each.startswith("--") and not harmless_style("table", each)]
+    written = [" ".join(each.split()) for each in style.split(";") if ":" in each]
+    return [each for each in written if not each.startswith("--") and not harmless_style("table", each)]

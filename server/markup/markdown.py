@@ -1,4 +1,4 @@
-"""Markdown to safe HTML, for outgoing mail and for comments, and to the text part of a mail."""
+"""Converts Markdown to safe HTML, for outgoing mail and comments, and to the text part of a mail."""
 
 import re
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from server.warming import warmed
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 
-# Two dashes above a signature are no underline of a heading.
+# Excludes the two dashes above a signature, which would underline a heading.
 _HEADING_LINE = r"^ {0,3}(?P<setext_1>=|-(?!-[ \t]*$)){1}(?:(?<==)=|(?<=-)-)*[ \t]*$"
 _TAG = re.compile(r"</?([a-zA-Z][^\s/<>]*)[^<>]*>")
-# Elements that a browser knows and a mail may not have: they are dropped, not shown as text.
+# Elements of HTML that mail must not contain: dropped instead of shown as text.
 _DROPPED = frozenset(
     (
         "address applet area article aside audio base basefont body button canvas command data datalist details dialog "
@@ -30,20 +30,20 @@ _DROPPED = frozenset(
 
 @cache
 def _renderer(keep_html: bool, single_breaks: bool) -> Callable[[str], Any]:
-    """The renderer of mistune; `keep_html` passes raw HTML on to the sanitizer instead of showing it as text."""
-    # Patterns without number are compiled with it, which no start should wait for.
+    """Returns a renderer of mistune; `keep_html` passes raw HTML on to the sanitizer instead of showing it as text."""
+    # Imported late: it compiles many patterns, which would delay the start.
     import mistune
 
     from server.markup.tables import limit_tables
 
     class Renderer(mistune.HTMLRenderer):
         def inline_html(self, html: str) -> str:
-            return _without_strangers(html) if keep_html else super().inline_html(html)
+            return _escape_unknown_tags(html) if keep_html else super().inline_html(html)
 
         def block_html(self, html: str) -> str:
-            return f"{_without_strangers(html)}\n" if keep_html else super().block_html(html)
+            return f"{_escape_unknown_tags(html)}\n" if keep_html else super().block_html(html)
 
-    # Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
+    # Its list of schemes lacks cid, the scheme of inline images; the sanitizer decides about schemes later.
     markdown = mistune.create_markdown(
         renderer=Renderer(escape=not keep_html, allow_harmful_protocols=["cid:"]),
         plugins=["table", "strikethrough", "url"],
@@ -54,8 +54,8 @@ def _renderer(keep_html: bool, single_breaks: bool) -> Callable[[str], Any]:
     return markdown
 
 
-def _without_strangers(html: str) -> str:
-    """Raw HTML in which tags that no browser knows stand as text, such as the type in `List<String>`."""
+def _escape_unknown_tags(html: str) -> str:
+    """Returns raw HTML with unknown tags as text, such as the type in `List<String>`."""
     return _TAG.sub(lambda tag: tag[0] if _is_known(tag[1].lower()) else escape(tag[0], quote=False), html)
 
 
@@ -69,7 +69,7 @@ def _usual_renderer() -> object:
 
 
 _ACTIVE = re.compile(r"[<>\[\]`]")
-# Every run has a length, so that a text of nothing but "![" is read in time.
+# Every repetition is limited, so that a text of only "![" takes linear time.
 _IMAGE = re.compile(
     r"""!\[([^\]\n]{0,500}+)\]
         \(\s{0,20}+<?([^\s()<>]{1,2000}+)>?(?:\s{1,20}+["'][^"'\n]{0,500}+["'])?\s{0,20}+\)""",
@@ -86,13 +86,12 @@ def markdown_to_html(
     new_tab: bool = True,
     single_breaks: bool = True,
 ) -> str:
-    """Render Markdown as HTML that is safe to show, with tables, ~~strikethrough~~ and bare URLs.
+    """Renders Markdown as HTML that is safe to show, with tables, ~~strikethrough~~ and bare URLs.
 
-    keep_html: raw HTML is cleaned like all the rest; otherwise it shows as text. single_breaks: a line end is a
-    `<br>`, as people write mail and notes; off for texts that are wrapped in their source. The other keywords are
-    those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is above
-    MAX_MARKDOWN_CHARACTERS, its tables above MAX_TABLE_CELLS of tables.py, or the result above the limit of
-    `clean_html`.
+    keep_html: raw HTML is cleaned like the rest; otherwise it shows as text. single_breaks: a line end becomes a
+    `<br>`, as people write mail and notes; off for texts that are wrapped in their source. The other keywords are those
+    of `clean_html`; outgoing mail allows remote images. Raises TooLarge if the source exceeds MAX_MARKDOWN_CHARACTERS,
+    its tables exceed MAX_TABLE_CELLS of tables.py, or the result exceeds the limit of `clean_html`.
 
     >>> markdown_to_html("| a |\\n|---|\\n| `x\\\\|y` |").count("<code>x|y</code>")
     1
@@ -112,7 +111,7 @@ def markdown_to_html(
 
 
 def escape_markdown(text: str) -> str:
-    """A value to fill into Markdown: nothing in it is read as HTML, a link, an image or code.
+    """Returns a value for insertion into Markdown: nothing in it is read as HTML, a link, an image or code.
 
     >>> escape_markdown("[a](https://x.example) <b>")
     '\\\\[a\\\\](https://x.example) \\\\<b\\\\>'
@@ -121,8 +120,8 @@ def escape_markdown(text: str) -> str:
 
 
 def markdown_to_text(text: str, html: str = "") -> str:
-    """The text part of a Markdown mail: as written, with images reduced to links. `html`: the same rendered, of which
-    the text is made where the source has raw HTML.
+    """Returns the text part of a Markdown mail: the source, with images reduced to links. `html`: the rendered source,
+    which is converted instead if the source contains raw HTML.
 
     >>> markdown_to_text("See ![the boat](https://x.example/b.png) *now*")
     'See the boat <https://x.example/b.png> *now*'

@@ -1,17 +1,17 @@
-"""Plain text as HTML for mail: paragraphs, line breaks and links as written, and quotations by their `>` marks."""
+"""Converts plain text to HTML for mail: paragraphs, line breaks and links, and quotations marked by `>`."""
 
 import re
 from html import escape
 
 from server.markup.links import MAX_LINKED_CHARACTERS, link_plain_text
 
-MAX_QUOTE_DEPTH = 20  # deeper marks stay on this level
+MAX_QUOTE_DEPTH = 20  # levels; deeper quotations are shown at this one
 _MARKS = re.compile(r"(?:>\s?){1,200}")
 _BLANKS = re.compile(r"^ +| {2,}")
 
 
 def text_to_html(text: str) -> str:
-    """The HTML of plain text, safe to show; nothing in it is read as Markdown or as HTML.
+    """Returns the HTML of plain text, safe to show; nothing in it is read as Markdown or HTML.
 
     >>> text_to_html("See a < b\\n\\n> Is it?\\n>> Yes.")
     '<p>See a &lt; b</p>\\n<blockquote><p>Is it?</p>\\n<blockquote><p>Yes.</p>\\n</blockquote></blockquote>'
@@ -48,7 +48,7 @@ def _split_marks(line: str) -> tuple[int, str]:
 
 
 def _spaced(line: str) -> str:
-    """A line whose indentation and columns stay as wide in HTML as they are in the text."""
+    """Returns a line whose indentation and columns are as wide in HTML as in the text."""
     return _BLANKS.sub(_hard_blanks, line.expandtabs(4).rstrip())
 
 

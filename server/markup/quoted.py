@@ -1,8 +1,8 @@
-"""What of a mail's text its writer said, and what is quoted or a signature, so that pages can fold the latter.
+"""Divides the text of a mail into the writer's own words, quotations and the signature, so that pages can fold the
+latter.
 
-Only marks; nothing is left out, and the parts put together are the text.
-Ours and not a library: those there are look for quotes with patterns that take minutes for some mails, and a mail is
-written by strangers. This looks at each line a few times."""
+Only marks parts; together they are the whole text. Not a library: the known ones search quotations with patterns that
+take minutes for some mails, and anybody can send a mail. This reads each line a few times."""
 
 import re
 from collections.abc import Iterator
@@ -10,29 +10,29 @@ from itertools import groupby, takewhile
 from typing import Literal
 
 Kind = Literal["said", "quote", "signature"]
-MAX_HEAD_LINES = 3  # of the line that says who wrote what is quoted, when it is broken
+MAX_HEAD_LINES = 3  # lines of the attribution above a quotation, if it is wrapped
 MAX_HEAD_CHARS = 400
-LEAST_HEADERS = 3  # lines such as `From: Ana` that begin a mail that was put below
-# Lines that stand above a mail that was put below: -----Original Message-----, _______
+LEAST_HEADERS = 3  # minimum of lines such as `From: Ana` that begin a mail quoted below
+# Separators above a mail quoted below: -----Original Message-----, _______
 _SEPARATOR = re.compile(r"\s*(?:-{4,}[^-]{3,60}-{4,}|_{20,})\s*\Z")
 _HEADER = re.compile(r"\s*\*?([^\W\d_][\w -]{0,20}?)\s?(?::\*?\s+|：\*?\s*)\S")
-# What mail programs call the first of them. A list of `Name: …`, as forms of web sites send it, is no mail.
+# Names of the first header in mail programs. Other lists of `Name: …`, as web forms send them, are not mails.
 FROM_WORDS = frozenset(
     "from von de da van från fra od от від из kimden gönderen lähettäjä feladó expéditeur remitente mittente "
     "avsändare avsender afsender afzender odesílatel odosielateľ nadawca отправитель από מאת 发件人 差出人".split()
 )
-# What they call the date, which stands below: addresses are often left out inside of a company.
+# Names of the date, the second header, for mails without addresses, as within a company.
 SENT_WORDS = frozenset(
     "sent date gesendet datum envoyé enviado enviada enviat inviato data verzonden verstuurd skickat skickades sendt "
     "dato lähetetty päivämäärä odesláno odoslané wysłano надіслано отправлено дата gönderildi tarih elküldve küldve "
     "saadetud изпратено poslano trimis נשלח תאריך 发送时间 傳送時間 日期 送信日時 日付 보낸 ".split()
 )
-_COLONS = (":", "：")  # the second of Chinese and Japanese
+_COLONS = (":", "：")  # the second one in Chinese and Japanese
 _SIGNATURE = re.compile(r"-- ?\Z")
 
 
 def parts(text: str) -> list[tuple[Kind, str]]:
-    """The text in parts, in order; takes time in proportion to its length.
+    """Returns the parts of a text in order; takes linear time.
 
     >>> parts("Yes.\\n\\nOn Monday Ida wrote:\\n> Is it?\\n> Ida")
     [('said', 'Yes.\\n'), ('quote', 'On Monday Ida wrote:\\n> Is it?\\n> Ida')]
@@ -41,8 +41,8 @@ def parts(text: str) -> list[tuple[Kind, str]]:
     """
     lines = text.split("\n")
     kinds = _kinds(lines)
-    found = groupby(zip(kinds, lines, strict=True), key=lambda each: each[0])
-    return [(kind, "\n".join(line for _, line in group)) for kind, group in found]
+    groups = groupby(zip(kinds, lines, strict=True), key=lambda each: each[0])
+    return [(kind, "\n".join(line for _, line in group)) for kind, group in groups]
 
 
 def _kinds(lines: list[str]) -> list[Kind]:
@@ -60,7 +60,7 @@ def _is_quoted(line: str) -> bool:
 
 
 def _begins_mail(lines: list[str], place: int) -> bool:
-    """Whether all from here on is a mail that was put below: a separator or not, then its headers."""
+    """Returns whether the rest from this line is a quoted mail: perhaps a separator, then headers."""
     first = place + 1 if _SEPARATOR.match(lines[place][:100]) else place
     headers = lines[first : first + LEAST_HEADERS + 1]
     matches = takewhile(bool, map(_HEADER.match, (each[:200] for each in headers)))
@@ -77,7 +77,7 @@ def _beginnings(kinds: list[Kind]) -> Iterator[int]:
 
 
 def _mark_head(lines: list[str], kinds: list[Kind], place: int) -> None:
-    """The line above a quote that says who wrote it, broken or not, with the blank lines between."""
+    """Marks the attribution above a quotation, wrapped or not, and the blank lines in between."""
     last = place - 1
     while last >= 0 and not lines[last].strip():
         last -= 1
@@ -92,7 +92,7 @@ def _mark_head(lines: list[str], kinds: list[Kind], place: int) -> None:
 
 
 def _mark_blanks(lines: list[str], kinds: list[Kind]) -> None:
-    """Blank lines between two quotes, and those behind the last one."""
+    """Marks blank lines between two quotations, and those after the last one."""
     blanks: list[int] = []
     for place, line in enumerate(lines):
         if kinds[place] == "said" and not line.strip():
@@ -105,7 +105,7 @@ def _mark_blanks(lines: list[str], kinds: list[Kind]) -> None:
 
 
 def _mark_signature(lines: list[str], kinds: list[Kind]) -> None:
-    """From a line of two dashes to the next quote, or the end."""
+    """Marks the lines from two dashes to the next quotation or the end."""
     is_signature = False
     for place, line in enumerate(lines):
         if kinds[place] == "quote":

@@ -1,11 +1,10 @@
-"""Which declarations of a `style` attribute are harmless: colours, sizes, alignment, fonts, spaces, borders.
+"""Selects the harmless declarations of a `style` attribute: colours, sizes, alignment, fonts, spaces, borders.
 
-Nothing is passed on as it came. A declaration is kept when its whole value has the form that its property takes here,
-and is written anew; so no url(), expression(), escape or comment gets through, whatever a browser would make of it.
-What lays text or a link over the page around the mail is no property here (position, float, transform) or is limited:
-nothing is negative, no element is lower than its text, and no padding surrounds what stands in a line. Nothing hides
-text by itself (display, visibility, opacity).
-"""
+No source text is passed on. A declaration is accepted if its whole value has the form of its property, and is written
+again; so no url(), expression(), escape or comment gets through, however a browser would read it. Properties that could
+place text or a link over the page around the mail are not supported (position, float, transform) or limited: nothing is
+negative, no element is lower than its text, and inline elements have no padding. No property hides text (display,
+visibility, opacity)."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,17 +12,17 @@ from functools import partial
 
 from server.late_pattern import late_pattern
 
-MAX_STYLE_CHARACTERS = 4_000  # of one attribute; the rest is left out
-MAX_PIXELS = 2_000  # of widths
-MAX_SPACE_PIXELS = 200  # of margins and the like
+MAX_STYLE_CHARACTERS = 4_000  # per attribute; the rest is dropped
+MAX_PIXELS = 2_000  # largest width
+MAX_SPACE_PIXELS = 200  # largest margin or padding
 MAX_FONT_PIXELS = 100
 MAX_BORDER_PIXELS = 20
-MAX_GAP_PIXELS = 20  # between letters and words
-LOW_LINES, HIGH_LINES = 1.4, 3  # heights of lines in sizes of the font; into less a font does not always fit
+MAX_GAP_PIXELS = 20  # largest space between letters or words
+LOW_LINES, HIGH_LINES = 1.4, 3  # line heights in font sizes; some fonts do not fit into less
 
-Check = Callable[[str], str]  # the value to show, "" for none
+Check = Callable[[str], str]  # returns the value to show, "" to drop it
 
-# What is inside parentheses belongs to the word before them.
+# Parentheses belong to the word before them.
 _PIECE = late_pattern(r"[^\s()]+(?:\([^()]*\))?")
 _IMPORTANT = late_pattern(r"\s*!\s*important\Z", re.IGNORECASE)
 _LENGTH = late_pattern(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in|%)|(0)")
@@ -34,7 +33,7 @@ _COLOR = late_pattern(
     rf"|(?:rgb|hsl)a?\( ?(?:{_SHARE})(?:(?: ?[,/] ?| )(?:{_SHARE})){{2,3}} ?\)"
 )
 _FONT = late_pattern(r"'[\w -]{1,60}'|[\w -]{1,60}")
-# What one of a unit is taken for where nobody knows the font.
+# Pixels per unit; those of font units are estimates.
 _PIXELS = {"px": 1.0, "pt": 4 / 3, "em": 20.0, "rem": 20.0, "cm": 37.8, "mm": 3.78, "in": 96.0}
 
 _LINES = {"none", "solid", "dashed", "dotted", "double", "groove", "ridge", "inset", "outset"}
@@ -64,7 +63,7 @@ _WORDS = {
 _FONT_WORDS = ("font-style", "font-variant", "font-weight")
 _SHORT = {"background": "background-color", "list-style": "list-style-type"}
 
-# In other elements a text runs over the end of a height, and over what follows.
+# In other elements, text would overflow the height and cover the following content.
 _WITH_HEIGHT = {"table", "thead", "tbody", "tfoot", "tr", "td", "th", "img", "hr"}
 _INLINE = {
     "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "mark",
@@ -73,27 +72,28 @@ _INLINE = {
 
 
 def harmless_style(tag: str, style: str) -> str:
-    """The declarations of a `style` attribute of `tag` that may be shown, "" for none. Never raises; takes linear time.
+    """Returns the declarations of a `style` attribute of `tag` that may be shown, "" for none. Never raises; takes
+    linear time.
 
     >>> harmless_style("td", "COLOR: Red !important; position: fixed; width: 50%; background: url(//x.example/a)")
     'color: red; width: 50%'
     >>> harmless_style("a", "padding: 9px"), harmless_style("a", "display: inline-block; padding: 9px")
     ('', 'display: inline-block; padding: 9px')
     """
-    found: dict[str, str] = {}
+    accepted: dict[str, str] = {}
     for name, value in declarations(style):
         check = _CHECKS.get(name)
-        kept = check(value) if check else ""
-        if kept and (name != "height" or tag in _WITH_HEIGHT):
-            found[name] = kept
-    if tag in _INLINE and "display" not in found:
-        # Their padding and borders take no room in the line: they would lie over the lines around.
-        found = {name: value for name, value in found.items() if name not in _BOXES}
-    return "; ".join(f"{name}: {value}" for name, value in found.items())
+        accepted_value = check(value) if check else ""
+        if accepted_value and (name != "height" or tag in _WITH_HEIGHT):
+            accepted[name] = accepted_value
+    if tag in _INLINE and "display" not in accepted:
+        # Padding and borders of inline elements do not add to the line height: they would cover adjacent lines.
+        accepted = {name: value for name, value in accepted.items() if name not in _BOXES}
+    return "; ".join(f"{name}: {value}" for name, value in accepted.items())
 
 
 def declarations(style: str) -> Iterator[tuple[str, str]]:
-    """(property, value) of each declaration, in lower case; of `font` those that it stands for. Not checked."""
+    """Yields (property, value) of each declaration, in lower case and unchecked; expands the shorthand `font`."""
     for declaration in style[:MAX_STYLE_CHARACTERS].lower().split(";"):
         name, _, value = declaration.partition(":")
         name, value = name.strip(), _IMPORTANT.sub("", " ".join(value.split()))
@@ -104,7 +104,7 @@ def declarations(style: str) -> Iterator[tuple[str, str]]:
 
 
 def _font(pieces: list[str]) -> Iterator[tuple[str, str]]:
-    """`italic bold 12px/1.5 Arial, sans-serif`."""
+    """Expands a shorthand such as `italic bold 12px/1.5 Arial, sans-serif`."""
     for place, piece in enumerate(pieces):
         name = next((name for name in _FONT_WORDS if piece in _WORDS[name]), "")
         if not name:
@@ -119,7 +119,7 @@ def _word(words: set[str], value: str) -> str:
 
 
 def _length(most_pixels: int, most_percent: int, words: set[str], value: str) -> str:
-    """One of the words, or a length that is neither negative nor long."""
+    """Accepts one of the words, or a length that is neither negative nor too long."""
     match = _LENGTH.fullmatch(value)
     if match is None or match[3]:
         return value if match or value in words else ""
@@ -129,8 +129,8 @@ def _length(most_pixels: int, most_percent: int, words: set[str], value: str) ->
 
 
 def _lines(value: str) -> str:
-    """A height of lines as a number. A length would be inherited by larger fonts, whose letters then lie over what is
-    above them, as those of low lines do: both are as high as the font needs."""
+    """Returns a line height as a number. A larger font would inherit a length, and its letters would then cover the
+    text above, as in low lines; both are replaced by the height that the font needs."""
     match = _LINE_HEIGHT.fullmatch(value)
     if match is None:
         return value if value == "normal" else ""
@@ -148,10 +148,10 @@ def _color(value: str) -> str:
 
 
 def _all(most: int, checks: tuple[Check, ...], value: str) -> str:
-    """Up to `most` pieces, each of which one of the checks takes."""
+    """Accepts up to `most` pieces that each satisfy one of the checks."""
     pieces = _PIECE.findall(value)
-    kept = [next(filter(None, (check(piece) for check in checks)), "") for piece in pieces]
-    return " ".join(kept) if 0 < len(kept) <= most and all(kept) and " ".join(pieces) == value else ""
+    values = [next(filter(None, (check(piece) for check in checks)), "") for piece in pieces]
+    return " ".join(values) if 0 < len(values) <= most and all(values) and " ".join(pieces) == value else ""
 
 
 _line = partial(_word, _LINES)

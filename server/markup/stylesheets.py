@@ -1,8 +1,7 @@
-"""Moves the rules of style sheets into `style` attributes, which is what survives the sanitizer, and mail programs.
+"""Moves the rules of style sheets into `style` attributes, which the sanitizer and mail programs preserve.
 
-The css-inline library matches selectors. It reads the tree that balance.py has limited, since it recurses into deep
-HTML and would end the process; and no more rules than the elements they are compared with allow in a moment.
-"""
+The css-inline library matches selectors. It reads the limited tree of balance.py, since it recurses into deep HTML and
+would crash the process; and only as many rules as can be compared with the elements in a moment."""
 
 import re
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from html import escape
 from server.late_pattern import late_pattern
 from server.markup.tokens import start_tag
 
-MAX_CSS_CHARACTERS = 256 * 1024  # of one document; above it no rule counts
+MAX_CSS_CHARACTERS = 256 * 1024  # per document; above it all rules are ignored
 MAX_COMPARISONS = 2_000_000  # selectors x elements: 0.3 s
-MAX_DRESSED_CHARACTERS = 4 * 1024 * 1024  # of the result; style attributes may multiply a short text
+MAX_DRESSED_CHARACTERS = 4 * 1024 * 1024  # largest result: style attributes may multiply a short text
 _MEDIA = frozenset(("", "all", "screen"))
 
 _NEXT = late_pattern(r"<!--|<(?:style|body)(?=[\s/>])", re.IGNORECASE)
@@ -23,12 +22,12 @@ _BODY = late_pattern(r"""<body((?:\s[^\s="<>/]+="[^"]*")*)>""")
 
 
 def css_of(html: str) -> str:
-    """The rules of the `style` elements of a document that count on a screen."""
+    """Returns the rules of the `style` elements of a document that apply to screens."""
     return "\n".join(text for kind, text in _parts(html) if kind == "style")
 
 
 def body_attributes(html: str) -> dict[str, str]:
-    """The attributes of the `body` element, {} for a fragment."""
+    """Returns the attributes of the `body` element, {} for a fragment."""
     for kind, text in _parts(html):
         if kind == "body":
             return start_tag(text, 0)[1]
@@ -36,24 +35,24 @@ def body_attributes(html: str) -> dict[str, str]:
 
 
 def dressed(fragment: str, body: dict[str, str], *sheets: str) -> str:
-    """`fragment` with the rules of the sheets in `style` attributes; those of `body` are kept in a `div` around it.
+    """Returns `fragment` with the rules of the sheets in `style` attributes; a surrounding `div` gets those of `body`.
 
-    An earlier sheet wins over a later one, and an attribute over both. `fragment`: balanced, and nothing else; sheets
-    that take too long to compare are left out. The result is not safe to show yet."""
+    An earlier sheet takes precedence over a later one, and an attribute over both. `fragment`: balanced HTML. Sheets
+    that would take too long are ignored. The result is not yet safe to show."""
     for css in sheets:
         if not fits(fragment, css):
             continue
         page = _inlined(f"<html><body{_attributes(body)}>{fragment}</body></html>", css)
         if page is not None:
             body, fragment = page
-    known = {name: value for name, value in body.items() if name in ("style", "dir", "lang", "bgcolor") and value}
-    if background := known.pop("bgcolor", ""):
-        known["style"] = f"background-color: {background}; {known.get('style', '')}"
-    return f"<div{_attributes(known)}>{fragment}</div>" if known else fragment
+    attributes = {name: value for name, value in body.items() if name in ("style", "dir", "lang", "bgcolor") and value}
+    if background := attributes.pop("bgcolor", ""):
+        attributes["style"] = f"background-color: {background}; {attributes.get('style', '')}"
+    return f"<div{_attributes(attributes)}>{fragment}</div>" if attributes else fragment
 
 
 def fits(fragment: str, css: str) -> bool:
-    """Whether a sheet is short enough for the elements that its rules are compared with."""
+    """Returns whether a sheet is short enough for the number of elements."""
     if not css.strip() or len(css) > MAX_CSS_CHARACTERS:
         return False
     selectors = css.count("{") + css.count(",") + css.count(":not(") * 4
@@ -61,7 +60,7 @@ def fits(fragment: str, css: str) -> bool:
 
 
 def _inlined(page: str, css: str) -> tuple[dict[str, str], str] | None:
-    """The attributes of the body and what is in it, None where the rules cannot be applied."""
+    """Returns the attributes and the content of the body, None if the rules cannot be applied."""
     import css_inline  # 40 ms, and most mail has no style sheet
 
     inliner = css_inline.CSSInliner(
@@ -69,7 +68,7 @@ def _inlined(page: str, css: str) -> tuple[dict[str, str], str] | None:
     )
     try:
         result = inliner.inline(page)
-    except ValueError:  # of which the library's error is a kind
+    except ValueError:  # the base class of the library's error
         return None
     start = _BODY.search(result)
     if start is None or len(result) > MAX_DRESSED_CHARACTERS:
@@ -79,7 +78,7 @@ def _inlined(page: str, css: str) -> tuple[dict[str, str], str] | None:
 
 
 def _parts(html: str) -> Iterator[tuple[str, str]]:
-    """("style", its rules) and ("body", the text from there) in order; what comments hold does not count."""
+    """Yields ("style", rules) and ("body", start tag) in order; ignores comments."""
     position = 0
     while (match := _NEXT.search(html, position)) is not None:
         start = match.start()

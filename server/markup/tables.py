@@ -1,4 +1,4 @@
-"""Tables of Markdown: those of mistune, kept from taking long."""
+"""Limits the time that mistune takes for tables in Markdown."""
 
 import re
 from typing import Any
@@ -10,19 +10,21 @@ from mistune.plugins.table import NP_TABLE_PATTERN, parse_nptable
 from server.errors import TooLarge
 from server.markup.clean import MAX_HTML_BYTES
 
-MAX_TABLE_CELLS = MAX_HTML_BYTES // len("  <td></td>\n")  # of all tables: with more, even empty ones are too much HTML
+# In all tables; more cells exceed the limit of HTML even if they are empty.
+MAX_TABLE_CELLS = MAX_HTML_BYTES // len("  <td></td>\n")
 _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")  # between two cells
 
 
 def limit_tables(markdown: mistune.Markdown) -> None:
-    """To be called after mistune's own plugin."""
+    """Installs the limits; call it after mistune's table plugin."""
     markdown.block.register("nptable", NP_TABLE_PATTERN, _without_outer_bars)
     markdown.before_render_hooks += [_require_few, _plain_bars]
 
 
 def _without_outer_bars(block: mistune.BlockParser, match: re.Match[str], state: BlockState) -> int | None:
-    """As mistune, which reads all rows before it finds one with too many cells, and then again from the next line on.
-    Lines that have as many bars as each other, before one that has others, begin no table: all would end there."""
+    """Parses a table without outer bars, as mistune does. mistune reads all rows until one has too many cells, and
+    starts again from the next line. Lines with equal numbers of bars before a line with another number cannot begin a
+    table: each attempt would end there."""
     source, end, is_table = state.env.get("bars", ("", 0, True))
     if source is not state.src or match.start() >= end:
         end, is_table = _run(match, state)
@@ -31,7 +33,7 @@ def _without_outer_bars(block: mistune.BlockParser, match: re.Match[str], state:
 
 
 def _run(match: re.Match[str], state: BlockState) -> tuple[int, bool]:
-    """Where the lines with as many bars as this one end, and whether there a table may end."""
+    """Returns the end of the lines with as many bars as this one, and whether a table may end there."""
     bars, end = len(_BAR.findall(match[0])), match.end()
     while end < state.cursor_max:
         line = state.get_line(end)
@@ -54,7 +56,7 @@ def _cells(state: BlockState) -> list[dict[str, Any]]:
 
 
 def _require_few(_: mistune.Markdown, state: BlockState) -> None:
-    """Raises TooLarge before anything is rendered: one character makes a cell, and each takes its time."""
+    """Raises TooLarge before anything is rendered: one character can create a cell, and each takes time."""
     number = len(_cells(state))
     if number > MAX_TABLE_CELLS:
         raise TooLarge(

@@ -1,4 +1,4 @@
-"""Makes readable text from the HTML of a mail, for mail that comes without a text part. Not for showing (clean.py)."""
+"""Extracts readable text from the HTML of a mail that has no text part. For display as HTML, see clean.py."""
 
 import re
 from dataclasses import field
@@ -6,8 +6,8 @@ from dataclasses import field
 from server.dataclass import dataclass
 from server.markup.tokens import HtmlToken, HtmlTokenKind, tokens
 
-MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML that are read; the whole is kept as an attachment
-MAX_INDENT = 6  # levels of lists that are indented; deeper ones stand below each other
+MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML; the whole is stored as an attachment
+MAX_INDENT = 6  # levels of lists; deeper ones are indented like this one
 
 _PARAGRAPHS = frozenset(("p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre hr figure").split())
 _LINES = frozenset(
@@ -22,9 +22,10 @@ _BLANK = re.compile(r"[ \t\r\n\f\xa0]+")
 
 
 def text_of_html(html: str) -> str:
-    """The text of `html`: links as `label <url>`, list marks, blank lines between blocks, no styles and scripts.
+    """Returns the text of `html`: links as `label <url>`, list marks, blank lines between blocks, no styles and
+    scripts.
 
-    Reads at most MAX_TEXT_SOURCE characters; takes time in proportion to them, and never raises.
+    Reads at most MAX_TEXT_SOURCE characters, in linear time; never raises.
 
     >>> text_of_html('<p>See <a href="https://x.example/a">the page</a></p><ul><li>one<li>two</ul>')
     'See the page <https://x.example/a>\\n\\n- one\\n- two'
@@ -42,7 +43,7 @@ def text_of_html(html: str) -> str:
 
 
 def _head(html: str) -> str:
-    """The part that is read, cut behind a tag where there is one, so that no half of a tag shows as text."""
+    """Returns the beginning of long HTML, cut after a tag if possible, so that no partial tag shows as text."""
     if len(html) <= MAX_TEXT_SOURCE:
         return html
     return html[: html.rfind(">", 0, MAX_TEXT_SOURCE) + 1 or MAX_TEXT_SOURCE]
@@ -50,12 +51,12 @@ def _head(html: str) -> str:
 
 @dataclass
 class _TextOutput:
-    """The text so far, and what stands between it and the next word."""
+    """The text so far, and the whitespace that is due before the next word."""
 
     parts: list[str] = field(default_factory=list)
     breaks: int = 0  # line ends due before the next word
     space: bool = False  # a blank due before the next word
-    is_fresh: bool = True  # nothing written yet, or a list mark only
+    is_fresh: bool = True  # nothing written yet, or only a list mark
     pre: int = 0  # open <pre>
     lists: list[int] = field(default_factory=list)  # per open list: next number, or 0 for marks
     link: str = ""

@@ -1,8 +1,8 @@
-"""Cuts HTML into tags and text, in time that grows with its length whatever the bytes are. For the other files of this
-folder; not for judging what is safe (clean.py), and it builds no tree.
+"""Splits HTML into tags and text, in linear time for any input. For the modules of this folder; it neither decides what
+is safe (clean.py) nor builds a tree.
 
-`html.parser` is not used for mail: unclosed comments and tags take it quadratic time while it holds the interpreter.
-"""
+`html.parser` is not suitable for mail: unclosed comments and tags take it quadratic time while it holds the interpreter
+lock."""
 
 import html as entities
 import re
@@ -13,14 +13,14 @@ from enum import Enum
 from server.dataclass import dataclass
 from server.late_pattern import late_pattern
 
-MAX_ATTRIBUTES = 40  # of one tag; the sanitizer needs quadratic time for more
-MAX_REFERENCE_DIGITS = 20  # of &#...; more are no character, and `int` raises for thousands of digits
+MAX_ATTRIBUTES = 40  # per tag; the time of the sanitizer grows with the square of their number
+MAX_REFERENCE_DIGITS = 20  # in &#...; more are not a character, and `int` raises for thousands of digits
 
-# Everything inside them up to their end tag is no markup, and nothing to read either.
+# Their content up to the end tag is neither markup nor readable text.
 UNREADABLE = frozenset({"script", "style", "title", "iframe", "noembed", "noframes", "xmp"})
 
-# The quantifiers never give back, and the group of attributes takes every character but ">", so a match fails only at
-# the end of the text. There the scan stops, so nothing is read twice.
+# Possessive quantifiers do not backtrack, and the group of attributes accepts every character except ">", so a match
+# fails only at the end of the text. There the scan stops, so nothing is read twice.
 _TAG = late_pattern(
     r"""<(/?)([a-zA-Z][^\s/>]*+)
         ((?:[\s/]++|[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+)*+)>""",
@@ -42,8 +42,8 @@ class HtmlTokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HtmlToken:
-    """A piece of HTML. `value`: the text with entities resolved, or the element's name in lower case.
-    `attributes`: of a start tag, names in lower case, the first of equal names, entities resolved."""
+    """A piece of HTML. `value`: the text with entities resolved, or the name of the element in lower case.
+    `attributes`: those of a start tag, with names in lower case and entities resolved; the first of equal names."""
 
     kind: HtmlTokenKind
     value: str
@@ -51,8 +51,8 @@ class HtmlToken:
 
 
 def tokens(html: str) -> Iterator[HtmlToken]:
-    """The tags and texts of `html` in order. Comments, declarations and the elements in UNREADABLE with what they hold
-    are left out; a tag without an end is text, with all that follows it. Never raises."""
+    """Yields the tags and texts of `html` in order. Omits comments, declarations and the elements in UNREADABLE with
+    their content; an unclosed tag is text, with everything after it. Never raises."""
     position = 0
     while (markup := _MARKUP.search(html, position)) is not None:
         start = markup.start()
@@ -79,14 +79,14 @@ def tokens(html: str) -> Iterator[HtmlToken]:
 
 
 def start_tag(html: str, position: int) -> tuple[str, dict[str, str], int]:
-    """The start tag at a position: its name in lower case, its attributes and where it ends; ("", {}, position) where
+    """Returns the start tag at a position: its name in lower case, its attributes and its end; ("", {}, position) if
     there is none."""
     tag = _TAG.match(html, position)
     return (tag[2].lower(), _attributes(tag[3]), tag.end()) if tag and not tag[1] else ("", {}, position)
 
 
 def resolve(text: str) -> str:
-    """`text` with character references replaced.
+    """Returns `text` with character references replaced.
 
     >>> resolve("a &lt; b &#65;")
     'a < b A'
@@ -95,18 +95,18 @@ def resolve(text: str) -> str:
 
 
 def _attributes(source: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(source):
         name = match[1].lower()
-        if name not in found:
-            found[name] = resolve(match[2] or match[3] or match[4] or "")
-        if len(found) == MAX_ATTRIBUTES:
+        if name not in values:
+            values[name] = resolve(match[2] or match[3] or match[4] or "")
+        if len(values) == MAX_ATTRIBUTES:
             break
-    return found
+    return values
 
 
 def _after_unreadable(html: str, position: int, name: str) -> int:
-    """Where reading goes on after the start tag `name`; -1 when the element has no end and takes the rest."""
+    """Returns the position after the start tag `name` and its unreadable content; -1 if the element is not closed."""
     if name not in UNREADABLE:
         return position
     end = _UNREADABLE_END[name].search(html, position)
@@ -114,7 +114,7 @@ def _after_unreadable(html: str, position: int, name: str) -> int:
 
 
 def _after_declaration(html: str, start: int) -> int:
-    """Where reading goes on after a comment, doctype or processing instruction; -1 when it has no end."""
+    """Returns the position after a comment, doctype or processing instruction; -1 if it is not closed."""
     if html.startswith("<!--", start):
         # From start + 2, because "<!-->" is a whole comment.
         end = _COMMENT_END.search(html, start + 2)

@@ -1,7 +1,7 @@
-"""Keeps text visible that email hides by its style: tiny letters, and text in the colour of its background.
+"""Makes text visible that mail hides by its style: tiny letters, and text in the colour of its background.
 
-Whoever reads a message must see what searches, automations and quotations find in it. Only the hidden text gets another
-style; what the rest looks like stays. What is safe is decided by the sanitizer (clean.py), which comes after this."""
+Readers of a message must see the same text as searches, automations and quotations. Only hidden text gets another
+style. The sanitizer (clean.py) runs later and decides what is safe."""
 
 from server.dataclass import dataclass
 from server.late_pattern import late_pattern
@@ -9,7 +9,7 @@ from server.markup.styles import declarations
 
 LEAST_FONT_PIXELS = 6.0
 USUAL_FONT_PIXELS = 16.0
-LEAST_DIFFERENCE = 25  # between text and background in red, green or blue, of 255
+LEAST_DIFFERENCE = 25  # required in red, green or blue, out of 255
 READABLE = 'style="color: #000; background-color: #fff; font-size: 13px"'
 _PIXELS = {"px": 1.0, "pt": 4 / 3, "rem": USUAL_FONT_PIXELS, "cm": 37.8, "mm": 3.78, "in": 96.0}
 _SIZE_WORDS = {"xx-small": 9.0, "x-small": 10.0, "small": 13.0, "medium": 16.0, "large": 18.0, "x-large": 24.0}
@@ -19,7 +19,7 @@ _LENGTH = late_pattern(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in
 _HEX = late_pattern(r"#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _FUNCTION = late_pattern(r"(rgb|hsl)a?\(([^()]{1,60})\)")
 _NUMBER = late_pattern(r"(\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})(%?)")
-# Names of colours that are nearly white or black; the others differ enough from both.
+# Colours that are nearly white or black; all other names differ enough from both.
 _NAMES = {
     "aliceblue": "f0f8ff",
     "azure": "f0ffff",
@@ -41,7 +41,7 @@ BLACK: Color = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class _Appearance:
-    """What text looks like; None for a colour that is unknown."""
+    """The appearance of text; None for an unknown colour."""
 
     color: Color | None = BLACK
     background: Color | None = WHITE
@@ -58,25 +58,25 @@ class _Appearance:
 
 
 class VisibleText:
-    """The appearance of text as elements open and close: `enter` for each start tag, `leave` for each end tag."""
+    """Tracks the appearance of text: call `enter` for each start tag, `leave` for each end tag."""
 
     def __init__(self) -> None:
         self._open = [_Appearance()]
 
     @property
     def is_hidden(self) -> bool:
-        """Whether text at this place could not be read."""
+        """Whether text at this position would be unreadable."""
         return self._open[-1].hides_text
 
     def enter(self, tag: str, attributes: dict[str, str]) -> None:
-        """Note what an element looks like that now opens."""
+        """Adds an element that opens."""
         inherited = self._open[-1]
         if attributes.keys() & {"style", "color", "bgcolor"} or tag in _TAG_STEPS:
             inherited = _appearance(tag, attributes, inherited)
         self._open.append(inherited)
 
     def leave(self) -> None:
-        """Return to the parent of the element."""
+        """Returns to the parent of the element."""
         self._open.pop()
 
 
@@ -91,7 +91,7 @@ def _appearance(tag: str, attributes: dict[str, str], inherited: _Appearance) ->
 
 
 def _font_pixels(value: str, inherited: float) -> float:
-    """The size of a font in pixels; that of the parent for a value without meaning."""
+    """Returns a font size in pixels; that of the parent for an unknown value."""
     if value in _SIZE_WORDS:
         return _SIZE_WORDS[value]
     if value in _STEPS:
@@ -106,7 +106,7 @@ def _font_pixels(value: str, inherited: float) -> float:
 
 
 def _color(value: str) -> tuple[Color | None, bool]:
-    """The colour of a CSS or HTML value, None for an unknown one, and whether it is fully transparent."""
+    """Returns the colour of a CSS or HTML value, None if unknown, and whether it is fully transparent."""
     value = value.strip().lower()
     if value == "transparent":
         return None, True
