@@ -1,11 +1,11 @@
-"""Requests to other programs: every one that the service makes goes through here, and only to where it may go.
+"""Requests to other programs. The whole service sends them through this package, and only to allowed hosts.
 
-    client.py      a request, its redirects, its answer     urls.py       addresses, taken apart once
-    connection.py  connecting, within the time there is     addresses.py  which hosts may be reached
-    unpack.py      bodies, up to their limit                signing.py    proving who asks, with aws.py and tokens.py
-    dns.py         names looked up, for scripts
+    client.py      a request, its redirects, its response     urls.py       validated addresses
+    connection.py  connections with a deadline                addresses.py  the hosts that may be reached
+    unpack.py      bodies, up to their limit                  signing.py    authentication, with aws.py and tokens.py
+    dns.py         name lookups for scripts
 
-Knows no database: whoever calls hands in the limits and what signs."""
+Knows no database: callers pass the limits and the signer."""
 
 from server.outbound.client import (
     OutboundRequest,

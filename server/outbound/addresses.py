@@ -1,6 +1,6 @@
-"""Which hosts requests may go to: those of the open internet, and what the setting `outbound_allow` adds to them.
+"""Decides which hosts requests may reach: those of the open internet, and those of the setting `outbound_allow`.
 
-A name is no proof of anything, so what is judged are the addresses that it stands for at the moment of connecting."""
+A name proves nothing, so the addresses that it resolves to when connecting are checked."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from server.outbound.urls import host_of
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# From the special-purpose address registries of IANA, and one address that a cloud's machines reach their host by.
+# From the special-purpose address registries of IANA, and 168.63.129.16, the host of virtual machines in Azure.
 _CLOSED = tuple(
     ipaddress.ip_network(each)
     for each in (
@@ -21,41 +21,42 @@ _CLOSED = tuple(
         "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
     )
 )  # fmt: skip
-# All else of IPv6 is unassigned, local, or has an IPv4 address inside that would have to be judged in its place.
+# All other IPv6 addresses are unassigned, local, or contain an IPv4 address that would have to be checked instead.
 _OPEN_IPV6 = ipaddress.IPv6Network("2000::/3")
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, such as 8.8.8.8 or 2606:4700::1111, belongs to the open internet.
+    """Returns whether an address, such as 8.8.8.8 or 2606:4700::1111, belongs to the open internet.
 
     >>> is_public("8.8.8.8"), is_public("10.1.2.3"), is_public("::ffff:8.8.8.8"), is_public("fe80::1%eth0")
     (True, False, False, False)
     """
-    found = _address(address)
-    if found is None or (found.version == 6 and found not in _OPEN_IPV6):
+    ip = _address(address)
+    if ip is None or (ip.version == 6 and ip not in _OPEN_IPV6):
         return False
-    return not any(found in network for network in _CLOSED if network.version == found.version)
+    return not any(ip in network for network in _CLOSED if network.version == ip.version)
 
 
 @dataclass(frozen=True)
 class Allowlist:
-    """The hosts that may be reached in addition to the internet. names: host names, whatever their addresses."""
+    """Hosts that may be reached besides the internet. names: host names, allowed with any address."""
 
     networks: tuple[Network, ...] = ()
     names: frozenset[str] = frozenset()
 
     def lets(self, host: str, address: str) -> bool:
-        """Whether a connection may go to this address of this host."""
+        """Returns whether a connection to this address of this host is allowed."""
         if is_public(address) or host in self.names:
             return True
-        found = _address(address)
-        return found is not None and any(found in each for each in self.networks if each.version == found.version)
+        ip = _address(address)
+        return ip is not None and any(ip in each for each in self.networks if each.version == ip.version)
 
 
-def allowed(listed: Sequence[str]) -> Allowlist:
-    """The setting `outbound_allow`: addresses, networks and names of hosts. Raises Invalid that names the wrong one."""
+def allowed(entries: Sequence[str]) -> Allowlist:
+    """Parses the setting `outbound_allow`: addresses, networks and host names. Raises Invalid that names the wrong
+    entry."""
     networks, names = [], set()
-    for each in listed:
+    for each in entries:
         try:
             networks.append(ipaddress.ip_network(each, strict=False))
         except ValueError:

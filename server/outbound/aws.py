@@ -1,6 +1,6 @@
-"""Signatures of Amazon's cloud, version 4.
+"""Signature version 4 of Amazon Web Services.
 
-Ours, because it is a few digests in a row; botocore brings a client and the descriptions of all services with it."""
+Our own, because it is a few digests in a row; botocore includes a client and the descriptions of all services."""
 
 import hashlib
 import hmac
@@ -22,33 +22,33 @@ _HOST = re.compile(r"(?:.*\.)?amazonaws\.com(?:\.cn)?\Z")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z")
 
 
-def sign(asked: "OutboundRequest", values: Mapping[str, str], now: int) -> "OutboundRequest":
-    """The request with its signature. values: access_key_id, secret_access_key, and if need be session_token, region
-    and service; the last two are read from the host otherwise. now: Unix seconds. Raises Invalid."""
-    region, service = _place(asked.url, values)
+def sign(request: "OutboundRequest", values: Mapping[str, str], now: int) -> "OutboundRequest":
+    """Returns the request with its signature. values: access_key_id, secret_access_key and optionally session_token,
+    region and service; the last two default to those in the host name. now: Unix seconds. Raises Invalid."""
+    region, service = _place(request.url, values)
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
-    digest = hashlib.sha256(asked.body).hexdigest()
+    digest = hashlib.sha256(request.body).hexdigest()
     added = {"x-amz-date": moment}
     if values.get("session_token"):
         added["x-amz-security-token"] = values["session_token"]
     if service == "s3":
         added["x-amz-content-sha256"] = digest
-    asked = asked.with_headers(added)
-    headers = _signed(asked)
+    request = request.with_headers(added)
+    headers = _signed_headers(request)
     names = ";".join(headers)
     lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
-    canonical = "\n".join((asked.method, _path(asked.url, service), _query(asked.url), lines, names, digest))
+    canonical = "\n".join((request.method, _path(request.url, service), _query(request.url), lines, names, digest))
     scope = f"{moment[:8]}/{region}/{service}/aws4_request"
     text = "\n".join((ALGORITHM, moment, scope, hashlib.sha256(canonical.encode()).hexdigest()))
     key = f"AWS4{values['secret_access_key']}".encode()
     for part in scope.split("/"):
         key = _mac(key, part)
     proof = f"Credential={values['access_key_id']}/{scope}, SignedHeaders={names}, Signature={_mac(key, text).hex()}"
-    return asked.with_headers({"authorization": f"{ALGORITHM} {proof}"})
+    return request.with_headers({"authorization": f"{ALGORITHM} {proof}"})
 
 
 def _place(url: HttpUrl, values: Mapping[str, str]) -> tuple[str, str]:
-    """(region, service): as said, else as the host says."""
+    """Returns (region, service) as configured, else from the host name."""
     region, service = values.get("region", ""), values.get("service", "")
     if _HOST.match(url.host):
         labels = url.host.removesuffix(".cn").removesuffix(".amazonaws.com").split(".")
@@ -64,26 +64,26 @@ def _place(url: HttpUrl, values: Mapping[str, str]) -> tuple[str, str]:
     return region or DEFAULT_REGION, service
 
 
-def _signed(asked: "OutboundRequest") -> dict[str, str]:
-    """The headers that are signed, in order; those that the way may change are not."""
-    found = {"host": asked.url.authority}
-    for name, value in asked.headers:
+def _signed_headers(request: "OutboundRequest") -> dict[str, str]:
+    """Returns the signed headers, in order; excludes those that proxies may change."""
+    headers = {"host": request.url.authority}
+    for name, value in request.headers:
         if name.startswith("x-amz-") or name == "content-type":
-            found[name] = " ".join(value.split())
-    return dict(sorted(found.items()))
+            headers[name] = " ".join(value.split())
+    return dict(sorted(headers.items()))
 
 
 def _path(url: HttpUrl, service: str) -> str:
-    # Every service takes the path quoted twice but one, whose keys may be anything.
+    # All services expect the path quoted twice, except S3.
     return quote(unquote(url.path) if service == "s3" else url.path, safe="/-_.~")
 
 
 def _query(url: HttpUrl) -> str:
     pairs = (pair.partition("=") for pair in url.query.split("&") if pair)
-    return "&".join(sorted(f"{_again(name)}={_again(value)}" for name, _, value in pairs))
+    return "&".join(sorted(f"{_quoted_again(name)}={_quoted_again(value)}" for name, _, value in pairs))
 
 
-def _again(text: str) -> str:
+def _quoted_again(text: str) -> str:
     return quote(unquote(text), safe="-_.~")
 
 

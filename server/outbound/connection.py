@@ -1,7 +1,7 @@
-"""Connections to hosts that may be reached, each bound to the time that the whole of a request has.
+"""Connections to allowed hosts, each bound to the deadline of its request.
 
-The name is looked up once, every address that comes back must be allowed, and the connection goes to one of them: what
-is looked up a second time may have changed."""
+The name is resolved once, every returned address must be allowed, and the connection uses one of them: a second lookup
+might return others."""
 
 import functools
 import http.client
@@ -21,33 +21,33 @@ from server.outbound.urls import HttpUrl
 MAX_CONNECT_SECONDS = 5  # seconds for each address of a host
 MAX_ADDRESSES = 4  # addresses of a host that are tried
 MAX_HEAD_BYTES = 64 * 1024  # bytes of a response's status line and headers
-SEND_BYTES = 64 * 1024  # handed over at once
+SEND_BYTES = 64 * 1024  # per call
 
-Resolver = Callable[..., Sequence[Any]]  # as in socket.getaddrinfo
+Resolver = Callable[..., Sequence[Any]]  # has the signature of socket.getaddrinfo
 
 
 class Deadline:
-    """When a request must be over, on the monotonic clock."""
+    """The end of a request, on the monotonic clock."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._ends_at = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds, more than 0. Raises TimedOut."""
-        left = self._ends_at - time.monotonic()
-        if left <= 0:
+        """Returns the remaining seconds, more than 0. Raises TimedOut."""
+        seconds = self._ends_at - time.monotonic()
+        if seconds <= 0:
             raise self.over()
-        return left
+        return seconds
 
     def over(self) -> TimedOut:
-        """The error for a request whose time is over."""
+        """Returns the error for an expired deadline."""
         return TimedOut(f"no complete answer within {self.seconds:g} seconds")
 
 
 class SocketStream(io.RawIOBase):
-    """A connected socket as http.client uses one. However slowly the other side sends or takes, every wait ends with
-    the deadline; a head that never ends is cut at MAX_HEAD_BYTES."""
+    """A connected socket with the interface that http.client needs. Every wait ends with the deadline, however slow the
+    peer is; a head that does not end is cut at MAX_HEAD_BYTES."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         super().__init__()
@@ -74,20 +74,20 @@ class SocketStream(io.RawIOBase):
         return count
 
     def head_is_read(self) -> None:
-        """From now on the body comes, which is counted elsewhere."""
+        """Ends the limit of the head; the body is limited elsewhere."""
         self._head_left = None
 
     def sendall(self, content: bytes) -> None:
-        left = memoryview(content)
-        while left:
+        rest = memoryview(content)
+        while rest:
             self._socket.settimeout(self._deadline.left())
             try:
-                left = left[self._socket.send(left[:SEND_BYTES]) :]
+                rest = rest[self._socket.send(rest[:SEND_BYTES]) :]
             except TimeoutError:
                 raise self._deadline.over() from None
 
     def close(self) -> None:
-        """Nothing: http.client closes as soon as it has read the head, while the body is still to come."""
+        """Does nothing: http.client closes the socket after the head, before the body is read."""
 
     def hang_up(self) -> None:
         self._socket.close()
@@ -101,63 +101,64 @@ def connect(
     verify: bool = True,
     resolve: Resolver = socket.getaddrinfo,
 ) -> tuple[http.client.HTTPConnection, SocketStream]:
-    """A connection to the host of `url`, which http.client may send on, and its line, to be hung up at the end.
+    """Connects to the host of `url`. Returns a connection for http.client, and its stream, which the caller must hang
+    up.
 
-    verify: whether the certificate must be valid for the host. resolve: what looks names up.
-    Raises Rejected for a host that may not be reached or a certificate that is not valid, Unavailable, TimedOut."""
+    verify: whether the certificate must be valid for the host. resolve: resolves names. Raises Rejected for a host that
+    must not be reached or an invalid certificate, Unavailable, TimedOut."""
     addresses = _addresses(url, permitted, deadline, resolve)
     sock = _connected(url, addresses, deadline)
     if url.scheme == "https":
         sock = _encrypted(sock, url, deadline, verify)
     line = SocketStream(sock, deadline)
     connection = http.client.HTTPConnection(url.host, url.port)
-    connection.auto_open = 0  # it must never connect by itself
+    connection.auto_open = 0  # it must not reconnect by itself
     connection.sock = cast(socket.socket, line)
     return connection, line
 
 
 def _addresses(url: HttpUrl, permitted: Allowlist, deadline: Deadline, resolve: Resolver) -> list[tuple[int, Any]]:
-    """(family, socket address) of the host, all of them allowed."""
-    found = list(
+    """Returns [(family, socket address)] of the host, all of them allowed."""
+    addresses = list(
         dict.fromkeys(
-            (answer[0], answer[4])
-            for answer in _looked_up(url, deadline, resolve)
-            if answer[0] in (socket.AF_INET, socket.AF_INET6)
+            (entry[0], entry[4])
+            for entry in _looked_up(url, deadline, resolve)
+            if entry[0] in (socket.AF_INET, socket.AF_INET6)
         )
     )
-    if not found:
+    if not addresses:
         raise Unavailable(f"the host {url.host} has no address")
-    for _, place in found:
+    for _, place in addresses:
         if not permitted.lets(url.host, str(place[0])):
-            shown = url.host if url.host == place[0] else f"{url.host} ({place[0]})"
+            label = url.host if url.host == place[0] else f"{url.host} ({place[0]})"
             raise Rejected(
-                f"{shown} is not on the open internet; who runs the service may allow it by the setting outbound_allow",
+                f"{label} is not on the open internet; who runs the service may allow it by the setting outbound_allow",
                 field="url",
             )
-    return found[:MAX_ADDRESSES]
+    return addresses[:MAX_ADDRESSES]
 
 
 def _looked_up(url: HttpUrl, deadline: Deadline, resolve: Resolver) -> Sequence[Any]:
-    """Looks up a name on a thread of its own: a lookup of the system cannot be stopped, but callers need not wait for
-    it."""
-    answers: queue.SimpleQueue[Sequence[Any] | Exception] = queue.SimpleQueue()
+    """Resolves a name on a separate thread: the lookup of the system cannot be stopped, but its callers can stop
+    waiting."""
+    results: queue.SimpleQueue[Sequence[Any] | Exception] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
-            answers.put(resolve(url.host, url.port, type=socket.SOCK_STREAM))
+            results.put(resolve(url.host, url.port, type=socket.SOCK_STREAM))
         except Exception as error:
-            answers.put(error)
+            results.put(error)
 
     threading.Thread(target=look_up, name="lookup", daemon=True).start()
     try:
-        found = answers.get(timeout=deadline.left())
+        result = results.get(timeout=deadline.left())
     except queue.Empty:
         raise deadline.over() from None
-    if isinstance(found, (OSError, UnicodeError)):
-        raise Unavailable(f"the host {url.host} is not known: {reason(found)}") from found
-    if isinstance(found, Exception):
-        raise found
-    return found
+    if isinstance(result, (OSError, UnicodeError)):
+        raise Unavailable(f"the host {url.host} is not known: {reason(result)}") from result
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def _connected(url: HttpUrl, addresses: list[tuple[int, Any]], deadline: Deadline) -> socket.socket:
@@ -165,7 +166,7 @@ def _connected(url: HttpUrl, addresses: list[tuple[int, Any]], deadline: Deadlin
     for family, place in addresses:
         try:
             sock = socket.socket(family, socket.SOCK_STREAM)
-        except OSError as error:  # a kind of address that this machine does not have
+        except OSError as error:  # an address family that this machine lacks
             why = reason(error)
             continue
         try:
@@ -200,9 +201,9 @@ def _encrypted(sock: socket.socket, url: HttpUrl, deadline: Deadline, verify: bo
 
 @functools.cache
 def tls_context(verify: bool) -> ssl.SSLContext:
-    """How connections are encrypted. Trusted are the authorities of this machine and those that come with requests:
-    a packed program may run where the first are not found."""
-    from requests import certs  # here, since it takes longer to load than all of this
+    """Returns the TLS configuration. It trusts the authorities of this machine and those of requests: a packed program
+    may run where the former are missing."""
+    from requests import certs  # imported late, since it takes longer to load than this module
 
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
@@ -215,7 +216,7 @@ def tls_context(verify: bool) -> ssl.SSLContext:
 
 
 def reason(error: Exception) -> str:
-    """An error of the network in a few words, without addresses of memory and codes."""
+    """Describes a network error in a few words, without memory addresses and codes."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, ssl.SSLError):

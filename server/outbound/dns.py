@@ -1,5 +1,5 @@
-"""Looks up names in DNS, by dnspython and the name servers of this machine. Connections use connection.py, which asks
-the system."""
+"""Looks up names in DNS for scripts, by dnspython and the name servers of this machine. Connections use the resolver of
+the system instead (connection.py)."""
 
 import ipaddress
 import sys
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dns.message import Message
     from dns.name import Name
 
-MAX_SERVERS = 2  # servers that are queried, one after the other
+MAX_SERVERS = 2  # servers that are queried in turn
 MAX_RECORDS = 100  # entries of one response
 MAX_SERVER_BYTES = 65_536  # bytes of the file with the servers
 SECONDS = 2.0  # timeout of each server over UDP, and again over TCP
@@ -36,54 +36,55 @@ _ON_WINDOWS = sys.platform == "win32"
 
 Server = tuple[str, int]
 
-# dnspython is imported where it is used: that takes 50 ms, and many services never look a name up.
+# dnspython is imported where it is used: that takes 50 ms, and many services never look up a name.
 
 
 def records(name: str, type: str, servers: Sequence[Server] | None = None) -> list[dict[str, Any]]:
-    """[{host, class, ttl, type, ...}] of one type of entry, one of TYPES; more keys by type, as `ip` or `target`. []
-    for no such name.
+    """Returns [{host, class, ttl, type, ...}] of one type of record, one of TYPES; with further keys by type, such as
+    `ip` or `target`. Returns [] if the name does not exist.
 
-    servers: (address, port), those of this machine when absent. Raises Invalid for an unusable name, Unavailable when
-    no server answers. Follows RFC 1035, RFC 6891."""
+    servers: (address, port), by default those of this machine. Raises Invalid for an unusable name, Unavailable if no
+    server responds. Follows RFC 1035, RFC 6891."""
     from dns.exception import DNSException
 
-    wanted = _name(name)
+    query_name = _name(name)
     for server in servers if servers is not None else system_servers():
         try:
-            answer = _asked(server, wanted, type)
+            response = _query(server, query_name, type)
         # ValueError: the server's address is invalid.
         except (OSError, EOFError, ValueError, DNSException):
             continue
-        if _is_usable(answer):
-            return _read(answer, type)
+        if _is_usable(response):
+            return _read(response, type)
     raise Unavailable(f"no name server has answered the question for '{name[:80]}'")
 
 
 def name_of(address: str, servers: Sequence[Server] | None = None) -> str | None:
-    """The name of an address, None for none. Raises as `records`."""
+    """Returns the name of an address, None if it has none. Raises as `records`."""
     try:
         reverse = ipaddress.ip_address(address).reverse_pointer
     except ValueError:
         raise Invalid(f"'{address[:80]}' is no IP address") from None
-    found = records(reverse, "ptr", servers)
-    return found[0]["target"] if found else None
+    names = records(reverse, "ptr", servers)
+    return names[0]["target"] if names else None
 
 
 def system_servers(path: Path = Path("/etc/resolv.conf")) -> list[Server]:
-    """The name servers of this machine, from the usual file or the settings of Windows; [] if there are none."""
-    named = _servers_of_windows() if _ON_WINDOWS else _servers_in(path)
-    return [(address, PORT) for address in named[:MAX_SERVERS]]
+    """Returns the name servers of this machine, from the usual file or the settings of Windows; [] if there are
+    none."""
+    addresses = _servers_of_windows() if _ON_WINDOWS else _servers_in(path)
+    return [(address, PORT) for address in addresses[:MAX_SERVERS]]
 
 
 def _servers_in(path: Path) -> list[str]:
-    # Read here rather than by dnspython, which uses no server at all if one line is invalid.
+    # dnspython would use no server if one line is invalid.
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(MAX_SERVER_BYTES).splitlines()
     except OSError:
         return []
-    named = [line.split() for line in lines]
-    return [words[1] for words in named if len(words) > 1 and words[0] == "nameserver"]
+    lines_of_words = [line.split() for line in lines]
+    return [words[1] for words in lines_of_words if len(words) > 1 and words[0] == "nameserver"]
 
 
 def _servers_of_windows() -> list[str]:
@@ -96,7 +97,7 @@ def _servers_of_windows() -> list[str]:
 
 
 def _name(name: str) -> "Name":
-    """A name as it stands in a question. Label by label: the parser of dnspython reads a backslash as an escape."""
+    """Returns a name for a query. Splits labels here, since the parser of dnspython reads a backslash as an escape."""
     from dns.exception import DNSException
     from dns.name import Name
 
@@ -107,17 +108,17 @@ def _name(name: str) -> "Name":
         raise Invalid(f"'{name[:80]}' is no name that can be looked up") from None
 
 
-def _asked(server: Server, name: "Name", type: str) -> "Message":
-    """The answer of a server; over TCP when it is too long for a packet."""
+def _query(server: Server, name: "Name", type: str) -> "Message":
+    """Returns the response of a server; by TCP if it is too long for a packet."""
     from dns.message import make_query
     from dns.query import udp_with_fallback
 
     address, port = server
-    for edns in (0, False):  # old servers take no question that allows long packets (RFC 6891, 7)
-        question = make_query(name, type, use_edns=edns, payload=PACKET_BYTES)
-        # What is forged or late must not end the wait for the true answer.
-        answer, _ = udp_with_fallback(
-            question,
+    for edns in (0, False):  # old servers reject queries with EDNS, which allow long packets (RFC 6891, 7)
+        query = make_query(name, type, use_edns=edns, payload=PACKET_BYTES)
+        # Forged or late responses must not end the wait for the right one.
+        response, _ = udp_with_fallback(
+            query,
             address,
             SECONDS,
             port,
@@ -126,36 +127,36 @@ def _asked(server: Server, name: "Name", type: str) -> "Message":
             ignore_trailing=True,
             ignore_errors=True,
         )
-        if not _wants_no_edns(answer):
+        if not _wants_no_edns(response):
             break
-    return answer
+    return response
 
 
-def _wants_no_edns(answer: "Message") -> bool:
+def _wants_no_edns(response: "Message") -> bool:
     from dns.rcode import BADVERS, FORMERR, NOTIMP
 
-    return answer.rcode() in (BADVERS, FORMERR, NOTIMP)
+    return response.rcode() in (BADVERS, FORMERR, NOTIMP)
 
 
-def _is_usable(answer: "Message") -> bool:
+def _is_usable(response: "Message") -> bool:
     from dns.rcode import NOERROR, NXDOMAIN
 
-    return answer.rcode() in (NOERROR, NXDOMAIN)
+    return response.rcode() in (NOERROR, NXDOMAIN)
 
 
-def _read(answer: "Message", type: str) -> list[dict[str, Any]]:
+def _read(response: "Message", type: str) -> list[dict[str, Any]]:
     from dns.rdataclass import IN
 
     kind = type.upper()
     return [
         {"host": _text(each.name), "class": "IN", "ttl": each.ttl, "type": kind} | _READ[type](each[0])
-        for each in answer.answer[:MAX_RECORDS]
-        if each.rdtype == TYPES[type] and each.rdclass == IN  # entries of other classes have no such parts
+        for each in response.answer[:MAX_RECORDS]
+        if each.rdtype == TYPES[type] and each.rdclass == IN  # records of other classes lack these fields
     ]
 
 
 def _text(name: "Name") -> str:
-    """Without the last dot, "" for the root."""
+    """Returns a name without the final dot, "" for the root."""
     text: str = name.to_text(omit_final_dot=True)
     return "" if text == "." else text
 

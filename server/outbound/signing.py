@@ -1,7 +1,7 @@
-"""Proving who asks: what the ways to log in to other programs add to a request.
+"""Authentication with other programs: what each scheme adds to a request.
 
-A way to log in takes two maps, one of the service (the other program), one of the account there. Which keys they have
-is told by KINDS. Fetching and keeping tokens is not done here (tokens.py, connections/accounts.py)."""
+A scheme reads two maps, one of the service (the other program), one of the account there. KINDS lists their keys.
+Fetching and storing tokens is done elsewhere (tokens.py, connections/accounts.py)."""
 
 import base64
 import re
@@ -26,8 +26,8 @@ _NO_LETTERS = re.compile(r"[\x00-\x20\x7f]")
 
 @dataclass(frozen=True)
 class AuthScheme:
-    """A way to log in. service, account: the keys of their maps; those in `required` must be there. sign: adds the
-    proof to a request, given both maps in one and Unix seconds."""
+    """An authentication scheme. service, account: the keys of their maps. required: keys that must be present. sign:
+    adds the authentication to a request; called with both maps merged, and Unix seconds."""
 
     service: tuple[str, ...]
     account: tuple[str, ...]
@@ -35,33 +35,33 @@ class AuthScheme:
     sign: Sign
 
 
-def _bearer(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
-    return asked.with_headers(
+def _bearer(request: OutboundRequest, values: Values, now: int) -> OutboundRequest:
+    return request.with_headers(
         {
             "authorization": f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}",
         }
     )
 
 
-def _basic(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
+def _basic(request: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     if ":" in values["username"]:
         raise Invalid("the username of the account must have no colon", field="params")
-    return asked.with_headers({"authorization": basic(values["username"], values.get("password", ""))})
+    return request.with_headers({"authorization": basic(values["username"], values.get("password", ""))})
 
 
-def _api_key(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
+def _api_key(request: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     name, where = values.get("name") or "x-api-key", values.get("location") or "header"
     if where == "query":
-        return replace(asked, url=asked.url.with_query(f"{quote(name)}={quote(values['api_key'], '')}"))
+        return replace(request, url=request.url.with_query(f"{quote(name)}={quote(values['api_key'], '')}"))
     if where != "header":
         raise Invalid(f"the location of the service is '{where[:30]}'; it must be header or query", field="params")
-    return asked.with_headers({name: _word(values, "api_key")})
+    return request.with_headers({name: _word(values, "api_key")})
 
 
-def _oauth2(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
+def _oauth2(request: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     scheme = _word(values, "token_type", "Bearer")
-    scheme = "Bearer" if scheme.lower() == "bearer" else scheme  # some servers compare it letter by letter
-    return asked.with_headers({"authorization": f"{scheme} {_word(values, 'access_token')}"})
+    scheme = "Bearer" if scheme.lower() == "bearer" else scheme  # some servers compare it with case significant
+    return request.with_headers({"authorization": f"{scheme} {_word(values, 'access_token')}"})
 
 
 KINDS: dict[str, AuthScheme] = {
@@ -84,10 +84,9 @@ KINDS: dict[str, AuthScheme] = {
 
 
 def check_params(kind: str, service: Mapping[str, object], account: Mapping[str, object]) -> dict[str, str]:
-    """Both maps in one, with values as text; `base_url`, of the service, is where the account may be used.
+    """Returns both maps merged, with values as texts. `base_url`, of the service, limits the use of the account.
 
-    Raises Invalid for a kind that signs no requests or a key that it does not have, Required for one that is missing.
-    """
+    Raises Invalid for a kind that cannot sign requests or for an unknown key, Required for a missing one."""
     declared = KINDS.get(kind)
     if declared is None:
         raise Invalid(
@@ -95,51 +94,51 @@ def check_params(kind: str, service: Mapping[str, object], account: Mapping[str,
             f"{', '.join(sorted(name.removeprefix(PREFIX) for name in KINDS))} do",
             field="authentication",
         )
-    found = _read("service", service, ("base_url", *declared.service)) | _read("account", account, declared.account)
+    params = _read("service", service, ("base_url", *declared.service)) | _read("account", account, declared.account)
     for name in declared.required:
-        if not found.get(name):
+        if not params.get(name):
             holder = "account" if name in declared.account else "service"
             raise Required(f"the params of the connected {holder} have no '{name}'; set it there", field="params")
-    return found
+    return params
 
 
 def signer(kind: str, values: Values, now: int) -> Callable[[OutboundRequest], OutboundRequest]:
-    """What signs requests. values: as `checked` answers them. now: Unix seconds.
+    """Returns a function that signs requests. values: from check_params. now: Unix seconds.
 
-    It raises Rejected for a request to elsewhere than the `base_url` of the service."""
+    The function raises Rejected for a request outside the `base_url` of the service."""
     base = urls.parsed(values["base_url"]) if values.get("base_url") else None
 
-    def sign(asked: OutboundRequest) -> OutboundRequest:
-        if base is not None and not asked.url.is_below(base):
+    def sign(request: OutboundRequest) -> OutboundRequest:
+        if base is not None and not request.url.is_below(base):
             raise Rejected(
-                f"this account is for {base} only, not for {asked.url.authority}{asked.url.path}"[:300], field="url"
+                f"this account is for {base} only, not for {request.url.authority}{request.url.path}"[:300], field="url"
             )
-        return KINDS[kind].sign(asked, values, now)
+        return KINDS[kind].sign(request, values, now)
 
     return sign
 
 
 def basic(username: str, password: str) -> str:
-    """The Authorization header of a name and a password. Follows RFC 7617."""
+    """Returns the Authorization header for a name and a password. Follows RFC 7617."""
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def _read(holder: str, given: Mapping[str, object], known: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for name, value in given.items():
-        if name not in known:
+def _read(holder: str, sent: Mapping[str, object], allowed: tuple[str, ...]) -> dict[str, str]:
+    params = {}
+    for name, value in sent.items():
+        if name not in allowed:
             raise Invalid(
-                f"the params of the connected {holder} have an unknown key '{name[:50]}'{nearest(name, known)}",
+                f"the params of the connected {holder} have an unknown key '{name[:50]}'{nearest(name, allowed)}",
                 field="params",
             )
         if isinstance(value, (dict, list, bool)):
             raise Invalid(f"the params of the connected {holder}: '{name}' takes a text", field="params")
-        found[name] = "" if value is None else str(value)
-    return found
+        params[name] = "" if value is None else str(value)
+    return params
 
 
 def _word(values: Values, name: str, otherwise: str = "") -> str:
-    """A value that stands in a header: one word. The error must not show it."""
+    """Returns a value for a header, which must be one word. The error must not show it."""
     word = values.get(name) or otherwise
     if _NO_LETTERS.search(word):
         raise Invalid(f"'{name}' of the connected account has a blank, line break or control character", field="params")

@@ -1,4 +1,4 @@
-"""Access tokens of other programs, by OAuth2: asked for with the client's own credentials, or by a refresh token."""
+"""Access tokens of other programs, by OAuth2: requested with the client's own credentials, or by a refresh token."""
 
 import json
 from collections.abc import Mapping
@@ -11,49 +11,49 @@ from server.errors import Invalid, Unavailable
 from server.outbound.client import OutboundRequest, RequestLimits, request, send
 from server.outbound.signing import basic
 
-SPARE_SECONDS = 30  # a token that ends so soon may be over when it arrives
+SPARE_SECONDS = 30  # a token that ends sooner may expire on the way
 DEFAULT_LIFE_SECONDS = 3600  # lifetime of a token if its server does not state it
 MAX_TOKEN_BYTES = 64 * 1024  # bytes of a response with a token
 
 
 def is_fresh(values: Mapping[str, str], now: int) -> bool:
-    """Whether the account's access token can be used. One whose end is not known is."""
+    """Returns whether the account's access token can be used; also if its end is unknown."""
     ends = values.get("expires_at", "")
     return bool(values.get("access_token")) and (not is_whole(ends) or int(ends) > now + SPARE_SECONDS)
 
 
 def fetched(values: Mapping[str, str], bounds: RequestLimits, now: int) -> dict[str, Any]:
-    """What the account holds from now on: access_token, token_type, expires_at (Unix seconds), and the refresh token
-    when there is one.
+    """Requests an access token. Returns access_token, token_type, expires_at (Unix seconds), and the refresh token if
+    there is one.
 
-    values: of service and account, as signing.check_params answers them. Raises as `send` does, Unavailable for an
-    answer without a token. Follows RFC 6749, Client Credentials Grant, Refreshing an Access Token."""
+    values: of service and account, from signing.check_params. Raises as `send`, and Unavailable for a response without
+    a token. Follows RFC 6749, sections 4.4 and 6."""
     limits = RequestLimits(bounds.seconds, min(bounds.max_bytes, MAX_TOKEN_BYTES), bounds.permitted)
-    asked = _question(values)
-    answer = send(asked, limits)
-    host = asked.url.host
+    outgoing = _token_request(values)
+    response = send(outgoing, limits)
+    host = outgoing.url.host
     try:
-        told = json.loads(answer.body)
+        payload = json.loads(response.body)
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
-        raise Unavailable(f"{host} gave no access token; it answered {answer.status}, with something that is no JSON")
-    token = told.get("access_token")
-    if answer.status != 200 or not isinstance(token, str) or not token:
-        why = " ".join(str(told[key]) for key in ("error", "error_description") if told.get(key))
-        raise Unavailable(f"{host} gave no access token; it answered {answer.status} {why}".strip()[:300])
-    life = told.get("expires_in")
+        payload = None
+    if not isinstance(payload, dict):
+        raise Unavailable(f"{host} gave no access token; it answered {response.status}, with something that is no JSON")
+    token = payload.get("access_token")
+    if response.status != 200 or not isinstance(token, str) or not token:
+        why = " ".join(str(payload[key]) for key in ("error", "error_description") if payload.get(key))
+        raise Unavailable(f"{host} gave no access token; it answered {response.status} {why}".strip()[:300])
+    life = payload.get("expires_in")
     seconds = int(life) if isinstance(life, (int, float, str)) and is_whole(str(life)) else DEFAULT_LIFE_SECONDS
-    refresh = told.get("refresh_token") or values.get("refresh_token")
-    found = {
+    refresh = payload.get("refresh_token") or values.get("refresh_token")
+    token_values = {
         "access_token": token,
-        "token_type": str(told.get("token_type") or "Bearer"),
+        "token_type": str(payload.get("token_type") or "Bearer"),
         "expires_at": now + seconds,
     }
-    return found | ({"refresh_token": refresh} if refresh else {})
+    return token_values | ({"refresh_token": refresh} if refresh else {})
 
 
-def _question(values: Mapping[str, str]) -> OutboundRequest:
+def _token_request(values: Mapping[str, str]) -> OutboundRequest:
     form = {"grant_type": "client_credentials"}
     if values.get("refresh_token"):
         form = {"grant_type": "refresh_token", "refresh_token": values["refresh_token"]}
@@ -68,6 +68,6 @@ def _question(values: Mapping[str, str]) -> OutboundRequest:
         form |= {"client_id": client} | ({"client_secret": secret} if secret else {})
     else:
         raise Invalid(f"client_authentication is '{where[:30]}'; it must be basic or body", field="params")
-    asked = request(values["token_url"], "POST", headers, urlencode(form).encode())
-    # A redirect would take the secret along.
-    return replace(asked, follow=False)
+    outgoing = request(values["token_url"], "POST", headers, urlencode(form).encode())
+    # A redirect would forward the secret.
+    return replace(outgoing, follow=False)

@@ -1,6 +1,6 @@
-"""The addresses that requests go to, taken apart once: what was checked is what is connected to.
+"""Addresses of requests, parsed once, so that the validated address is the one that is used.
 
-Stricter than browsers. A host has one spelling here, and what other programs might read in another way is refused."""
+Stricter than browsers: a host has only one spelling here, and ambiguous addresses are rejected."""
 
 import ipaddress
 from urllib.parse import quote, unquote, urljoin, urlsplit
@@ -16,7 +16,7 @@ PORTS = {"http": 80, "https": 443}
 
 _UNSEEN = late_pattern(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _LABEL = late_pattern(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\Z")
-_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # as the last label, it makes a host an IPv4 address in some notation
+_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # as the last label: the host is an IPv4 address in some notation
 _BRACKETED = late_pattern(r"\[([^\]]+)\](?::[0-9]*)?\Z")
 _SECRET = late_pattern(r"//[^/@]*@")
 _LONE_PERCENT = late_pattern(r"%(?![0-9A-Fa-f]{2})")
@@ -24,7 +24,7 @@ _LONE_PERCENT = late_pattern(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True)
 class HttpUrl:
-    """scheme: http or https. host: lower case, without brackets. target: path and query as they are sent."""
+    """scheme: http or https. host: lower case, without brackets. target: path and query as sent."""
 
     scheme: str
     host: str
@@ -37,7 +37,7 @@ class HttpUrl:
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header has them, without the port that the scheme implies."""
+        """Host and port for the Host header, without the default port of the scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -53,11 +53,11 @@ class HttpUrl:
         return f"{self.scheme}://{self.authority}{self.target}"
 
     def with_query(self, more: str) -> "HttpUrl":
-        """A copy with more parameters in its query, which are quoted already."""
+        """Returns a copy with quoted parameters appended to its query."""
         return HttpUrl(self.scheme, self.host, self.port, f"{self.target}{'&' if '?' in self.target else '?'}{more}")
 
     def is_below(self, base: "HttpUrl") -> bool:
-        """Whether this is `base` or something in its folder; never when the path has steps up."""
+        """Returns whether this is `base` or lies in its folder; False if the path contains `.` or `..`."""
         steps = unquote(self.path).replace("\\", "/").split("/")
         if self.origin != base.origin or ".." in steps or "." in steps:
             return False
@@ -65,7 +65,7 @@ class HttpUrl:
 
 
 def parsed(text: str) -> HttpUrl:
-    """The parts of an absolute URL; its fragment is left out. Raises Invalid.
+    """Parses an absolute URL and drops its fragment. Raises Invalid.
 
     >>> str(parsed("HTTPS://Shop.Example:443/a b?q=ü#top"))
     'https://shop.example/a%20b?q=%C3%BC'
@@ -97,7 +97,7 @@ def parsed(text: str) -> HttpUrl:
 
 
 def following(url: HttpUrl, location: str) -> HttpUrl:
-    """Where a redirect leads. Raises Rejected when that is no place that may be requested."""
+    """Returns the target of a redirect. Raises Rejected if it must not be requested."""
     try:
         if _UNSEEN.search(location):
             raise _bad(location, "has control characters in it")
@@ -108,7 +108,7 @@ def following(url: HttpUrl, location: str) -> HttpUrl:
 
 
 def host_of(text: str) -> str:
-    """A host as it is compared and looked up: lower case, ASCII, no dot at its end. Raises Invalid.
+    """Returns a host in the form for comparison and lookup: lower case, ASCII, without a final dot. Raises Invalid.
 
     >>> host_of("Bücher.Example.")
     'xn--bcher-kva.example'
@@ -129,7 +129,7 @@ def host_of(text: str) -> str:
 
 
 def _require_ipv4(host: str, text: str) -> None:
-    """Only four decimal numbers: other spellings of an IPv4 address are a way past rules that people write."""
+    """Accepts only four decimal numbers: other spellings of an IPv4 address could evade rules."""
     try:
         ipaddress.IPv4Address(host)
     except ValueError:
@@ -158,6 +158,7 @@ def _bad_host(host: str, why: str) -> Invalid:
 
 
 def _shown(text: str) -> str:
-    """The beginning of an address without its query, where secrets stand, and nothing unseen."""
+    """Returns the beginning of an address for messages, without its query, which may contain secrets, and unprintable
+    characters."""
     text = _SECRET.sub("//...@", text.partition("?")[0])[:100]
     return "".join(each if each.isprintable() else "�" for each in text)
