@@ -322,9 +322,9 @@ def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "on the disk of the data folder" in told().found
     assert told(NOW + 3 * 86_400).state == "problem"
     seen = {"name": "helpdesk-20261118-111500.db", "bytes": 1, "at": NOW, "program": "", "tickets": 0, "problem": "cut"}
-    desk.store.write(lambda tx: tx.put(backups.LOOK, seen))
+    desk.store.write(lambda tx: tx.put(backups.CHECK, seen))
     assert (told().state, told().found) == ("problem", "the newest, helpdesk-20261118-111500.db, is of no use: cut")
-    desk.store.write(lambda tx: tx.delete(backups.LOOK, name=seen["name"]))
+    desk.store.write(lambda tx: tx.delete(backups.CHECK, name=seen["name"]))
     monkeypatch.setattr(backups, "list_backups", _unreadable)
     assert told().state == "problem"
 

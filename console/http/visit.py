@@ -146,7 +146,7 @@ class Visit:
         """The health of the service, for administrators; for others an empty verdict."""
         if self.session is None or not self.session.actor.is_admin:
             return Verdict(())
-        return verdict.of(self.service, self.now)
+        return verdict.current(self.service, self.now)
 
     @property
     def is_in_the_clear(self) -> bool:

@@ -1,5 +1,5 @@
-"""Backups that the service makes by itself: when, into which folder, which of them are kept, and whether they are
-sound. Copying is store/backup.py; putting one back is restoring.py."""
+"""Makes scheduled backups, removes old ones by the retention rules, and verifies them. store/backup.py copies
+databases; restoring.py restores backups."""
 
 import os
 import re
@@ -36,17 +36,17 @@ from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
 from server.upkeep import scheduled_jobs
 
-DOING = "look at backups"  # what administrators alone may
+DOING = "look at backups"  # act in the refusal for workers who are not administrators
 
 KIND, VERIFY = "backup", "backup.verify"
-MAX_UPLOAD_BYTES = 64 * MiB  # bytes of an uploaded backup, which is held in memory meanwhile
-PROGRESS: StoreLocal[tuple[int, int]] = StoreLocal()  # (pages copied, all of them) of a copy that is being made
-VERIFYING: StoreLocal[dict[str, str]] = StoreLocal()  # {name of a backup that is being read: the step}
-FAILURE = "backup_failure"  # the service setting that keeps how the last one failed
+MAX_UPLOAD_BYTES = 64 * MiB  # bytes of an uploaded backup, which is held in memory
+PROGRESS: StoreLocal[tuple[int, int]] = StoreLocal()  # (copied pages, all pages) of a running backup
+VERIFYING: StoreLocal[dict[str, str]] = StoreLocal()  # {name of a backup under verification: the step}
+FAILURE = "backup_failure"  # the service setting with the last failure
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
 ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # including uploaded ones
-ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # what a restore left
+ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # put aside by a restore
 MOMENT = "%Y%m%d-%H%M%S"
 OWN_FOLDER = "backups"  # inside the data folder, if backups are set up in the console
 NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
@@ -60,7 +60,7 @@ It is tried again by itself. What there is of backups, and what is wrong: {url}/
 """)
 _log = log.get("backup")
 
-LOOK = Table(
+CHECK = Table(
     "backup_look",
     [
         Column("name", "TEXT"),
@@ -71,13 +71,13 @@ LOOK = Table(
         Column("problem", "TEXT"),
     ],
     key=("name",),
-)  # what reading all of a backup has shown; bytes: of the file as it was then
+)  # results of verifications; bytes: the size of the file at that time
 
 
 @dataclass(frozen=True)
 class BackupCheck:
-    """What reading all of a backup has shown. at: when, Unix seconds. program: the version that it is of. tickets: how
-    many it holds. problem: "" for a sound one."""
+    """The result of verifying a backup. at: Unix seconds. program: the version that wrote it. tickets: their number.
+    problem: "" for a sound backup."""
 
     at: int
     program: str
@@ -87,7 +87,7 @@ class BackupCheck:
 
 @dataclass(frozen=True)
 class BackupFailure:
-    """at: when the last backup failed, Unix seconds. error: why."""
+    """The failure of the last backup. at: Unix seconds."""
 
     at: int
     error: str
@@ -110,18 +110,18 @@ class Backup:
 
     @property
     def is_sent(self) -> bool:
-        """Whether it was uploaded: retention rules do not apply to it."""
+        """Whether it was uploaded. Retention rules do not apply to uploads."""
         return not NAME.match(self.path.name)
 
 
 def list_backups(settings: Settings) -> list[Backup]:
-    """The backups that the service made, the newest first; [] without a folder. Files with other names are not looked
-    at. Raises Unavailable when the folder cannot be read."""
+    """Lists the backups that the service made, the newest first; [] without a folder. Ignores files with other names.
+    Raises Unavailable if the folder cannot be read."""
     return [each for each in list_all_backups(settings) if not each.is_sent]
 
 
 def list_all_backups(settings: Settings) -> list[Backup]:
-    """The same with those that were sent."""
+    """Lists the backups of the service and uploaded ones, as list_backups."""
     if not settings.backup_folder:
         return []
     folder = Path(settings.backup_folder)
@@ -129,52 +129,53 @@ def list_all_backups(settings: Settings) -> list[Backup]:
         paths = list(folder.iterdir()) if folder.exists() else []
     except OSError as error:
         raise Unavailable(f"the backup folder {folder} cannot be read ({error.strerror}); check it") from error
-    found = [Backup(path, at) for path in paths if (at := _moment(path.name))]
-    return sorted(found, key=lambda each: each.at, reverse=True)
+    backups = [Backup(path, at) for path in paths if (at := _moment(path.name))]
+    return sorted(backups, key=lambda each: each.at, reverse=True)
 
 
 def make(service: Service, now: int) -> Backup:
-    """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
-    Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which is kept
-    anyway."""
+    """Makes a backup in the folder of the settings, verifies it, and removes those that no rule keeps. Raises
+    Unavailable without a folder or if it cannot be written; Full; Damaged if the backup is not sound, which stays in
+    the folder."""
     settings, database = service.settings, service.store.file
     folder = _folder(settings)
     while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
-        now += 1  # another one of the same second
-    made = Backup(path, now)
+        now += 1  # another backup was made in the same second
+    new = Backup(path, now)
     _remove_unfinished(folder)
     try:
-        size = backup.make(database, made.path, lambda *far: PROGRESS.set(service.store, far))
+        size = backup.make(database, new.path, lambda *far: PROGRESS.set(service.store, far))
     finally:
         PROGRESS.clear(service.store)
-    _log.info("backup.made", file=made.path.name, bytes=size)
+    _log.info("backup.made", file=new.path.name, bytes=size)
     try:
-        look_at(service, made, now)
+        check(service, new, now)
     except Damaged:
         _remove_superfluous(service)
         raise
     _remove_superfluous(service)
-    return made
+    return new
 
 
 def _remove_superfluous(service: Service) -> None:
-    """Beside a sound one those that are damaged count for nothing, or a few bad days would drive out all that can be
-    restored. They themselves go by the same rules: one may be sound, and its disk have failed when it was read. After
-    the clock was set none is removed: which is the newest may not be true."""
+    """Removes the backups that no retention rule keeps. Rules for sound backups ignore damaged ones, or a few bad days
+    would displace all usable backups. The same rules apply to damaged ones, since one may be sound and its disk have
+    failed when it was read. After the clock was set none is removed, since it is uncertain which is the newest."""
     if clock_watch.holds(service):
         return
     settings = service.settings
-    found, looks = list_backups(settings), seen(service)
-    damaged = {each for each in found if each.path.name in looks and looks[each.path.name].problem}
-    sound = [each for each in found if each not in damaged]
-    for each in (*superfluous(sound, settings), *(each for each in superfluous(found, settings) if each in damaged)):
+    backups, checks_by_name = list_backups(settings), read_checks(service)
+    damaged = {each for each in backups if each.path.name in checks_by_name and checks_by_name[each.path.name].problem}
+    sound = [each for each in backups if each not in damaged]
+    for each in (*superfluous(sound, settings), *(each for each in superfluous(backups, settings) if each in damaged)):
         each.path.unlink(missing_ok=True)
         _log.info("backup.removed", file=each.path.name)
 
 
 @periodic("databases that restores put aside", deletes=True)
 def remove_put_aside(service: Service, now: int) -> int:
-    """Removes backups that no retention rule keeps; returns when to run again, in a day."""
+    """Removes the databases that restores put aside and no retention rule keeps; returns when to run again, in a
+    day."""
     database = service.store.path
     if database is None:
         return now + 24 * HOUR_SECONDS
@@ -191,7 +192,7 @@ def remove_put_aside(service: Service, now: int) -> int:
 
 
 def _folder(settings: Settings) -> Path:
-    """The folder for backups, made when it is missing."""
+    """Returns the folder for backups, and creates it if it is missing."""
     if not settings.backup_folder:
         raise Unavailable(NO_FOLDER)
     folder = Path(settings.backup_folder)
@@ -203,20 +204,21 @@ def _folder(settings: Settings) -> Path:
 
 
 def superfluous(backups: Sequence[Backup], settings: Settings) -> list[Backup]:
-    """The backups that no retention rule keeps: neither among the newest, nor the last of a recent day, ISO week or
-    month that has one. Days are in UTC. backups: newest first."""
-    kept = set(backups[: settings.backup_keep_last])
+    """Returns the backups that no retention rule keeps: neither among the newest, nor the last of a recent day, ISO
+    week or month that has one. Days are in UTC. backups: newest first."""
+    retained = set(backups[: settings.backup_keep_last])
     for count, span in (
         (settings.backup_keep_days, "%Y-%m-%d"),
         (settings.backup_keep_weeks, "%G-%V"),
         (settings.backup_keep_months, "%Y-%m"),
     ):
-        kept |= set(_last_of_each(backups, count, span))
-    return [each for each in backups if each not in kept]
+        retained |= set(_last_of_each(backups, count, span))
+    return [each for each in backups if each not in retained]
 
 
 def _last_of_each(backups: Sequence[Backup], count: int, span: str) -> list[Backup]:
-    """The last backup of each of the newest `count` spans. span: the form of time.strftime that names one."""
+    """Returns the last backup of each of the newest `count` spans. span: the format of time.strftime that identifies a
+    span."""
     last: dict[str, Backup] = {}
     for each in backups:
         last.setdefault(time.strftime(span, time.gmtime(each.at)), each)
@@ -224,8 +226,8 @@ def _last_of_each(backups: Sequence[Backup], count: int, span: str) -> list[Back
 
 
 def slot_of(now: int, settings: Settings) -> int:
-    """When the last scheduled backup was due, in Unix seconds: in steps of backup_hours, counted from backup_at on the
-    first day of 1970, so that each day begins with one if the steps divide it evenly."""
+    """Returns when the last scheduled backup was due, in Unix seconds: in steps of backup_hours, counted from backup_at
+    on the first day of 1970, so that each day begins with one if the steps divide it evenly."""
     hour, minute = map(int, settings.backup_at.split(":"))
     first, step = hour * HOUR_SECONDS + minute * 60, settings.backup_hours * HOUR_SECONDS
     return now - (now - first) % step
@@ -233,8 +235,8 @@ def slot_of(now: int, settings: Settings) -> int:
 
 @periodic("backups")
 def add_due(service: Service, now: int) -> int | None:
-    """Add a job when the backup of this slot is missing; answers when the next slot begins. One that was made by a
-    clock far ahead counts for none."""
+    """Adds a job if the backup of this slot is missing; returns when the next slot begins. Ignores backups with a time
+    far in the future, made while the clock was wrong."""
     settings = service.settings
     if not settings.backup_folder or service.store.path is None:
         return None
@@ -249,8 +251,8 @@ def add_due(service: Service, now: int) -> int | None:
 
 
 @at_start("backups that were sent half")
-def _remove_half_sent(service: Service, now: int) -> None:
-    """Temporary files of a process that is gone. Removed here, since no upload can be under way yet."""
+def _remove_partial_uploads(service: Service, now: int) -> None:
+    """Removes temporary files of uploads that a process left. No upload can be running at the start."""
     if service.settings.backup_folder:
         for path in Path(service.settings.backup_folder).glob(f"uploaded-*.db{PART}"):
             path.unlink(missing_ok=True)
@@ -269,60 +271,61 @@ def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
 def _failed(service: Service, now: int, error: str) -> None:
     """Logs the failure and notifies administrators once until a backup succeeds: in the console, and by mail if it is
     set up."""
-    ctx, told = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
-    known = service.store.read(administrators)
-    letters = {id: ServiceMail(SUBJECT, TEXT, speech.of_worker(service, id)) for id in known}
+    ctx, values = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
+    recipients = service.store.read(administrators)
+    letters = {id: ServiceMail(SUBJECT, TEXT, speech.of_worker(service, id)) for id in recipients}
 
     def write(tx: Transaction) -> None:
         is_known = get(tx, FAILURE) is not None
-        put(tx, FAILURE, told)
+        put(tx, FAILURE, values)
         if is_known:
             return
         writing, sender = RecordWriter(ctx, tx), default_sender(tx)
-        ids, message = [id for id in administrators(tx) if id in letters], {"message": f"{SUBJECT}: {told['error']}"}
-        # Every worker reads this one, and the reason may hold a folder of the machine.
+        ids = [id for id in administrators(tx) if id in letters]
+        message = {"message": f"{SUBJECT}: {values['error']}"}
+        # Every worker can read this entry, and the reason may contain a path of the machine.
         writing.log("custom.other", APP, 0, {"message": f"{SUBJECT}; administrators are told why"})
-        shown = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
+        params = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
         for id in ids:  # directly, since the entry belongs to no record that they could watch
-            activity.notify(writing, id, "custom.other", WORKER, id, shown)
+            activity.notify(writing, id, "custom.other", WORKER, id, params)
         if sender and way_of(tx, service.registry, sender) is not None:
             for worker in filter(None, (writing.record("worker", id) for id in ids)):
-                send(writing, worker, letters[worker["id"]], {"url": service.base_url, "error": told["error"]})
+                send(writing, worker, letters[worker["id"]], {"url": service.base_url, "error": values["error"]})
 
     try:
         service.store.write(write)
-    except HelpdeskError:  # such as a full disk, which the backup may have failed for
+    except HelpdeskError:  # such as a full disk, which may be the cause of the failure
         _log.exception("backup.failure_not_noted")
 
 
 def failure(ctx: Context) -> BackupFailure | None:
-    """How the last backup failed; None when it was made. Raises AdminOnly."""
+    """Returns the failure of the last backup; None if it succeeded. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    found = ctx.service.store.read(lambda tx: get(tx, FAILURE))
-    return BackupFailure(found["at"], found["error"]) if found else None
+    stored = ctx.service.store.read(lambda tx: get(tx, FAILURE))
+    return BackupFailure(stored["at"], stored["error"]) if stored else None
 
 
 def progress(ctx: Context) -> tuple[int, int] | None:
-    """(pages that are copied, all of them) of the backup that is being made; None when none is. Raises AdminOnly."""
+    """Returns (copied pages, all pages) of a running backup; None if none is running. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return PROGRESS.get(ctx.service.store)
 
 
 def set_up(ctx: Context) -> None:
-    """Make backups from now on, into a folder of the data folder, the first one at once. Raises AdminOnly; Invalid
-    where the settings file or a variable says otherwise; Unavailable where the database is no file."""
+    """Turns on scheduled backups into a folder inside the data folder, and starts the first one. Raises AdminOnly;
+    Invalid if the settings file or a variable overrides it; Unavailable if the database is not a file."""
     require_file(ctx)
     live_settings.change(ctx, {"backup_folder": OWN_FOLDER})
     start(ctx)
 
 
-def are_here(service: Service) -> bool:
-    """Whether the service makes backups: only of a file; database servers are backed up where they run."""
+def can_be_made(service: Service) -> bool:
+    """Returns whether the service can make backups: only of a file; database servers are backed up where they run."""
     return service.store.path is not None
 
 
 def require_file(ctx: Context) -> Path:
-    """The database file. Raises AdminOnly, Unavailable if the database is not a file."""
+    """Returns the database file. Raises AdminOnly, Unavailable if the database is not a file."""
     ctx.require_admin(DOING)
     return ctx.service.store.file
 
@@ -335,75 +338,75 @@ def start(ctx: Context) -> None:
     scheduled_jobs.begin(ctx, KIND, "backup.made")
 
 
-# -- looking at them ---------------------------------------------------------------------------------------------------
+# -- verification ------------------------------------------------------------------------------------------------------
 
 
-def look_at(service: Service, found: Backup, now: int) -> None:
-    """Read all of a backup and note what that shows. Raises Damaged, NotFound."""
-    name = found.path.name
+def check(service: Service, entry: Backup, now: int) -> None:
+    """Verifies a backup and stores the result. Raises Damaged, NotFound."""
+    name = entry.path.name
     steps = VERIFYING.made(service.store, dict)
     try:
-        contents = backup.verify(found.path, lambda step: steps.update({name: step}))
+        contents = backup.verify(entry.path, lambda step: steps.update({name: step}))
     except Damaged as error:
-        _note(service, found, {"at": now, "bytes": found.bytes, "problem": error.message[:MAX_ERROR_CHARACTERS]})
+        problem = error.message[:MAX_ERROR_CHARACTERS]
+        _store_check(service, entry, {"at": now, "bytes": entry.bytes, "problem": problem})
         raise
     finally:
         steps.pop(name, None)
-    _note_sound(service, found, contents, now)
+    _store_sound(service, entry, contents, now)
 
 
-def _note_sound(service: Service, found: Backup, contents: Contents, now: int) -> None:
+def _store_sound(service: Service, entry: Backup, contents: Contents, now: int) -> None:
     tickets = contents.tables.get("ticket", 0)
-    _note(service, found, {"at": now, "bytes": contents.bytes, "program": contents.program, "tickets": tickets})
+    _store_check(service, entry, {"at": now, "bytes": contents.bytes, "program": contents.program, "tickets": tickets})
 
 
-def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
+def _store_check(service: Service, entry: Backup, result: dict[str, Any]) -> None:
     """Stores the result of verifying a backup, and deletes results of removed ones."""
     names = {each.path.name for each in list_all_backups(service.settings)}
 
     def write(tx: Transaction) -> None:
-        tx.put(LOOK, {"name": found.path.name, "program": "", "tickets": 0, "problem": "", **seen})
-        for row in tx.find(LOOK):
+        tx.put(CHECK, {"name": entry.path.name, "program": "", "tickets": 0, "problem": "", **result})
+        for row in tx.find(CHECK):
             if row[0] not in names:
-                tx.delete(LOOK, name=row[0])
+                tx.delete(CHECK, name=row[0])
 
     service.store.write(write)
 
 
 @job(VERIFY)
 def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
-    found = next((each for each in list_all_backups(service.settings) if each.path.name == payload["name"]), None)
-    if found is None:
-        return  # it was removed meanwhile
+    entry = next((each for each in list_all_backups(service.settings) if each.path.name == payload["name"]), None)
+    if entry is None:
+        return  # removed since the job was added
     try:
-        look_at(service, found, now)
-    except Damaged as error:  # which is noted, and not better at the next attempt
-        _log.error("backup.damaged", file=found.path.name, reason=error.message)
+        check(service, entry, now)
+    except Damaged as error:  # stored already, and a retry would not help
+        _log.error("backup.damaged", file=entry.path.name, reason=error.message)
 
 
 def verify(ctx: Context, name: str) -> None:
     """Schedules the verification of a backup. Raises AdminOnly, NotFound."""
-    found = find_backup(ctx, name)
+    entry = find_backup(ctx, name)
 
     def write(tx: Transaction) -> None:
-        _log_act(ctx, tx, "backup.verified", found)
-        JobQueue.add(tx, VERIFY, ctx.now, {"name": found.path.name}, f"{VERIFY}:{found.path.name}")
+        _log_act(ctx, tx, "backup.verified", entry)
+        JobQueue.add(tx, VERIFY, ctx.now, {"name": entry.path.name}, f"{VERIFY}:{entry.path.name}")
         ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
 
 
-def looks(ctx: Context) -> dict[str, BackupCheck]:
-    """The results of verified backups by name, as far as their size has not changed since. Raises AdminOnly,
-    Unavailable."""
+def checks(ctx: Context) -> dict[str, BackupCheck]:
+    """Returns {name: result} of verified backups whose size has not changed since. Raises AdminOnly, Unavailable."""
     ctx.require_admin(DOING)
-    return seen(ctx.service)
+    return read_checks(ctx.service)
 
 
-def seen(service: Service) -> dict[str, BackupCheck]:
-    """The same for the service itself. Raises Unavailable."""
+def read_checks(service: Service) -> dict[str, BackupCheck]:
+    """Returns the same for the service itself. Raises Unavailable."""
     sizes = {each.path.name: each.bytes for each in list_all_backups(service.settings)}
-    rows = service.store.read(lambda tx: tx.find(LOOK))
+    rows = service.store.read(lambda tx: tx.find(CHECK))
     return {
         name: BackupCheck(at, program, tickets, problem)
         for name, size, at, program, tickets, problem in rows
@@ -412,96 +415,96 @@ def seen(service: Service) -> dict[str, BackupCheck]:
 
 
 def being_verified(ctx: Context) -> set[str]:
-    """The names of backups that wait to be read, or are being read. Raises AdminOnly."""
-    found, _ = scheduled_jobs.list_jobs(ctx, kind=VERIFY)
-    return {scheduled_jobs.payload_of(each).get("name", "") for each in found if each.state != "failed"}
+    """Returns the names of backups whose verification is waiting or running. Raises AdminOnly."""
+    jobs, _ = scheduled_jobs.list_jobs(ctx, kind=VERIFY)
+    return {scheduled_jobs.payload_of(each).get("name", "") for each in jobs if each.state != "failed"}
 
 
 def steps(ctx: Context) -> dict[str, str]:
-    """{name of a backup that is being read: the step, such as "step 1 of 3: reading the structure"}. Raises
+    """Returns {name of a backup under verification: step, such as "step 1 of 3: reading the structure"}. Raises
     AdminOnly."""
     ctx.require_admin(DOING)
     return dict(VERIFYING.get(ctx.service.store) or {})
 
 
-# -- single ones -------------------------------------------------------------------------------------------------------
+# -- single backups ----------------------------------------------------------------------------------------------------
 
 
 def find_backup(ctx: Context, name: str) -> Backup:
-    """The backup of the folder with this name, with or without .db. Raises AdminOnly, NotFound, Unavailable."""
+    """Returns the backup of the folder with this name, with or without .db. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
-    wanted = f"{name.removesuffix('.db')}.db"
-    found = next((each for each in list_all_backups(ctx.service.settings) if each.path.name == wanted), None)
-    if found is None:
-        raise NotFound(lazy_gettext("there is no backup {name} any more; load the list again", name=wanted[:100]))
-    return found
+    file_name = f"{name.removesuffix('.db')}.db"
+    entry = next((each for each in list_all_backups(ctx.service.settings) if each.path.name == file_name), None)
+    if entry is None:
+        raise NotFound(lazy_gettext("there is no backup {name} any more; load the list again", name=file_name[:100]))
+    return entry
 
 
-def keep_sent(ctx: Context, content: bytes) -> Backup:
-    """Stores an uploaded backup after reading all of it; anything that is not a complete backup of this program is
-    refused and deleted. Raises AdminOnly, Damaged, Full, Unavailable."""
+def store_upload(ctx: Context, content: bytes) -> Backup:
+    """Verifies and stores an uploaded backup; rejects anything that is not a complete backup of this program. Raises
+    AdminOnly, Damaged, Full, Unavailable."""
     require_file(ctx)
     settings = ctx.service.settings
     folder, at = (
         _folder(settings),
         max(ctx.now, *(each.at + 1 for each in list_all_backups(settings) if each.is_sent), 0),
     )
-    made = Backup(folder / time.strftime(f"uploaded-{MOMENT}.db", time.gmtime(at)), at)
-    part = made.path.with_name(made.path.name + PART)
+    new = Backup(folder / time.strftime(f"uploaded-{MOMENT}.db", time.gmtime(at)), at)
+    part = new.path.with_name(new.path.name + PART)
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content)
         sync(part)
         contents = backup.verify(part)
-        part.replace(made.path)
+        part.replace(new.path)
         sync(folder)
     except FileExistsError as error:
         raise Unavailable("another backup is being sent just now; try again", retry_after=1) from error
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise Unavailable(f"{made.path} cannot be written ({error.strerror}); check the backup folder") from error
+        raise Unavailable(f"{new.path} cannot be written ({error.strerror}); check the backup folder") from error
     except Damaged as error:
         part.unlink(missing_ok=True)
         raise Damaged(error.message.replace(str(part), "what was sent")) from error
-    _note_sound(ctx.service, made, contents, ctx.now)
-    _tell(ctx, "backup.sent", made)
-    return made
+    _store_sound(ctx.service, new, contents, ctx.now)
+    _record(ctx, "backup.sent", new)
+    return new
 
 
-def fetched(ctx: Context, name: str) -> Backup:
-    """A backup to download. It contains everything that the service knows, so the download is in the activity log.
+def fetch(ctx: Context, name: str) -> Backup:
+    """Returns a backup for download. It contains all data of the service, so the activity log records the download.
     Raises AdminOnly, NotFound, Unavailable."""
-    found = find_backup(ctx, name)
-    _tell(ctx, "backup.downloaded", found)
-    return found
+    entry = find_backup(ctx, name)
+    _record(ctx, "backup.downloaded", entry)
+    return entry
 
 
 def remove(ctx: Context, name: str) -> None:
-    """Remove a backup. Raises AdminOnly, NotFound, Unavailable."""
-    found = find_backup(ctx, name)
+    """Removes a backup. Raises AdminOnly, NotFound, Unavailable."""
+    entry = find_backup(ctx, name)
     try:
-        found.path.unlink(missing_ok=True)
+        entry.path.unlink(missing_ok=True)
     except OSError as error:
-        raise Unavailable(f"{found.path} cannot be removed ({error.strerror})") from error
-    _tell(ctx, "backup.removed", found)
+        raise Unavailable(f"{entry.path} cannot be removed ({error.strerror})") from error
+    _record(ctx, "backup.removed", entry)
 
 
-def _tell(ctx: Context, point: str, found: Backup) -> None:
-    _log.warning(point, by=ctx.actor.name, file=found.path.name)
-    ctx.service.store.write(lambda tx: _log_act(ctx, tx, point, found))
+def _record(ctx: Context, point: str, entry: Backup) -> None:
+    _log.warning(point, by=ctx.actor.name, file=entry.path.name)
+    ctx.service.store.write(lambda tx: _log_act(ctx, tx, point, entry))
 
 
-def _log_act(ctx: Context, tx: Transaction, point: str, found: Backup) -> None:
-    RecordWriter(ctx, tx).log(point, APP, 0, {"file": found.path.name})
+def _log_act(ctx: Context, tx: Transaction, point: str, entry: Backup) -> None:
+    RecordWriter(ctx, tx).log(point, APP, 0, {"file": entry.path.name})
 
 
 def newest(settings: Settings) -> Backup | None:
-    """The newest backup in the folder, None if there is none."""
+    """Returns the newest backup of the service, or None."""
     return next(iter(list_backups(settings)), None)
 
 
 def _moment(name: str) -> int:
-    """The time in a backup's name, in Unix seconds; 0 for any other name.
+    """Returns the time in a backup's name, in Unix seconds; 0 for any other name.
 
     >>> _moment("helpdesk-20261120-101500.db"), _moment("helpdesk-20261320-101500.db"), _moment("helpdesk.db")
     (1795169700, 0, 0)
@@ -514,7 +517,7 @@ def _moment(name: str) -> int:
 
 
 def _remove_unfinished(folder: Path) -> None:
-    """What backups of this service have left that were killed; one at a time is made."""
+    """Removes the files of killed backups. Only one backup runs at a time."""
     for path in folder.glob(f"helpdesk-*.db{PART}*"):
         if NAME.match(path.name.partition(PART)[0]):
             path.unlink(missing_ok=True)

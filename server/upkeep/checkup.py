@@ -1,5 +1,5 @@
-"""Whether a service is set up well, part by part, with what to do where it is not. What follows from all of it is said
-by verdict.py. What has to do with the processes of a machine, such as ports, is looked at by `helpdesk doctor`."""
+"""Checks each part of a service and gives advice for problems. verdict.py combines the findings. `helpdesk doctor`
+checks what concerns the processes of a machine, such as ports."""
 
 import ipaddress
 import os
@@ -27,27 +27,27 @@ from server.upkeep.finding import Ask, Finding, at_once
 from server.upkeep.health import MIB
 
 OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-LATE_SECONDS = 900  # that a job may be overdue before it is a problem
-AHEAD_SECONDS = 300  # that a message may be in the future, because of inexact clocks
-LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log, which is checkpointed at about 32 MiB
-FAR_SECONDS = 0.005  # to the server of a database
-MOST_USED = 0.8  # of the server's connections in use
-LONG_TURN_SECONDS = 5  # of writing by one process
-BEHIND_SECONDS = 60  # that a replica may lag behind
+LATE_SECONDS = 900  # allowed delay of a job
+AHEAD_SECONDS = 300  # allowed for messages from the future, because of inexact clocks
+LARGE_LOG_BYTES = 512 * MIB  # allowed size of the write-ahead log, which is checkpointed at about 32 MiB
+FAR_SECONDS = 0.005  # allowed round trip to the database server
+MOST_USED = 0.8  # allowed share of the server's connections in use
+LONG_TURN_SECONDS = 5  # allowed for one transaction that writes
+BEHIND_SECONDS = 60  # allowed lag of a replica
 FAILED_RUNS = 3  # failures of a periodic task in a row before it is a problem
-FEW_WORKERS = 3  # signed in from one address before that is odd: two may share a desk
+FEW_WORKERS = 3  # workers signed in from one address that are suspicious; two may share a desk
 
 
 def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
-    """Checks the database, its settings, and the service if one runs. now: Unix seconds. ask: looks up mail servers and
-    names."""
+    """Checks the database, its settings, and the service if one runs. now: Unix seconds. ask: contacts mail servers and
+    resolves names."""
     running = list(of_running(service))
     yield from running
     yield from _guarded("data folder", of_folder(Path(service.settings.data)))
     yield from _guarded("disk", of_disk(service.settings))
     yield from _guarded("base URL", of_base_url(service.settings, ask))
     if any(each.state == "problem" and each.part == "database" for each in running):
-        return  # there is nothing to be read
+        return  # nothing else can be read
     yield from _guarded("database", of_database(service, now))
     yield from _guarded("clock", of_clock(service, now))
     yield from _guarded("clients", of_clients(service, now))
@@ -59,7 +59,7 @@ def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Findi
 
 
 def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """A check that fails is a finding as well: this must work when everything else does not."""
+    """Reports a failing check as a finding: the check-up must work when everything else does not."""
     try:
         yield from findings
     except (HelpdeskError, OSError) as error:
@@ -72,7 +72,7 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def of_running(service: Service) -> Iterator[Finding]:
-    """The vital parts of a service that runs; nothing for one that does not."""
+    """Checks the vital parts of a running service; yields nothing if none runs."""
     watch = health.WATCH.get(service.store)
     if watch is None:
         return
@@ -80,13 +80,13 @@ def of_running(service: Service) -> Iterator[Finding]:
     vital = VITAL if service.store.path is not None else VITAL | VITAL_OF_SERVER
     failing = [name for name in vital if not checks[name]]
     for name in failing:
-        part, found, advice = vital[name]
-        yield Finding(part, "problem", found, advice)
+        part, problem, advice = vital[name]
+        yield Finding(part, "problem", problem, advice)
     if not failing:
         yield Finding(N_("server"), "ok", N_("it reads, writes and does what is due"))
 
 
-# The vital parts when they fail: (part, problem, advice). of_disk reports the free space.
+# {check of health.py: (part, problem, advice)}; of_disk reports the free space.
 VITAL = {
     "database_readable": ("database", "it cannot be read", "see the log; start the service again, or restore a backup"),
     "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
@@ -110,7 +110,7 @@ VITAL_OF_SERVER = {
 
 
 def of_folder(folder: Path) -> Iterator[Finding]:
-    """The readers of the data folder, if its mode shows them."""
+    """Checks who can read the data folder, if its mode shows that."""
     files = () if os.name == "nt" else (folder, *folder.glob("helpdesk.db*"))
     open_ones = [path for path in files if path.stat().st_mode & OPEN_TO_OTHERS]
     if open_ones:
@@ -126,7 +126,7 @@ def of_folder(folder: Path) -> Iterator[Finding]:
 
 
 def of_disk(settings: Settings) -> Iterator[Finding]:
-    """Room on the disk of the data folder: for the service, and for a copy of the database."""
+    """Checks the free space on the disk of the data folder, for the service and for a copy of the database."""
     folder = Path(settings.data)
     free = health.free_bytes(folder)
     shows = lazy_gettext("{MIB} MiB are free on the disk of {folder}", MIB=f"{free // MIB:,}", folder=folder)
@@ -153,7 +153,7 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
 
 
 def of_database(service: Service, now: int) -> Iterator[Finding]:
-    """What shows without reading all of it: the indexes of the search for words, and the write-ahead log."""
+    """Checks the full-text indexes and the write-ahead log, without reading the whole database."""
     texts = service.registry.texts()
     wrong = service.store.read(lambda tx: [each for text in texts for each in fulltext.problems(tx, text)])
     for each in wrong:
@@ -163,7 +163,7 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
     if not wrong:
         yield Finding(N_("search index"), "ok", lazy_gettext("all {texts} can be read", texts=len(texts)))
     yield from of_server(service)
-    damage = database_check.found(service)
+    damage = database_check.read_last(service)
     if damage is not None and damage.problems:
         yield Finding(
             N_("database"),
@@ -182,7 +182,7 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
 
 
 def of_server(service: Service) -> Iterator[Finding]:
-    """The server of a database that is no file."""
+    """Checks the server of a database that is not a file."""
     state = service.store.server_state()
     if state is None:
         return
@@ -261,14 +261,14 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
 
 
 def of_clock(service: Service, now: int) -> Iterator[Finding]:
-    """Whether the clock can be right: not before this version was made, nor before the newest message."""
-    shown = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    """Checks that the clock is plausible: later than the build of this version and than the newest message."""
+    time_text = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     jump = clock_watch.last_jump(service)
     if jump is not None:
         way = "ahead" if jump.by > 0 else "back"
         shows = lazy_gettext(
             "it is {shown} here, and the clock was set {way} by {by} seconds",
-            shown=shown,
+            shown=time_text,
             way=way,
             by=f"{abs(jump.by):,}",
         )
@@ -280,7 +280,7 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
         yield Finding(
             N_("clock"),
             "problem",
-            lazy_gettext("it is {shown} here, before this version was made", shown=shown),
+            lazy_gettext("it is {shown} here, before this version was made", shown=time_text),
             N_("set the clock"),
         )
         return
@@ -294,17 +294,17 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
             "warning",
             lazy_gettext(
                 "it is {shown} here, and the newest message is {now} seconds newer",
-                shown=shown,
+                shown=time_text,
                 now=f"{newest - now:,}",
             ),
             N_("see whether the clock is right; what is dated later waits until then"),
         )
         return
-    yield Finding(N_("clock"), "ok", lazy_gettext("it is {shown}", shown=shown))
+    yield Finding(N_("clock"), "ok", lazy_gettext("it is {shown}", shown=time_text))
 
 
 def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
-    """The address in links and mail: whether others can follow it, and safely."""
+    """Checks whether others can follow links in mail, and safely."""
     parts = urlsplit(settings.base_url)
     host = parts.hostname or ""
     is_given = bool(dict(settings.given)["base_url"])
@@ -357,8 +357,8 @@ def _not_found(host: str) -> str:
 
 
 def of_clients(service: Service, now: int) -> Iterator[Finding]:
-    """Whether workers come from different addresses. Behind a proxy that is not trusted all come from its address: what
-    one of them gets wrong holds up the others."""
+    """Checks whether workers come from different addresses. Behind an untrusted proxy all come from its address, and
+    the failed attempts of one block the others."""
     if service.settings.trusted_proxies:
         return
     clients, workers = service.store.read(lambda tx: sessions.origins(tx, now))
@@ -387,7 +387,7 @@ def _is_private(client: str) -> bool:
 
 
 def of_jobs(service: Service, now: int) -> Iterator[Finding]:
-    """Whether what is due is done."""
+    """Checks whether due work is done."""
     waiting = service.store.read(lambda tx: health.backlog(tx, now))
     is_late = waiting.oldest_job_seconds > LATE_SECONDS
     if is_late:
@@ -450,7 +450,7 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
 
 
 def of_scans(service: Service) -> Iterator[Finding]:
-    """Periodic tasks that fail at every run, so that their work is not done."""
+    """Reports periodic tasks that fail at every run."""
     for name, run in sorted(last_scans(service).items()):
         if run.failures >= FAILED_RUNS:
             yield Finding(
@@ -475,7 +475,7 @@ def _emails(count: int) -> str:
 
 
 def of_backups(service: Service, now: int) -> Iterator[Finding]:
-    """Whether there are backups, new enough, sound and on another disk."""
+    """Checks whether there are backups, recent enough, sound and on another disk."""
     settings = service.settings
     if service.store.path is None:
         yield from _of_backups_elsewhere(service)
@@ -485,7 +485,7 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
         return
     folder = Path(settings.backup_folder)
     try:
-        newest, looks = backups.newest(settings), backups.seen(service)
+        newest, checks = backups.newest(settings), backups.read_checks(service)
     except HelpdeskError as error:
         yield Finding(N_("backups"), "problem", error.message, N_("correct backup_folder or its permissions"))
         return
@@ -497,21 +497,21 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
             N_("start the server, and see its log for why"),
         )
     elif newest.at < now - 2 * settings.backup_hours * backups.HOUR_SECONDS:
-        shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
+        time_text = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
         yield Finding(
             N_("backups"),
             "problem",
-            lazy_gettext("the newest is of {shown}", shown=shown),
+            lazy_gettext("the newest is of {shown}", shown=time_text),
             N_("see the log for why there is no newer one"),
         )
-    elif newest.path.name in looks and looks[newest.path.name].problem:
+    elif newest.path.name in checks and checks[newest.path.name].problem:
         yield Finding(
             N_("backups"),
             "problem",
             lazy_gettext(
                 "the newest, {name}, is of no use: {problem}",
                 name=newest.path.name,
-                problem=looks[newest.path.name].problem,
+                problem=checks[newest.path.name].problem,
             ),
             N_("see what `helpdesk check` tells of the database"),
         )
@@ -531,7 +531,7 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
 
 
 def _of_backups_elsewhere(service: Service) -> Iterator[Finding]:
-    """Those of PostgreSQL, of which little can be seen from here."""
+    """Checks the backups of PostgreSQL, of which little is visible from here."""
     if service.settings.backup_folder:
         yield Finding(
             N_("backups"),

@@ -1,4 +1,4 @@
-"""Whether the automations that events, timers and webhooks name still exist."""
+"""Checks whether the automations in the bindings of events, timers and webhooks exist."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from server.upkeep.finding import Finding
 
 
 def of_bindings(service: Service) -> Iterator[Finding]:
-    """Entries of bindings that never run."""
+    """Reports entries of bindings that never run."""
     lost = service.store.read(lambda tx: bound_automations.lost_entries(service.registry, tx))
     for each in lost[: bound_automations.MAX_REPORTED]:
         yield Finding(

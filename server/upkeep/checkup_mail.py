@@ -19,11 +19,11 @@ from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
 from server.upkeep.finding import Ask, Finding, at_once
 
-MOST_TRANSPORTS, MOST_NAMED = 100, 10  # checked, and listed by name
+MOST_TRANSPORTS, MOST_NAMED = 100, 10  # checked transports, and names in a list
 
 
 def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
-    """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
+    """Checks the senders of mail, whether each mail server responds, and whether mailboxes could be read."""
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
         yield Finding(
@@ -86,7 +86,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
 
 
 def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
-    """The mail transports, the mailboxes in use, and the groups without a sender."""
+    """Returns the mail transports, the enabled mailboxes, and the groups without a sender."""
     transports, boxes, groups = (
         [kind.record(row) for row in tx.find(kind.table)]
         for kind in map(service.registry.type, ("mail_transport", "mailbox", "group"))
@@ -96,7 +96,7 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
 
 
 def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
-    """The groups and buckets whose mail cannot be replied to, or cannot leave."""
+    """Reports groups and buckets whose mail cannot be replied to, or cannot be sent."""
 
     def read(tx: Transaction) -> tuple[list[str], list[str]]:
         places = [
@@ -136,7 +136,7 @@ def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
 
 
 def is_local(email: str) -> bool:
-    """Whether only this machine, or this network, knows the host of an address (RFC 6761, 6.3).
+    """Returns whether an address has a host that only this machine or network knows (RFC 6761, 6.3).
 
     >>> is_local("support@localhost"), is_local("help@desk.lan.localhost"), is_local("help@desk.example")
     (True, True, False)
@@ -145,19 +145,19 @@ def is_local(email: str) -> bool:
     return host in LOOPBACK or "." not in host or host.endswith((".localhost", ".localdomain"))
 
 
-def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Finding]:
-    """Nothing while that is not known."""
-    name = f"mail transport {found['id']} ({found['name']})"
-    way = TransportChoice(found["id"], found["extension_id"], found["params"])
-    wrong = ask(("transport", _digest(way)), lambda: _probed(service, way, now))
-    if wrong:
-        yield Finding(N_("mail"), "problem", f"{name}: {wrong}", N_("correct the transport, or start that server"))
-    elif wrong is not None:
+def _reached(service: Service, transport: Record, now: int, ask: Ask) -> Iterator[Finding]:
+    """Reports whether a transport can be reached; yields nothing if that is not known."""
+    name = f"mail transport {transport['id']} ({transport['name']})"
+    choice = TransportChoice(transport["id"], transport["extension_id"], transport["params"])
+    error = ask(("transport", _digest(choice)), lambda: _probed(service, choice, now))
+    if error:
+        yield Finding(N_("mail"), "problem", f"{name}: {error}", N_("correct the transport, or start that server"))
+    elif error is not None:
         yield Finding(N_("mail"), "ok", lazy_gettext("{name} can be reached", name=name))
 
 
 def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
-    """The transports that let no mail through at present, and how much waits for them."""
+    """Reports the transports that cannot send at present, and the number of mails that wait for them."""
 
     def read(tx: Transaction) -> list[tuple[TransportHold, int]]:
         return [(hold, len(tx.find(OUTGOING, held_by=hold.transport_id))) for hold in list_holds(tx)]
@@ -177,15 +177,15 @@ def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
         )
 
 
-def _digest(way: TransportChoice) -> str:
-    """A digest of a server's settings, so that a result from before a change does not count. The password is not stored
-    for that."""
-    return hashlib.sha256(repr(way).encode("utf-8", "replace")).hexdigest()
+def _digest(choice: TransportChoice) -> str:
+    """Returns a digest of a transport's settings, so that results from before a change do not apply. The password
+    itself is not stored."""
+    return hashlib.sha256(repr(choice).encode("utf-8", "replace")).hexdigest()
 
 
-def _probed(service: Service, way: TransportChoice, now: int) -> str:
+def _probed(service: Service, choice: TransportChoice, now: int) -> str:
     try:
-        chosen, settings = open_transport(own_context(service, now), way)
+        chosen, settings = open_transport(own_context(service, now), choice)
         chosen.probe(settings)
     except HelpdeskError as error:
         return error.message

@@ -1,4 +1,4 @@
-"""A look at the whole database file for damage, as a job: it reads every page."""
+"""Checks the whole database file for damage, in a job, since it reads every page."""
 
 import time
 from dataclasses import asdict
@@ -11,13 +11,13 @@ from server.records.service_settings import get, put
 from server.upkeep import scheduled_jobs
 
 KIND = "database.check"
-FOUND = "database_check"  # the service setting that keeps what the last look found
-MAX_PROBLEMS = 20  # kept of one look
+RESULT = "database_check"  # the service setting with the last result
+MAX_PROBLEMS = 20  # stored per check
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseCheck:
-    """at: when it ended, Unix seconds. seconds: how long it took. problems: in SQLite's words, () for none."""
+    """The result of a check. at: its end, Unix seconds. seconds: its duration. problems: in SQLite's words."""
 
     at: int
     seconds: float
@@ -30,20 +30,20 @@ def start(ctx: Context) -> None:
 
 
 def last(ctx: Context) -> DatabaseCheck | None:
-    """The result of the last check, None if there was none. Raises AdminOnly."""
+    """Returns the result of the last check, or None. Raises AdminOnly."""
     ctx.require_admin("see what a look at the database found")
-    return found(ctx.service)
+    return read_last(ctx.service)
 
 
-def found(service: Service) -> DatabaseCheck | None:
-    """The same, for the service itself."""
-    kept = service.store.read(lambda tx: get(tx, FOUND))
-    return DatabaseCheck(kept["at"], kept["seconds"], tuple(kept["problems"])) if kept else None
+def read_last(service: Service) -> DatabaseCheck | None:
+    """Returns the same for the service itself."""
+    stored = service.store.read(lambda tx: get(tx, RESULT))
+    return DatabaseCheck(stored["at"], stored["seconds"], tuple(stored["problems"])) if stored else None
 
 
 @job(KIND)
 def _look(service: Service, payload: dict[str, Any], now: int) -> None:
     began = time.monotonic()
     problems = service.store.check()[:MAX_PROBLEMS]
-    found = DatabaseCheck(now, round(time.monotonic() - began, 1), tuple(problems))
-    service.store.write(lambda tx: put(tx, FOUND, asdict(found)))
+    result = DatabaseCheck(now, round(time.monotonic() - began, 1), tuple(problems))
+    service.store.write(lambda tx: put(tx, RESULT, asdict(result)))

@@ -1,4 +1,4 @@
-"""Findings about parts of a service, and how they are looked up."""
+"""The findings of the check-up, and the type of slow lookups."""
 
 from collections.abc import Callable, Hashable
 from typing import Literal
@@ -7,14 +7,14 @@ from server.dataclass import dataclass
 from server.translation import Words
 
 State = Literal["ok", "warning", "problem"]
-Look = Callable[[], str]  # what is wrong, "" for nothing; it may take long
-# Returns the result of a lookup, or a cached one: (subject, lookup). None if it is not known.
+Look = Callable[[], str]  # returns the problem, "" for none; may be slow
+# Called with (subject, lookup); returns the result of the lookup, or a cached one, None if it is not known.
 Ask = Callable[[Hashable, Look], str | None]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding about a part. Texts with values are made by lazy_gettext. advice: what to do, "" if there is no
+    """A finding about a part. Texts with values come from lazy_gettext. advice: what to do, "" if there is no
     problem."""
 
     part: Words
@@ -24,5 +24,5 @@ class Finding:
 
 
 def at_once(what: Hashable, look: Look) -> str:
-    """Looks now, however long it takes."""
+    """Runs the lookup immediately, however long it takes."""
     return look()

@@ -1,4 +1,4 @@
-"""Measurements every five minutes: active workers, and open tickets by group."""
+"""Records measurements every five minutes: active workers, and open tickets by group."""
 
 from typing import Any
 
@@ -14,15 +14,15 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import OPEN
 
-ACTIVE_SECONDS = BIN_SECONDS  # since their last request, for which a worker counts as active
+ACTIVE_SECONDS = BIN_SECONDS  # time after a request in which a worker counts as active
 
 
-MEASURED: StoreLocal[int] = StoreLocal()  # when the bin begins that was measured last
+MEASURED: StoreLocal[int] = StoreLocal()  # the begin of the last measured bin, in Unix seconds
 
 
 @periodic("gauges")
 def measure(service: Service, now: int) -> int:
-    """Measure once in each bin; answers when the next one begins."""
+    """Measures once in each bin; returns when the next one begins."""
     begins = now - now % BIN_SECONDS
     if MEASURED.get(service.store) != begins:
         MEASURED.set(service.store, begins)
@@ -39,7 +39,7 @@ def _measure(service: Service, now: int) -> None:
 
 
 def _open_tickets(tx: Transaction) -> list[tuple[int, int, int]]:
-    """[(group, bucket, how many)], from the counts that are kept with the tickets; 0 where all were dealt with."""
+    """Returns [(group, bucket, number)] from the counts that triggers maintain; with 0 where all tickets are closed."""
     counts = table_named("ticket_summary")
 
     def build() -> Any:

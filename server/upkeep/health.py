@@ -1,4 +1,4 @@
-"""Whether the service is well, and how much waits in it. For /health, /metrics, `helpdesk doctor` and the console."""
+"""The health of the service and the length of its queues, for /health, /metrics, `helpdesk doctor` and the console."""
 
 import shutil
 import threading
@@ -28,10 +28,10 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite
 
-WRITE_SECONDS = 5.0  # after which a write counts as failed
-RECENT_SECONDS = 60.0  # for which the state is cached where it is shown in passing, as in the mark on every page
-TRUSTED_SECONDS = 1.0  # for which the state of the disk is cached, so that frequent requests rarely write
-LOOKED_AT = "looked_at"  # the row that is written to see whether it can be
+WRITE_SECONDS = 5.0  # timeout of a write
+RECENT_SECONDS = 60.0  # age of the state for incidental uses, such as the mark on every page
+TRUSTED_SECONDS = 1.0  # age of the state of the disk, so that frequent requests rarely write
+LOOKED_AT = "looked_at"  # the row of the write test
 MIB = 1024 * 1024
 LOG = log.get("health")
 
@@ -75,14 +75,14 @@ class Health:
         return all(self.checks().values())
 
     def checks(self) -> dict[str, bool]:
-        """{name: whether it is well}."""
+        """Returns {name: whether the condition holds}."""
         return {name: value for name, value in asdict(self).items() if isinstance(value, bool)}
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A running service. started_at: Unix seconds. look(seconds): its state, with that of the disk at most so many
-    seconds old. jobs_running: the number of running jobs."""
+    """A running service. started_at: Unix seconds. look(seconds): returns its state, with that of the disk at most as
+    old. jobs_running: returns the number of running jobs."""
 
     started_at: int
     look: Callable[[float], Health]
@@ -97,16 +97,16 @@ def watch(service: Service, look: Callable[[float], Health], jobs_running: Calla
     WATCH.set(service.store, Watch(clock.now(), look, jobs_running))
 
 
-def of_running(service: Service) -> Watch:
-    """The health of the service. Raises Unavailable if only the database is open, as in a command."""
-    found = WATCH.get(service.store)
-    if found is None:
+def running_watch(service: Service) -> Watch:
+    """Returns the watch of the running service. Raises Unavailable if only the database is open, as in a command."""
+    running = WATCH.get(service.store)
+    if running is None:
         raise Unavailable("nobody looks after this service: it is not running")
-    return found
+    return running
 
 
 def backlog(tx: Transaction, now: int) -> Backlog:
-    """The queues at `now`, in Unix seconds."""
+    """Returns the queues at `now`, in Unix seconds."""
     job, outgoing, message = JOB.sql, OUTGOING.sql, QUEUE_MESSAGE.sql
     draft = table_named("draft")
     due = tx.row(
@@ -140,7 +140,7 @@ def _count() -> Any:
 
 
 class Pulse:
-    """Looks whether one service is well. Many may ask at once; the disk is written once for all of them."""
+    """Determines the health of a service. Concurrent callers share one test of the disk."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -149,7 +149,7 @@ class Pulse:
         self._disk = (False, False, False, 0)
 
     def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS, takes_requests: bool = True) -> Health:
-        """The current state; that of the disk may be so many seconds old."""
+        """Returns the current state; that of the disk may be the given number of seconds old."""
         service = self._service
         with self._lock:
             if time.monotonic() - self._looked_at >= seconds:
@@ -162,7 +162,7 @@ class Pulse:
 
 
 def stored_bytes(service: Service) -> tuple[int, int]:
-    """The size in bytes of the whole database, and of the attachments and original mails in it."""
+    """Returns the size in bytes of the whole database, and of the attachments and original mails in it."""
     store = service.store
     if store.path is None:
         whole = sum(store.sizes())
@@ -173,7 +173,7 @@ def stored_bytes(service: Service) -> tuple[int, int]:
 
 
 def free_bytes(folder: Path) -> int:
-    """Free space on the disk of a folder, in bytes; 0 if it is unknown."""
+    """Returns the free space on the disk of a folder, in bytes; 0 if it is unknown."""
     try:
         return shutil.disk_usage(folder).free
     except OSError as error:
@@ -182,7 +182,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def is_readable(store: Store) -> bool:
-    """Whether the database answers."""
+    """Returns whether the database can be read."""
     try:
         store.read(lambda tx: tx.first(META, name=LOOKED_AT))
     except HelpdeskError as error:
@@ -192,7 +192,7 @@ def is_readable(store: Store) -> bool:
 
 
 def is_writable(store: Store) -> bool:
-    """Whether a write is on disk within WRITE_SECONDS."""
+    """Returns whether a write completes within WRITE_SECONDS."""
     ended = threading.Event()
     answers: list[PendingWrite] = []
 
@@ -215,7 +215,7 @@ def is_writable(store: Store) -> bool:
 
 
 def waiting(ctx: Context) -> Backlog:
-    """The queues of the service. Raises AdminOnly."""
+    """Returns the queues of the service. Raises AdminOnly."""
     ctx.require_admin("see what waits in the service")
     return ctx.service.store.read(lambda tx: backlog(tx, ctx.now))
 
@@ -238,7 +238,7 @@ class DatabaseState:
 
 
 def database(ctx: Context) -> DatabaseState:
-    """What keeps the data, and how many writes wait for it. Raises AdminOnly."""
+    """Returns the state of the database. Raises AdminOnly."""
     ctx.require_admin("see what waits in the service")
     store = ctx.service.store
     return DatabaseState(*store.product(), *store.sizes(), store.writes_waiting, store.server_state())

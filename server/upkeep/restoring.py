@@ -1,12 +1,12 @@
-"""Putting a backup in the place of the database while the service runs: it comes back by itself.
+"""Restores a backup while the service runs; the service restarts by itself.
 
-The backup is copied beside the database and the copy is checked while all goes on. Only then the service ends what is
-under way as it does when it is told to stop, the files are exchanged in a moment in which nothing has the database
-open, and the service starts again in the same process, with the same ports and the lock on its folder. To exchange the
-file below a service that runs would not be sound: requests, jobs and all that is remembered of rows would hold on to
-the old one. When the exchange fails, or the restored database cannot be opened, the service goes on with the old one.
+The backup is copied next to the database and the copy is verified while the service works. Only then the service shuts
+down as usual, the files are exchanged while nothing has the database open, and the service starts again in the same
+process, with the same ports and the lock on its folder. Without a restart, requests, jobs and cached rows would refer
+to the old database. If the exchange fails, or the restored database cannot be opened, the service continues with the
+old one.
 
-Copying and exchanging are store/backup.py; ending and starting is app.py."""
+store/backup.py copies and exchanges files; app.py stops and starts the service."""
 
 import threading
 from collections.abc import Callable
@@ -37,8 +37,8 @@ Exchange = Callable[[], Undo | None]  # called while nothing has the database op
 
 @dataclass(frozen=True)
 class Restore:
-    """One restore, as far as it is. stage: copying, checking, stopping, done or failed. done, total: pages that are
-    copied. kept: the name of the file that the database before it has now. problem: why it failed."""
+    """The state of a restore. stage: copying, checking, stopping, done or failed. done, total: copied pages and all
+    pages. kept: the new name of the previous database. problem: the reason of a failure."""
 
     name: str
     by: str
@@ -55,8 +55,8 @@ class Restore:
 
 
 class Restores:
-    """The restores of one process, which outlive its service. restart(exchange): has the service end, the exchange made
-    and the service start again; may be called on any thread."""
+    """The restores of one process, which outlive its service. restart(exchange): stops the service, calls exchange and
+    starts the service again; may be called on any thread."""
 
     def __init__(self, restart: Callable[[Exchange], None]) -> None:
         self._restart = restart
@@ -72,14 +72,14 @@ class Restores:
             return
         _log.warning("restore.done", file=last.name, kept=last.kept)
         self.last = replace(last, stage="done")
-        own = own_context(service)  # the actor may be missing in this database, or somebody else
+        own = own_context(service)  # the worker may not exist in this database, or be another one
         try:
             log_restored(own.as_actor(replace(own.actor, name=last.by), own.tz), last.name, last.kept)
-        except HelpdeskError:  # such as a full disk: the service is of use anyway
+        except HelpdeskError:  # such as a full disk; the service works nevertheless
             _log.exception("restore.not_noted")
 
     def begin(self, file: Path, store: Store, by: str, now: int) -> None:
-        """Starts a restore on a thread of its own. Raises Conflict while another one is under way."""
+        """Starts a restore on a separate thread. Raises Conflict if one is already running."""
         with self._lock:
             if self.last is not None and self.last.is_under_way:
                 raise Conflict(f"{self.last.name} is being restored just now; wait until that has ended")
@@ -89,27 +89,27 @@ class Restores:
 
     def _run(self, file: Path, database: Path) -> None:
         def progress(done: int, total: int) -> None:
-            self._note(done=done, total=total)
+            self._update(done=done, total=total)
 
         try:
-            backup.prepare(file, database, progress, lambda stage: self._note(stage=stage))
+            backup.prepare(file, database, progress, lambda stage: self._update(stage=stage))
         except Exception as error:
             self._fail(error)
             return
-        self._note(stage="stopping")
+        self._update(stage="stopping")
         self._restart(lambda: self._exchange(database))
 
     def _exchange(self, database: Path) -> Undo | None:
         try:
-            kept, _ = backup.put_in_place(database)
+            previous, _ = backup.put_in_place(database)
         except Exception as error:
             self._fail(error)
             return None
-        assert kept is not None
-        self._note(kept=kept.name)
+        assert previous is not None
+        self._update(kept=previous.name)
 
         def undo(why: str) -> None:
-            aside = backup.put_back(database, kept)
+            aside = backup.put_back(database, previous)
             self._fail(
                 Unavailable(
                     f"the restored database could not be used ({why}); the one before has its place again, and the "
@@ -119,7 +119,7 @@ class Restores:
 
         return undo
 
-    def _note(self, **changes: Any) -> None:
+    def _update(self, **changes: Any) -> None:
         assert self.last is not None
         self.last = replace(self.last, **changes)
 
@@ -130,17 +130,17 @@ class Restores:
         else:
             problem = "something went wrong on our side; the log of the service tells what"
             _log.exception("restore.failed")
-        self._note(stage="failed", problem=problem)
+        self._update(stage="failed", problem=problem)
 
 
-def log_restored(ctx: Context, name: str, kept: str) -> None:
+def log_restored(ctx: Context, name: str, previous: str) -> None:
     """Records the restore in the activity log of the restored database; readers of its change feed start over. kept:
-    the name of the former database."""
-    told = {"file": name, "kept": kept or "nothing, as there was none"}
+    the new name of the previous database."""
+    values = {"file": name, "kept": previous or "nothing, as there was none"}
 
     def write(tx: Transaction) -> None:
         changes.begin_anew(tx)
-        RecordWriter(ctx, tx).log("backup.restored", APP, 0, told)
+        RecordWriter(ctx, tx).log("backup.restored", APP, 0, values)
 
     ctx.service.store.write(write)
 
@@ -148,27 +148,27 @@ def log_restored(ctx: Context, name: str, kept: str) -> None:
 def start(ctx: Context, name: str, typed: str) -> None:
     """Replaces the database by a backup. typed: its name, typed to confirm. Raises AdminOnly, NotFound, Damaged for a
     file that is not a backup, Invalid, Conflict, Unavailable if no server runs."""
-    restores = of_running(ctx)
+    restores = _running_restores(ctx)
     backups.require_file(ctx)
-    found = backups.find_backup(ctx, name)
-    if typed.strip() != found.path.name:
-        raise Invalid(f"type the name of the backup, {found.path.name}, to have it restored", field="typed")
-    backup.require_backup(found.path)
-    restores.begin(found.path, ctx.service.store, ctx.actor.name, ctx.now)
+    backup_file = backups.find_backup(ctx, name)
+    if typed.strip() != backup_file.path.name:
+        raise Invalid(f"type the name of the backup, {backup_file.path.name}, to have it restored", field="typed")
+    backup.require_backup(backup_file.path)
+    restores.begin(backup_file.path, ctx.service.store, ctx.actor.name, ctx.now)
 
 
 def last(ctx: Context) -> Restore | None:
-    """The last restore of this process, None if there was none. Raises AdminOnly."""
-    return of_running(ctx).last
+    """Returns the last restore of this process, None if there was none. Raises AdminOnly."""
+    return _running_restores(ctx).last
 
 
 RESTORES: StoreLocal[Restores] = StoreLocal()
 
 
-def of_running(ctx: Context) -> Restores:
-    """Raises AdminOnly, Unavailable for a database that no server runs on."""
+def _running_restores(ctx: Context) -> Restores:
+    """Returns the restores of the running service. Raises AdminOnly, Unavailable if no server runs on the database."""
     ctx.require_admin("restore backups")
-    found = RESTORES.get(ctx.service.store)
-    if found is None:
+    restores = RESTORES.get(ctx.service.store)
+    if restores is None:
         raise Unavailable("no server runs here; restore it with `helpdesk restore`")
-    return found
+    return restores

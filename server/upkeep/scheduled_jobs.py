@@ -1,6 +1,6 @@
-"""The jobs of the scheduler as administrators see them: what waits, runs and failed; running one now, dropping one.
+"""The jobs of the scheduler for administrators: lists waiting, running and failed ones; runs or drops one.
 
-How jobs are claimed and tried again is in jobs/queue.py."""
+jobs/queue.py claims and retries jobs."""
 
 import json
 from typing import Any, Literal, get_args
@@ -19,22 +19,22 @@ from server.store.expressions import by_place, one_if
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction, equal_to
 
-DOING = "look at the scheduler"  # what administrators alone may
+DOING = "look at the scheduler"  # act in the refusal for workers who are not administrators
 
 State = Literal["running", "due", "waiting", "failed"]
 STATES: tuple[State, ...] = get_args(State)
-LATE_SECONDS = 60  # between due time and start
+LATE_SECONDS = 60  # allowed between due time and start
 MAX_PAYLOAD_CHARS = 2000  # characters of a job's arguments that are shown
-NAMES = ("event", "name")  # arguments that are shown: the event, the backup
-MAX_NAME_CHARS, MAX_IDS = 100, 10  # arguments in the entry about a removed job
+NAMES = ("event", "name")  # arguments in the activity log: the event, the backup
+MAX_NAME_CHARS, MAX_IDS = 100, 10  # limits of the arguments in the activity log, for a dropped job
 
 SORTS = ("kind", "due_at", "attempts")  # columns that jobs are sorted by
-RUN_SORTS = ("kind", "began_at", "due_at", "ms", "attempt")  # and how they went
+RUN_SORTS = ("kind", "began_at", "due_at", "ms", "attempt")  # columns that runs are sorted by
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledJob:
-    """One job. due_at, failed_at: Unix seconds. attempts: how often it was begun. payload: JSON, cut when it is long.
+    """A job. due_at, failed_at: Unix seconds. attempts: the number of starts. payload: JSON, truncated if it is long.
     error: of the last attempt, "" for none."""
 
     id: int
@@ -50,20 +50,20 @@ class ScheduledJob:
 def list_jobs(
     ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1, sort: str = ""
 ) -> tuple[list[ScheduledJob], int]:
-    """A page of the jobs, and how many there are in all.
+    """Returns a page of the jobs, and their total number.
 
-    state: one of State, "" for every; due and waiting are one another's rest at ctx.now. sort: one of SORTS, with "-"
-    before it for the other direction; "" for those that failed first, then by when they are due. Raises AdminOnly."""
+    state: one of State, "" for all. sort: one of SORTS, with "-" before it to sort descending; "" for failed jobs
+    first, then by due time. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = JOB.sql
-    # The instant stands first, where the conditions look for it.
+    # The instant must be the first value; see _conditions.
     values = (*([ctx.now] if state else []), *([kind] if kind else []))
     has_kind = bool(kind)
 
     def read(tx: Transaction) -> tuple[list[ScheduledJob], int]:
         rows = tx.rows(lambda: _page(state, has_kind, sort), (*values, limit, (page - 1) * limit))
         total = tx.value(lambda: _in_state(state, has_kind, peewee.fn.COUNT(table.id)), values)
-        return [_listed(dict(zip(JOB.names, row, strict=True)), ctx.now) for row in rows], int(total or 0)
+        return [_scheduled_job(dict(zip(JOB.names, row, strict=True)), ctx.now) for row in rows], int(total or 0)
 
     return ctx.service.store.read(read)
 
@@ -85,23 +85,23 @@ def _page(state: str, has_kind: bool, sort: str) -> Any:
 
 
 def payload_of(job: ScheduledJob) -> dict[str, Any]:
-    """The arguments of a job; {} if they are too long to list."""
+    """Returns the arguments of a job; {} if they are too long to list."""
     try:
-        found = json.loads(job.payload)
-    except ValueError:  # cut
+        payload = json.loads(job.payload)
+    except ValueError:  # truncated
         return {}
-    return found if isinstance(found, dict) else {}
+    return payload if isinstance(payload, dict) else {}
 
 
-def one(ctx: Context, id: int) -> ScheduledJob | None:
-    """A job, None for one that is done, or was never there. Raises AdminOnly."""
+def find_job(ctx: Context, id: int) -> ScheduledJob | None:
+    """Returns a job, None if it is done or never existed. Raises AdminOnly."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.get(JOB, id))
-    return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
+    return None if row is None else _scheduled_job(dict(zip(JOB.names, row, strict=True)), ctx.now)
 
 
 def counts(ctx: Context) -> dict[State, int]:
-    """How many jobs are in each state. Raises AdminOnly."""
+    """Returns the number of jobs in each state. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = JOB.sql
 
@@ -117,7 +117,7 @@ def counts(ctx: Context) -> dict[State, int]:
 
 
 def kinds_waiting(ctx: Context) -> list[tuple[str, int]]:
-    """(kind, number) of jobs that are not done and have not failed, most first. Raises AdminOnly."""
+    """Returns [(kind, number)] of jobs that are neither done nor failed, the most frequent first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = JOB.sql
 
@@ -131,8 +131,8 @@ def kinds_waiting(ctx: Context) -> list[tuple[str, int]]:
 
 
 def by_hour(ctx: Context, since: int, hours: int) -> tuple[list[int], list[int]]:
-    """How many jobs were done, and how many failed, in each hour from an instant on, of those whose runs are kept.
-    since: Unix seconds. Raises AdminOnly."""
+    """Returns the numbers of done and of failed jobs in each hour from an instant on, as far as their runs are still
+    stored. since: Unix seconds. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = RUN.sql
     done, failed = [0] * hours, [0] * hours
@@ -150,7 +150,7 @@ def by_hour(ctx: Context, since: int, hours: int) -> tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """How a job went. due_at, began_at: Unix seconds. error: "" for one that was done."""
+    """One run of a job. due_at, began_at: Unix seconds. error: "" if it succeeded."""
 
     kind: str
     job_id: int
@@ -162,13 +162,13 @@ class JobRun:
 
     @property
     def is_late(self) -> bool:
-        """Whether it was begun long after it was due, as when the service was stopped."""
+        """Whether it began long after it was due, for example because the service was stopped."""
         return self.began_at - self.due_at > LATE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What runs from time to time. last: None for one that has not run yet. next_at: Unix seconds, 0 when it is off."""
+    """A periodic task. last: None before its first run. next_at: Unix seconds, 0 if it is off."""
 
     name: str
     is_on: bool
@@ -179,12 +179,12 @@ class Scan:
 def runs(
     ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0, sort: str = ""
 ) -> tuple[list[JobRun], int]:
-    """How jobs went, and how many of that are kept. kind: "" for every. job_id: of one job, 0 for every. sort: one of
-    RUN_SORTS, with "-" before it for the other direction; "" for the last one first. Raises AdminOnly."""
+    """Returns a page of the runs of jobs, and the number of stored runs. kind: "" for all. job_id: 0 for all. sort: one
+    of RUN_SORTS, with "-" before it to sort descending; "" for the latest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = RUN.sql
-    wanted = {name: value for name, value in (("kind", kind), ("job_id", job_id)) if value}
-    names, values = tuple(wanted), tuple(wanted.values())
+    filters = {name: value for name, value in (("kind", kind), ("job_id", job_id)) if value}
+    names, values = tuple(filters), tuple(filters.values())
 
     def read(tx: Transaction) -> tuple[list[JobRun], int]:
         rows = tx.rows(
@@ -203,22 +203,23 @@ def runs(
 
 
 def scans(ctx: Context) -> list[Scan]:
-    """All that runs from time to time, by name. Raises AdminOnly."""
+    """Lists the periodic tasks by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     off = {row[0] for row in ctx.service.store.read(lambda tx: tx.find(OFF))}
     last = last_scans(ctx.service)
 
     def scan(name: str) -> Scan:
-        found = last.get(name)
-        asked = [found.next_at] if found is not None and found.next_at > ctx.now else []
-        at = min([*asked, (found.at if found is not None else ctx.now) + SCAN_SECONDS])
-        return Scan(name, name not in off, found, 0 if name in off else at)
+        run = last.get(name)
+        requested = [run.next_at] if run is not None and run.next_at > ctx.now else []
+        at = min([*requested, (run.at if run is not None else ctx.now) + SCAN_SECONDS])
+        return Scan(name, name not in off, run, 0 if name in off else at)
 
     return [scan(name) for name in scheduler_scans()]
 
 
 def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
-    """Switch one on or off, also for later starts; it is noted in the activity log. Raises AdminOnly, NotFound."""
+    """Switches a periodic task on or off, also for later starts, and records it in the activity log. Raises AdminOnly,
+    NotFound."""
     ctx.require_admin(DOING)
     if name not in scheduler_scans():
         raise NotFound(f"nothing that runs from time to time is called '{name[:60]}'{nearest(name, scheduler_scans())}")
@@ -228,14 +229,15 @@ def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
             tx.delete(OFF, name=name)
         else:
             tx.put(OFF, {"name": name})
-        told = {"scan": name, "state": "on" if is_on else "off"}
-        RecordWriter(ctx, tx).log("scan.switched", APP, 0, told)
+        values = {"scan": name, "state": "on" if is_on else "off"}
+        RecordWriter(ctx, tx).log("scan.switched", APP, 0, values)
 
     ctx.service.store.write(write)
 
 
-def look_now(ctx: Context) -> None:
-    """Runs all periodic tasks now; it is in the activity log. Raises AdminOnly, Unavailable if no server runs."""
+def run_scans(ctx: Context) -> None:
+    """Runs all periodic tasks now and records it in the activity log. Raises AdminOnly, Unavailable if no server
+    runs."""
     ctx.require_admin(DOING)
     if ctx.service.wake_scheduler is None:
         raise Unavailable("no server runs on this database, so nothing can look")
@@ -248,14 +250,14 @@ def look_now(ctx: Context) -> None:
 
 
 def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
-    """Schedules the only job of a kind for now, once however often it is requested. point: the event in the activity
-    log. Raises AdminOnly."""
+    """Schedules the only job of a kind for now; several requests add one job. point: the event in the activity log.
+    Raises AdminOnly."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
         id = JobQueue.add(tx, kind, ctx.now, {}, kind)
         row = tx.get(JOB, id)
-        if row is not None and not row[JOB.position["claimed_by"]]:  # one that failed before may have a while to wait
+        if row is not None and not row[JOB.position["claimed_by"]]:  # a failed one may be delayed
             tx.update(JOB, id, {"due_at": ctx.now})
         RecordWriter(ctx, tx).log(point, APP, 0, {"kind": kind})
         ctx.service.wake_after(tx)
@@ -263,11 +265,11 @@ def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
     ctx.service.store.write(write)
 
 
-def only(ctx: Context, kind: str) -> ScheduledJob | None:
-    """The job of a kind that `begin` adds, None if there is none. Raises AdminOnly."""
+def find_only_job(ctx: Context, kind: str) -> ScheduledJob | None:
+    """Returns the job of a kind that `begin` adds, None if there is none. Raises AdminOnly."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(JOB, unique_key=kind))
-    return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
+    return None if row is None else _scheduled_job(dict(zip(JOB.names, row, strict=True)), ctx.now)
 
 
 def run_now(ctx: Context, id: int) -> str:
@@ -294,20 +296,22 @@ def drop(ctx: Context, id: int) -> str:
         job, row = _idle(ctx, tx, id), tx.get(JOB, id)
         assert row is not None
         tx.delete(JOB, id=id)
-        told = _in_words(json.loads(row[JOB.position["payload"]]))
-        given = f": {told}" if told else ""
-        RecordWriter(ctx, tx).log("job.dropped", APP, 0, {"job": str(id), "kind": job.kind, "given": given})
+        arguments = _describe_arguments(json.loads(row[JOB.position["payload"]]))
+        suffix = f": {arguments}" if arguments else ""
+        RecordWriter(ctx, tx).log("job.dropped", APP, 0, {"job": str(id), "kind": job.kind, "given": suffix})
         return job.kind
 
     return ctx.service.store.write(write)
 
 
-def _in_words(payload: dict[str, Any]) -> str:
-    """The arguments that an entry may show: names and ids, and nothing from the records of an event."""
+def _describe_arguments(payload: dict[str, Any]) -> str:
+    """Returns the arguments for the activity log: names and ids, but nothing from the records of an event."""
     values = payload.get("values")
-    given = {**(values if isinstance(values, dict) else {}), **payload}
-    names = [str(given[name])[:MAX_NAME_CHARS] for name in NAMES if isinstance(given.get(name), str)]
-    ids = [f"{name} {value}" for name, value in sorted(given.items()) if name.endswith("_id") and type(value) is int]
+    arguments = {**(values if isinstance(values, dict) else {}), **payload}
+    names = [str(arguments[name])[:MAX_NAME_CHARS] for name in NAMES if isinstance(arguments.get(name), str)]
+    ids = [
+        f"{name} {value}" for name, value in sorted(arguments.items()) if name.endswith("_id") and type(value) is int
+    ]
     return ", ".join([*names, *ids[:MAX_IDS]])
 
 
@@ -315,14 +319,14 @@ def _idle(ctx: Context, tx: Transaction, id: int) -> ScheduledJob:
     row = tx.get(JOB, id)
     if row is None:
         raise NotFound(f"there is no job {id} any more: it was done, or dropped")
-    job = _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
+    job = _scheduled_job(dict(zip(JOB.names, row, strict=True)), ctx.now)
     if job.state == "running":
         raise Conflict(f"job {id} runs just now; wait until it has ended")
     return job
 
 
 def _conditions(table: Any) -> dict[str, Any]:
-    """The condition of the jobs in each state; the time is the first value."""
+    """Returns {state: its condition}; the first bound value is the current time."""
     is_live = table.failed_at == 0
     is_claimed = (table.claimed_by != "") & (table.claimed_until >= slot(0))
     return {
@@ -333,7 +337,7 @@ def _conditions(table: Any) -> dict[str, Any]:
     }
 
 
-def _listed(row: dict[str, Any], now: int) -> ScheduledJob:
+def _scheduled_job(row: dict[str, Any], now: int) -> ScheduledJob:
     payload = str(row["payload"])
     return ScheduledJob(
         row["id"],
@@ -348,7 +352,7 @@ def _listed(row: dict[str, Any], now: int) -> ScheduledJob:
 
 
 def _state(row: dict[str, Any], now: int) -> State:
-    """The state of one row, as _conditions has it for many."""
+    """Returns the state of one row; must agree with _conditions."""
     if row["failed_at"]:
         return "failed"
     if row["claimed_by"] and row["claimed_until"] >= now:

@@ -1,5 +1,5 @@
-"""The verdict on the health of a service. All places that show it read it here, so that they agree: System, the
-check-up, the start page and the marks of the console, `/health` and `helpdesk doctor`."""
+"""The verdict on the health of a service. All places read it here, so that they agree: System, the check-up, the start
+page and the marks of the console, `/health` and `helpdesk doctor`."""
 
 import json
 import threading
@@ -21,13 +21,13 @@ from server.upkeep.finding import Finding, Look, State, at_once
 from server.upkeep.health import WATCH
 
 KIND = "service.look"
-LOOK_SECONDS = 600  # until mail servers and names are contacted again
-LOOKS = 8  # mail servers and names that are looked at side by side
-TRUSTED_SECONDS = 5  # for which results are cached, so that frequent requests rarely connect
-LOOKED = "looked"  # what other processes hear
-KEPT = "looks"  # the row of META
+LOOK_SECONDS = 600  # between two lookups of mail servers and names
+LOOKS = 8  # parallel lookups
+TRUSTED_SECONDS = 5  # validity of results, so that frequent requests rarely connect
+LOOKED = "looked"  # the announcement to other processes
+ROW = "looks"  # the row of META with the results
 STATES: tuple[State, ...] = ("ok", "warning", "problem")
-# The order of problems.
+# In the order of the list.
 PARTS = (
     "server",
     "data folder",
@@ -47,8 +47,8 @@ _looking = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Notes:
-    """Results of slow lookups: {subject as text: problem}. at: Unix seconds."""
+class LookupResults:
+    """Results of slow lookups. at: Unix seconds. found: {subject as text: problem}."""
 
     at: int = 0
     found: Mapping[str, str] = field(default_factory=dict)
@@ -56,98 +56,98 @@ class Notes:
 
 @dataclass(frozen=True)
 class Verdict:
-    """findings: of every part, those that are well among them."""
+    """The findings about all parts, including those without problems."""
 
     findings: tuple[Finding, ...]
 
     @property
     def state(self) -> State:
-        """The worst of its findings."""
+        """The worst state among the findings."""
         return max((each.state for each in self.findings), key=STATES.index, default="ok")
 
     @property
     def wrong(self) -> list[Finding]:
-        """What needs attention, problems first."""
+        """The findings that need attention, problems first."""
         wrong = [each for each in self.findings if each.state != "ok"]
         return sorted(wrong, key=lambda each: -STATES.index(each.state))
 
     def about(self, part: str) -> "Verdict":
-        """That of one part alone; "" is all of them."""
+        """Returns the verdict on one part; "" for all."""
         return Verdict(tuple(each for each in self.findings if part in ("", each.part)))
 
     @property
     def text(self) -> str:
-        """The same in words.
+        """The verdict in words.
 
         >>> Verdict((Finding("disk", "problem", ""), Finding("mail", "warning", ""))).text, Verdict(()).text
         ('1 problem and 1 warning', 'all is well')
         """
         problems, warnings = (sum(each.state == state for each in self.findings) for state in ("problem", "warning"))
-        told = [ngettext("{count} problem", "{count} problems", problems)] if problems else []
-        told += [ngettext("{count} warning", "{count} warnings", warnings)] if warnings else []
-        return listed(told) or _("all is well")
+        parts = [ngettext("{count} problem", "{count} problems", problems)] if problems else []
+        parts += [ngettext("{count} warning", "{count} warnings", warnings)] if warnings else []
+        return listed(parts) or _("all is well")
 
 
-NOTES: StoreLocal[Notes] = StoreLocal()
+RESULTS: StoreLocal[LookupResults] = StoreLocal()
 
 
-def of(service: Service, now: int) -> Verdict:
-    """The current state. Mail servers and names are not contacted: the last results hold until the next lookup. now:
-    Unix seconds."""
-    return _judged(service, now, _notes(service).found)
+def current(service: Service, now: int) -> Verdict:
+    """Returns the current verdict. Does not contact mail servers or resolve names: the results of the last lookup apply
+    until the next one. now: Unix seconds."""
+    return _judged(service, now, _read_results(service).found)
 
 
-def anew(service: Service, now: int) -> Verdict:
-    """The state after contacting mail servers and names, which takes as long as they do; the next `of` knows it. While
-    somebody else does so, returns what is known already."""
+def refresh(service: Service, now: int) -> Verdict:
+    """Returns the verdict after contacting mail servers and resolving names, which may be slow; `current` then uses the
+    results. If another thread is already doing so, returns the current verdict."""
     if _looking.acquire(blocking=False):
         try:
-            far, notes = _far_ends(service, now), _notes(service)
-            if now - notes.at >= TRUSTED_SECONDS or not far.keys() <= notes.found.keys():
-                _keep(service, Notes(now, _looked(far)))
+            lookups, results = _slow_lookups(service, now), _read_results(service)
+            if now - results.at >= TRUSTED_SECONDS or not lookups.keys() <= results.found.keys():
+                _store_results(service, LookupResults(now, _run_lookups(lookups)))
         finally:
             _looking.release()
-    return of(service, now)
+    return current(service, now)
 
 
 def at_rest(service: Service, now: int) -> Verdict:
-    """That of a database which no service runs on, looked at by a command. Nothing is kept."""
+    """Returns the verdict on a database without a running service, for a command. Stores no results."""
     return Verdict(tuple(_sorted(checkup.of_service(service, now, at_once))))
 
 
 @periodic("mail servers to look at")
 def find_due(service: Service, now: int) -> None:
-    """Add a job when the last look is long ago, or the service has run that long without one."""
+    """Adds a job if the last lookup was long ago, or if the service has run that long without one."""
     watch = WATCH.get(service.store)
-    since = max(_notes(service).at, watch.started_at if watch else now)
-    if now - since >= LOOK_SECONDS and _far_ends(service, now):
+    since = max(_read_results(service).at, watch.started_at if watch else now)
+    if now - since >= LOOK_SECONDS and _slow_lookups(service, now):
         service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, unique_key=KIND, is_slow=True))
 
 
 @job(KIND)
 def _look(service: Service, payload: dict[str, Any], now: int) -> None:
-    anew(service, now)
+    refresh(service, now)
 
 
-def _looked(far: Mapping[str, Look]) -> dict[str, str]:
-    """Looks up everything: {subject: problem}. One that does not respond delays few others."""
+def _run_lookups(lookups: Mapping[str, Look]) -> dict[str, str]:
+    """Runs all lookups: {subject: problem}. A server that does not respond delays few others."""
     with ThreadPoolExecutor(LOOKS, thread_name_prefix="looks") as pool:
-        return dict(zip(far, pool.map(lambda look: look(), far.values()), strict=True))
+        return dict(zip(lookups, pool.map(lambda look: look(), lookups.values()), strict=True))
 
 
-def _far_ends(service: Service, now: int) -> dict[str, Look]:
-    """{what takes long to check, as text: the check}."""
-    found: dict[str, Look] = {}
+def _slow_lookups(service: Service, now: int) -> dict[str, Look]:
+    """Returns {subject as text: lookup} of the slow lookups."""
+    lookups: dict[str, Look] = {}
 
     def note(what: Hashable, look: Look) -> None:
-        found[repr(what)] = look
+        lookups[repr(what)] = look
 
     list(checkup.of_service(service, now, note))
-    return found
+    return lookups
 
 
-def _judged(service: Service, now: int, known: Mapping[str, str]) -> Verdict:
-    return Verdict(tuple(_sorted(checkup.of_service(service, now, lambda what, look: known.get(repr(what))))))
+def _judged(service: Service, now: int, results: Mapping[str, str]) -> Verdict:
+    return Verdict(tuple(_sorted(checkup.of_service(service, now, lambda what, look: results.get(repr(what))))))
 
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:
@@ -155,31 +155,31 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def forget(service: Service) -> None:
-    """Another process has new results: they are read at the next request."""
-    NOTES.clear(service.store)
+    """Drops the cached results, after another process has stored new ones."""
+    RESULTS.clear(service.store)
 
 
-def _notes(service: Service) -> Notes:
-    notes = NOTES.get(service.store)
-    if notes is None and service.store.is_shared:
-        notes = service.store.read(_kept)
-        NOTES.set(service.store, notes)
-    return notes or Notes()
+def _read_results(service: Service) -> LookupResults:
+    results = RESULTS.get(service.store)
+    if results is None and service.store.is_shared:
+        results = service.store.read(_stored_results)
+        RESULTS.set(service.store, results)
+    return results or LookupResults()
 
 
-def _keep(service: Service, notes: Notes) -> None:
-    """For this process, and where there are others for them."""
+def _store_results(service: Service, results: LookupResults) -> None:
+    """Stores results for this process, and for other processes if the database is shared."""
     store = service.store
 
     def write(tx: Transaction) -> None:
-        tx.put(META, {"name": KEPT, "value": json.dumps({"at": notes.at, "found": dict(notes.found)})})
+        tx.put(META, {"name": ROW, "value": json.dumps({"at": results.at, "found": dict(results.found)})})
         store.announce_after(tx, LOOKED)
 
-    NOTES.set(store, notes)
+    RESULTS.set(store, results)
     if store.is_shared:
         store.write(write)
 
 
-def _kept(tx: Transaction) -> Notes:
-    row = tx.first(META, name=KEPT)
-    return Notes() if row is None else Notes(**json.loads(row[1]))
+def _stored_results(tx: Transaction) -> LookupResults:
+    row = tx.first(META, name=ROW)
+    return LookupResults() if row is None else LookupResults(**json.loads(row[1]))

@@ -125,7 +125,7 @@ class HealthSite(MonitoringSite):
         """It is believed for a moment, as what the disk said is: anybody may ask, as often as they like."""
         is_old = time.monotonic() - self._judged_at >= TRUSTED_SECONDS
         if is_anew or is_old or found.is_well == (self._judged.state == "problem"):
-            self._judged = (verdict.anew if is_anew else verdict.of)(self.service, clock.now())
+            self._judged = (verdict.refresh if is_anew else verdict.current)(self.service, clock.now())
             self._judged_at = time.monotonic()
         return self._judged
 

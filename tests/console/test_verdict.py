@@ -100,14 +100,15 @@ def test_mail_servers_are_asked_now_and_then_and_the_answer_holds(desk: Desk, mo
     asked: list[int] = []
     monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: asked.append(1))
     desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
-    assert not _reached(verdict.of(desk.service, NOW)) and asked == []
-    assert _reached(verdict.anew(desk.service, NOW)) and _reached(verdict.of(desk.service, NOW)) and asked == [1]
-    verdict.anew(desk.service, NOW + verdict.TRUSTED_SECONDS - 1)
+    assert not _reached(verdict.current(desk.service, NOW)) and asked == []
+    assert _reached(verdict.refresh(desk.service, NOW)) and _reached(verdict.current(desk.service, NOW))
+    assert asked == [1]
+    verdict.refresh(desk.service, NOW + verdict.TRUSTED_SECONDS - 1)
     assert asked == [1], "who asks often connects seldom"
-    verdict.anew(desk.service, NOW + verdict.TRUSTED_SECONDS)
+    verdict.refresh(desk.service, NOW + verdict.TRUSTED_SECONDS)
     assert asked == [1, 1]
     desk.update("mail_transport", 1, params={"host": "127.0.0.1", "port": 10})
-    assert not _reached(verdict.of(desk.service, NOW)), "that of before the change tells nothing"
+    assert not _reached(verdict.current(desk.service, NOW)), "that of before the change tells nothing"
 
 
 def _reached(judged: verdict.Verdict) -> list[str]:
@@ -120,10 +121,10 @@ def test_looks_are_side_by_side_and_one_at_a_time(desk: Desk, monkeypatch: pytes
     monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: both.wait() and None)
     for port in (9, 10):
         desk.own("mail_transport", name="Slow", extension_id=SMTP, params={"host": "127.0.0.1", "port": port})
-    assert len(_reached(verdict.anew(desk.service, NOW))) == 2  # neither would answer without the other
+    assert len(_reached(verdict.refresh(desk.service, NOW))) == 2  # neither would answer without the other
     with verdict._looking:
-        assert len(_reached(verdict.anew(desk.service, NOW + 2 * verdict.TRUSTED_SECONDS))) == 2
-    assert (verdict.NOTES.get(desk.service.store) or verdict.Notes()).at == NOW
+        assert len(_reached(verdict.refresh(desk.service, NOW + 2 * verdict.TRUSTED_SECONDS))) == 2
+    assert (verdict.RESULTS.get(desk.service.store) or verdict.LookupResults()).at == NOW
 
 
 def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> None:
@@ -131,7 +132,7 @@ def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> N
         return len(desk.read(lambda tx: tx.find(JOB, kind=verdict.KIND)))
 
     health.watch(desk.service, lambda seconds: Health(True, True, True, True, True, 0), lambda: 0)
-    verdict.NOTES.set(desk.service.store, verdict.Notes(NOW))
+    verdict.RESULTS.set(desk.service.store, verdict.LookupResults(NOW))
     verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS)
     assert jobs() == 0  # no mail server, and links that stay on this machine
     desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
@@ -146,11 +147,11 @@ def test_the_verdict_is_the_worst_of_what_was_found(desk: Desk, monkeypatch: pyt
     monkeypatch.setattr(checkup, "of_server", lambda service: iter(()))  # those for tests keep nothing safe
     for name in ("of_mail", "of_backups", "of_folder"):
         monkeypatch.setattr(checkup, name, lambda *given: iter([Finding("mail", "ok", "fine")]))
-    assert (verdict.of(desk.service, NOW).state, verdict.of(desk.service, NOW).text) == ("ok", "all is well")
+    assert (verdict.current(desk.service, NOW).state, verdict.current(desk.service, NOW).text) == ("ok", "all is well")
     for state, text in (("warning", "3 warnings"), ("problem", "3 problems")):
         for name in ("of_mail", "of_backups", "of_folder"):
             monkeypatch.setattr(checkup, name, lambda *given, state=state: iter([Finding("mail", state, "", "")]))
-        judged = verdict.of(desk.service, NOW)
+        judged = verdict.current(desk.service, NOW)
         assert (judged.state, judged.text, len(judged.wrong)) == (state, text, 3)
 
 
@@ -163,16 +164,16 @@ def test_what_cannot_be_looked_at_is_a_problem_and_hides_nothing(desk: Desk, mon
         raise checkup.HelpdeskError("the file is gone")
 
     monkeypatch.setattr(checkup, "of_folder", gone)
-    found = {each.part: asdict(each) for each in verdict.of(desk.service, NOW).findings}
+    found = {each.part: asdict(each) for each in verdict.current(desk.service, NOW).findings}
     assert found["data folder"]["state"] == "problem" and "the folder is gone" in found["data folder"]["found"]
     assert found["clock"]["state"] == "ok" and found["jobs"]["state"] == "ok"
     monkeypatch.setattr(desk.store, "read", unread)
-    wrong = {each.part for each in verdict.of(desk.service, NOW).wrong}
+    wrong = {each.part for each in verdict.current(desk.service, NOW).wrong}
     assert {"database", "clock", "mail", "jobs"} <= wrong
 
 
 def test_no_password_stays_in_memory_for_the_verdict(desk: Desk) -> None:
     params = {"host": "127.0.0.1", "port": 9, "username": "help", "password": "hush-hush"}
     desk.own("mail_transport", name="Up", extension_id=SMTP, params=params)
-    far = verdict._far_ends(replace(desk.service), NOW)
+    far = verdict._slow_lookups(replace(desk.service), NOW)
     assert len(far) == 1 and "hush" not in repr(list(far)), far

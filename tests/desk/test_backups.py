@@ -178,11 +178,11 @@ def test_each_one_is_read_after_it_was_made(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder)
     ctx = replace(desk.context(), service=mine)
     assert run(desk, mine, NOW) == 1
-    ((name, look),) = backups.looks(ctx).items()
+    ((name, look),) = backups.checks(ctx).items()
     assert name in names(folder) and look.problem == "" and look.program == f"{VERSION} ({BUILD})"
     with (folder / name).open("ab") as file:
         file.write(b"more")
-    assert backups.looks(ctx) == {}  # it is another file now
+    assert backups.checks(ctx) == {}  # it is another file now
 
 
 def test_who_sends_fetches_and_removes_one_is_noted(tmp_path: Path, folder: Path) -> None:
@@ -191,8 +191,8 @@ def test_who_sends_fetches_and_removes_one_is_noted(tmp_path: Path, folder: Path
     nora = desk.worker("Nora", is_superuser=1)
     ctx = replace(desk.context(nora), service=service(desk, folder))
     content = backups.make(ctx.service, NOW).path.read_bytes()
-    sent = backups.keep_sent(ctx, content).path
-    assert backups.fetched(ctx, sent.stem).path == sent
+    sent = backups.store_upload(ctx, content).path
+    assert backups.fetch(ctx, sent.stem).path == sent
     backups.remove(ctx, sent.stem)
     done = [f"Nora {each} the backup {sent.name}" for each in ("uploaded", "downloaded", "removed")]
     assert desk.acts()[-3:] == done
@@ -290,7 +290,7 @@ def test_damaged_ones_drive_out_no_sound_one(tmp_path: Path, folder: Path) -> No
         with pytest.raises(Damaged):
             backups.make(mine, NOW + day * DAY)
     *others, fourth, fifth = names(folder)
-    looks = backups.looks(replace(desk.context(), service=mine))
+    looks = backups.checks(replace(desk.context(), service=mine))
     assert others == sound and looks[fourth].problem and looks[fifth].problem
     exchanged(desk, database, was)
     sixth, seventh = (backups.make(mine, NOW + day * DAY).path.name for day in (6, 7))
@@ -311,7 +311,7 @@ def test_reading_a_backup_tells_its_steps(desk: Desk, folder: Path, monkeypatch:
         return verify(file, tell)
 
     monkeypatch.setattr(backup, "verify", watched)
-    backups.look_at(mine, made, NOW)
+    backups.check(mine, made, NOW)
     assert [each[made.path.name] for each in seen] == [
         "step 1 of 3: reading the structure", "step 2 of 3: following the references", "step 3 of 3: counting the rows",
     ]  # fmt: skip

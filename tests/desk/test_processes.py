@@ -465,10 +465,10 @@ def test_what_an_import_made_is_told_by_the_other_process_once(pair: Pair) -> No
 
 def test_what_took_long_to_find_out_is_known_to_the_other_process(pair: Pair) -> None:
     pair.second.hearing[verdict.LOOKED] = lambda text: verdict.forget(pair.second)
-    assert verdict._notes(pair.second) == verdict.Notes()
-    looked = verdict.Notes(NOW, {"('host', 'desk.example')": "has no address"})
-    verdict._keep(pair.first, looked)
-    assert verdict._notes(pair.second) == looked and verdict.LOOKED in pair.heard
+    assert verdict._read_results(pair.second) == verdict.LookupResults()
+    looked = verdict.LookupResults(NOW, {"('host', 'desk.example')": "has no address"})
+    verdict._store_results(pair.first, looked)
+    assert verdict._read_results(pair.second) == looked and verdict.LOOKED in pair.heard
 
 
 class Listening:

@@ -224,7 +224,7 @@ def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(desk: Desk, m
     asked: list[int] = []
     moment, state = [1000.0], [Health(True, True, True, True, True, 0)]
     monkeypatch.setattr(monitoring.time, "monotonic", lambda: moment[0])
-    monkeypatch.setattr(verdict, "of", lambda service, now: asked.append(1) or verdict.Verdict(()))
+    monkeypatch.setattr(verdict, "current", lambda service, now: asked.append(1) or verdict.Verdict(()))
     site = monitoring.HealthSite(
         Pool(1, 1, "watching"), monitoring.MetricsReaders(desk.service), desk.service, lambda: state[0]
     )
@@ -270,7 +270,7 @@ def test_a_scan_that_fails_again_and_again_is_a_finding(desk: Desk, monkeypatch:
         runner.run_due(now)
         told = Numbers(desk.service, Meter(), lambda: Pulse(desk.service).look(True)).text("")[0].decode()
         lines = {name: line.rpartition(" ")[2] for line in told.splitlines() for name in [line.partition(" ")[0]]}
-        findings = verdict.of(desk.service, now).about("jobs").wrong
+        findings = verdict.current(desk.service, now).about("jobs").wrong
         return [str(each.found) for each in findings if each.state == "problem"], lines
 
     for turn in (1, 2, 3, 4):

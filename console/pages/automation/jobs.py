@@ -108,7 +108,7 @@ MAX_LINES = 100  # lines of the log about one job
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show_one(visit: Visit) -> PageResponse:
     """A job that waits or runs, and its past runs. Raises NotFound if it left no trace."""
-    job = scheduled_jobs.one(visit.ctx, visit.id)
+    job = scheduled_jobs.find_job(visit.ctx, visit.id)
     runs, total = scheduled_jobs.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
     if job is None and not runs:
         raise NotFound(_("There is no job {id} any more: it was dropped, or its history is over.", id=visit.id))

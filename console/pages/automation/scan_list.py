@@ -88,7 +88,7 @@ def show(visit: Visit) -> PageResponse:
 @page("POST", SCANS, "admin")
 def run_all(visit: Visit) -> PageResponse:
     """Runs all periodic tasks at once."""
-    scheduled_jobs.look_now(visit.ctx)
+    scheduled_jobs.run_scans(visit.ctx)
     visit.tell(_("All that is on runs now."))
     return see(SCANS)
 

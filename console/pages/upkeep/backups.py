@@ -88,7 +88,7 @@ def send(visit: Visit) -> PageResponse:
         upload = visit.form.upload("file")
         if upload is None or not upload.content:
             raise Invalid(_("choose a backup first"), field="file")
-        made = backups.keep_sent(visit.ctx, upload.content)
+        made = backups.store_upload(visit.ctx, upload.content)
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")
         return _all(visit, form.refuse(where))
@@ -121,7 +121,7 @@ def verify(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{name}}/download", "proven admin")
 def download(visit: Visit) -> PageResponse:
     """Downloads the file. A request for its headers alone is not logged, since nothing leaves."""
-    take = backups.find_backup if visit.request.method == "HEAD" else backups.fetched
+    take = backups.find_backup if visit.request.method == "HEAD" else backups.fetch
     found = take(visit.ctx, visit.arguments["name"])
     return file(found.path, "application/octet-stream", found.bytes)
 
@@ -146,7 +146,7 @@ def restore(visit: Visit) -> PageResponse:
 
 
 def _rows(visit: Visit, asked: RowQuery) -> RowPage:
-    looks = backups.looks(visit.ctx)
+    looks = backups.checks(visit.ctx)
     listed = [_listed(each, looks, set()) for each in backups.list_all_backups(visit.service.settings)]
     return of_all([_row(each) for each in listed], asked)
 
@@ -202,7 +202,7 @@ LIST = declare(Worklist(
 
 
 def _all(visit: Visit, form: Form) -> PageResponse:
-    if not backups.are_here(visit.service):
+    if not backups.can_be_made(visit.service):
         return render(visit, "backups_elsewhere.html", form.status, form=form, labels=LABELS)
     ctx, settings, trouble = visit.ctx, visit.service.settings, ""
     found: list[Backup] = []
@@ -215,7 +215,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
             else _("The folder has changed: {reason}.", reason=error.strerror)
         )
     view = RowView(visit, LIST) if settings.backup_folder and not trouble else None
-    job, last = scheduled_jobs.only(ctx, backups.KIND), restoring.last(ctx)
+    job, last = scheduled_jobs.find_only_job(ctx, backups.KIND), restoring.last(ctx)
     is_made = job is not None and job.state in ("due", "running") and not job.error
     own = next((each for each in found if not each.is_sent), None)
     values = {
@@ -246,7 +246,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
 
 def _one(visit: Visit, form: Form) -> PageResponse:
     found = backups.find_backup(visit.ctx, visit.arguments["name"])
-    each = _listed(found, backups.looks(visit.ctx), backups.being_verified(visit.ctx))
+    each = _listed(found, backups.checks(visit.ctx), backups.being_verified(visit.ctx))
     last = restoring.last(visit.ctx)
     step = backups.steps(visit.ctx).get(each.name, "")
     shown = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last, step=step)

@@ -88,7 +88,7 @@ class LogRow:
 def show(visit: Visit) -> PageResponse:
     """How the service is, versions, the database, what waits."""
     service = visit.service
-    watched = health.of_running(service)
+    watched = health.running_watch(service)
     state = watched.look(health.TRUSTED_SECONDS)
     waiting = health.waiting(visit.ctx)
     facts = _facts(visit, watched.started_at, state.free_bytes)
@@ -103,12 +103,12 @@ def show(visit: Visit) -> PageResponse:
         backlog=waiting,
         running=watched.jobs_running(),
         look=database_check.last(visit.ctx),
-        job=scheduled_jobs.only(visit.ctx, database_check.KIND),
+        job=scheduled_jobs.find_only_job(visit.ctx, database_check.KIND),
         report=_report(facts, state.checks(), waiting),
         troubles=_lines("warning", "")[:MAX_TROUBLES],
         badges=LINE_BADGES,
         storage=charts.storage(visit),
-        is_file=backups.are_here(service),
+        is_file=backups.can_be_made(service),
     )
 
 
@@ -123,7 +123,7 @@ def check_database(visit: Visit) -> PageResponse:
 @page("GET", CHECKUP, "admin")
 def show_checkup(visit: Visit) -> PageResponse:
     """Every part of the set-up, with what to do; mail servers are asked, too."""
-    visit.verdict = verdict.anew(visit.service, visit.now)
+    visit.verdict = verdict.refresh(visit.service, visit.now)
     return render(visit, "checkup.html", tabs=TABS, judged=visit.verdict, of_request=list(_of_request(visit)))
 
 
