@@ -1,6 +1,7 @@
-"""What every kind of field has: its declaration, its filters, and the way from a sent value to a stored one.
+"""The base of all kinds of field: declaration, filters, and the conversion of sent values to stored ones.
 
-A field knows no record type and no operation. What needs the database (does this id exist?) it asks its Intake."""
+A field knows neither record types nor operations. Its Intake looks up the database, for example whether an id
+exists."""
 
 import re
 from datetime import tzinfo
@@ -52,7 +53,7 @@ class Field:
     type: ClassVar[str] = ""
     kind: ClassVar[Kind] = "TEXT"
     takes_lists: ClassVar[bool] = False
-    filter_kind: ClassVar[FilterKind | None] = None  # of its filter
+    filter_kind: ClassVar[FilterKind | None] = None  # the kind of its filter
 
     def __init__(
         self,
@@ -92,15 +93,14 @@ class Field:
 
     @property
     def key(self) -> str:
-        """The dictionary key that shows it."""
+        """The dictionary key of the field."""
         return self.key_name or self.name
 
     def column(self) -> Column:
-        """Its column."""
         return Column(self.name, self.kind, self.initial())
 
     def filters(self) -> list[Filter]:
-        """The filters that it brings to its type; one of the same name that the type declares replaces it."""
+        """Returns the filters that it adds to its type; a declared filter of the same name replaces one of them."""
         if self.filter_kind is None or self.filter is None:
             return []
         note = self.filter_note or self.usual_filter_note()
@@ -145,7 +145,7 @@ class Field:
 
     def describe(self) -> dict[str, Any]:
         """Describes the field as data, for `describe --json` and the reference pages."""
-        shown: dict[str, Any] = {
+        description: dict[str, Any] = {
             "name": self.name,
             "type": self.type,
             "required": self.required,
@@ -156,18 +156,18 @@ class Field:
         }
         for name in ("auto", "auto_update", "alternative_to", "origin"):
             if getattr(self, name):
-                shown[name] = getattr(self, name)
+                description[name] = getattr(self, name)
         if self.alternatives:
-            shown["alternatives"] = list(self.alternatives)
-        return shown | self.limits()
+            description["alternatives"] = list(self.alternatives)
+        return description | self.limits()
 
     def limits(self) -> dict[str, Any]:
-        """The limits of its values, as data."""
+        """Returns the limits of its values, as data."""
         return {}
 
 
 def as_text(raw: Any) -> str:
-    """A sent value as text: JSON numbers and booleans as a form would send them."""
+    """Returns a sent value as text: JSON numbers and booleans in the form that a web form sends."""
     if isinstance(raw, bool):
         return "1" if raw else "0"
     if raw is None:
@@ -178,7 +178,7 @@ def as_text(raw: Any) -> str:
 
 
 def camel_case(name: str) -> str:
-    """A name as filters have it.
+    """Returns a name in the form of filters.
 
     >>> camel_case("last_ran_at")
     'lastRanAt'
@@ -188,7 +188,7 @@ def camel_case(name: str) -> str:
 
 
 def beginning(note: str) -> str:
-    """The first words of a note as a sentence: up to a colon, a semicolon or a full stop.
+    """Returns the first words of a note as a sentence: up to a colon, a semicolon or a full stop.
 
     >>> beginning("When the record was made; now when omitted.")
     'When the record was made.'
@@ -197,7 +197,7 @@ def beginning(note: str) -> str:
 
 
 def split_sign(text: str) -> tuple[str, str]:
-    """The `+` or `-` before an item of a list, which adds or removes it, and the item.
+    """Returns the `+` or `-` before an item of a list, which adds or removes it, and the item.
 
     >>> split_sign("-7"), split_sign("+a"), split_sign("a-b")
     (('-', '7'), ('+', 'a'), ('', 'a-b'))

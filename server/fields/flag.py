@@ -10,7 +10,7 @@ WORDS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
 
 class Bit(Field):
-    """0 or 1; true, false, yes and no are understood."""
+    """0 or 1; accepts true, false, yes and no too."""
 
     type = "bit"
     kind = "INTEGER"

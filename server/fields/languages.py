@@ -1,12 +1,12 @@
-"""Which locales there are: a language, perhaps with a script and a region, such as `en_US` or `zh_Hant_TW`.
+"""The known locales: a language, optionally with a script and a region, such as `en_US` or `zh_Hant_TW`.
 
-Any known region goes with any known language: people live everywhere."""
+Any region is valid with any language: people live everywhere."""
 
 import re
 from functools import cache
 from importlib import resources
 
-# ISO 639-1, then the languages of three letters that people set their computers to.
+# ISO 639-1, then three-letter languages in common use on computers.
 _LANGUAGES = frozenset(
     """
 aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et
@@ -28,7 +28,7 @@ _PARTS = re.compile(r"([a-z]{2,3})(?:[_-]([A-Z][a-z]{3}))?(?:[_-]([A-Z]{2}|[0-9]
 
 
 def is_known(locale: str) -> bool:
-    """Whether there is such a locale.
+    """Returns whether a locale is known.
 
     >>> is_known("de"), is_known("en_US"), is_known("es-419"), is_known("xx_US"), is_known("en_QQ")
     (True, True, True, False, False)

@@ -14,11 +14,11 @@ from server.translation import lazy_gettext
 class Id(Field):
     """The id of a record of type `target`, or of the type in the field `target_from`.
 
-    `svc:<type>:<id or name>` is accepted too. zero_ok: 0 means no record.
+    Also accepts `svc:<type>:<id or name>`. zero_ok: 0 means no record.
 
-    If the field is shown, the dictionary has the linked record under the name of the field without `_id`. nested:
-    another name for that record, None for the bare id. nested_note: its description, if the first words of the note do
-    not say it. deep: the note of the filter by a query on the linked record, if there is one."""
+    If the field is shown, the dictionary contains the linked record under the name of the field without `_id`. nested:
+    another name for that record, None for the bare id. nested_note: its description, by default the first words of the
+    note. deep: the note of the filter by a query on the linked record, if there is one."""
 
     type = "id"
     kind = "INTEGER"
@@ -56,14 +56,14 @@ class Id(Field):
         return self.nested or self.name.removesuffix("_id")
 
     def filters(self) -> list[Filter]:
-        found = super().filters() if self.target else []
+        filters = super().filters() if self.target else []
         if self.deep:
             name = (self.filter or self.usual_filter()).removesuffix(".id")
-            found.append(DeepFilter(name, self.deep, self.target, BelongsTo(self.name)))
-        return found
+            filters.append(DeepFilter(name, self.deep, self.target, BelongsTo(self.name)))
+        return filters
 
     def usual_filter(self) -> str:
-        """`org_id` becomes `org.id`."""
+        """Returns `org.id` for `org_id`."""
         return f"{camel_case(self.name.removesuffix('_id'))}.id"
 
     def filter_options(self) -> dict[str, Any]:
@@ -81,10 +81,10 @@ class Id(Field):
         if not text and self.zero_ok:
             return 0
         if text.startswith("svc:") and target:
-            found = intake.lookup.reference(target, text)
-            if found is None:
+            linked_id = intake.lookup.reference(target, text)
+            if linked_id is None:
                 raise self.bad(lazy_gettext("'{value}' names no {type}", value=text[:80], type=target))
-            return found
+            return linked_id
         id = id_in(text)
         if id is None:
             raise self.bad(lazy_gettext("'{value}' is not an id", value=text[:50]))
@@ -105,12 +105,12 @@ class Id(Field):
         return self.target
 
     def limits(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"zero_ok": self.zero_ok}
+        limits: dict[str, Any] = {"zero_ok": self.zero_ok}
         if self.target or self.target_from:
-            shown["target"] = self.target or "*"
+            limits["target"] = self.target or "*"
         if self.target_from:
-            shown["target_from"] = self.target_from
-        return shown
+            limits["target_from"] = self.target_from
+        return limits
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["integer", "string"], "description": self.note}
@@ -148,27 +148,28 @@ class ContextName(Field):
 
 @dataclass(frozen=True, slots=True)
 class IdSetChange:
-    """The ids to add to a set, and those to remove; `replaces` if only the first stay."""
+    """The ids to add to a set, and those to remove; `replaces`: the added ids replace the set."""
 
     adds: tuple[int, ...]
     removes: tuple[int, ...] = ()
     replaces: bool = True
 
     @classmethod
-    def of(cls, signed: Sequence[tuple[str, int]]) -> "IdSetChange":
-        """The change that ids with their signs ask for; of an id that comes twice, the last sign counts. 0 is no id."""
+    def from_signed(cls, signed: Sequence[tuple[str, int]]) -> "IdSetChange":
+        """Creates the change for ids with signs; of a repeated id, the last sign counts. Ignores 0."""
         last = {id: sign for sign, id in signed}
         adds = tuple(id for id, sign in last.items() if id and sign != "-")
         removes = tuple(id for id, sign in last.items() if id and sign == "-")
         return cls(adds, removes, not any(sign for sign, _ in signed))
 
     def applied_to(self, present: set[int]) -> set[int]:
-        """The set afterwards."""
+        """Returns the set after the change."""
         return set(self.adds) if self.replaces else (present | set(self.adds)) - set(self.removes)
 
 
 class IdList(Field):
-    """A list of ids of records of type `target`, which replaces the set; with `+` or `-` in front they change it."""
+    """A list of ids of records of type `target`, which replaces the set; ids with a leading `+` or `-` change it
+    instead."""
 
     type = "id_list"
     takes_lists = True
@@ -185,7 +186,7 @@ class IdList(Field):
         one = Id(self.note, self.target)
         one.name = self.name
         signed = [split_sign(as_text(item)) if isinstance(item, str) else ("", item) for item in raw]
-        return IdSetChange.of([(sign, one.coerce(item, intake)) for sign, item in signed])
+        return IdSetChange.from_signed([(sign, one.coerce(item, intake)) for sign, item in signed])
 
     def limits(self) -> dict[str, Any]:
         return {"target": self.target}

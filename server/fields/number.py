@@ -12,7 +12,7 @@ MAX_NUMBER = 2**63 - 1
 
 
 class Number(Field):
-    """A whole number between `min` and `max`. words: what each of few numbers, from 0, stands for; for people."""
+    """A whole number between `min` and `max`. words: the meanings of the numbers from 0, for people."""
 
     type = "number"
     kind = "INTEGER"
@@ -43,12 +43,12 @@ class Number(Field):
         return value
 
     def limits(self) -> dict[str, Any]:
-        shown = {}
+        limits = {}
         if self.min != self.lowest:
-            shown["min"] = self.min
+            limits["min"] = self.min
         if self.max != self.highest:
-            shown["max"] = self.max
-        return shown
+            limits["max"] = self.max
+        return limits
 
     def schema(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.min, "maximum": self.max, "description": self.note}
@@ -69,7 +69,7 @@ class Bytes(Uint):
 
 
 class Seconds(Uint):
-    """How long something takes or took."""
+    """A length of time."""
 
     filter_kind = DurationFilter
 

@@ -19,8 +19,8 @@ MAX_REFERENCES = 1000
 class Structure(Field):
     """A map or a list, sent as `name[key]=...` or as JSON text of at most `max` characters.
 
-    is_list, is_map: only one of the two; an empty list is an empty map there. Texts with `+` or `-` in front change the
-    list in place of replacing it."""
+    is_list, is_map: accepts only one of the two; for a map, an empty list counts as empty map. Texts with a leading `+`
+    or `-` change the list instead of replacing it."""
 
     type = "object"
     takes_lists = True
@@ -37,7 +37,7 @@ class Structure(Field):
         return "[]" if self.is_list else "{}"
 
     def read(self, raw: Any, intake: Intake) -> Any:
-        """The value itself; it is stored as JSON text by `stored_text`."""
+        """Returns the value itself, which `stored_text` stores as JSON text."""
         value = raw
         if not isinstance(raw, (dict, list)):
             text = as_text(raw)
@@ -63,7 +63,7 @@ class Structure(Field):
         return value
 
     def _changed(self, items: list[Any], intake: Intake) -> list[Any]:
-        """The list that items with signs make of the present one; the items themselves without signs."""
+        """Returns the current list after the changes of signed items; the items themselves if they have no signs."""
         if not items or not all(isinstance(each, str) for each in items):
             return items
         signed = [split_sign(each) for each in items]
@@ -119,7 +119,7 @@ class Image(Field):
 
 
 class References(Field):
-    """Records to link or attach: a list of `<type>:<id>`; a leading `-` removes one, `+` adds it as no sign does."""
+    """Records to link or attach: a list of `<type>:<id>`. A leading `-` removes one; `+` is optional."""
 
     type = "links"
     takes_lists = True
@@ -128,7 +128,7 @@ class References(Field):
         super().__init__(note, stored=False, **options)
 
     def read(self, raw: Any, intake: Intake) -> list[tuple[bool, str, int]]:
-        """[(whether to add, full context, id)] in the order sent."""
+        """Returns [(whether to add, full context, id)] in the order sent."""
         if not isinstance(raw, list):
             raise self.bad(f"takes a list: {self.name}[]=<type>:<id>")
         if len(raw) > MAX_REFERENCES:
@@ -163,9 +163,9 @@ class Fieldsets(Field):
         super().__init__(note, stored=False, **options)
 
     def read(self, raw: Any, intake: Intake) -> list[tuple[bool, int]]:
-        """[(whether to attach, id)]."""
+        """Returns [(whether to attach, id)]."""
         items = raw if isinstance(raw, list) else [part for part in as_text(raw).split(",") if part.strip()]
-        found = []
+        changes = []
         for item in items:
             text = as_text(item).strip()
             sign, number = split_sign(text)
@@ -173,12 +173,13 @@ class Fieldsets(Field):
                 raise self.bad(f"'{text[:50]}' is not the id of a fieldset")
             if not intake.lookup.exists("custom_fieldset", int(number)):
                 raise self.bad(f"there is no custom_fieldset {number}")
-            found.append((sign != "-", int(number)))
-        return found
+            changes.append((sign != "-", int(number)))
+        return changes
 
 
 class CustomValues(Field):
-    """Stands for `custom_<id>` and the uris of custom fields, whose rules are data; see record_types/shared/custom/."""
+    """Stands for `custom_<id>` and the uris of custom fields, whose rules are stored as data; see
+    record_types/shared/custom/."""
 
     type = "by custom field"
 

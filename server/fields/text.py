@@ -18,11 +18,11 @@ DEFAULT_MAX = 255
 
 
 class Text(Field):
-    """Characters. `max` counts them; longer is an error that names the limit, nothing is cut.
+    """Characters. `max`: their largest number; a longer text is an error, and nothing is truncated.
 
-    allowed: the only values; blank passes when not required. form: email, language, timezone, date, yaml, kata.
-    exact: case counts when it is compared. match: how its filter compares. one_line: line ends are refused, as in what
-    mail takes into its headers."""
+    allowed: the only values; blank is accepted unless the field is required. form: email, language, timezone, date,
+    yaml, kata. exact: comparisons are case-sensitive. match: how its filter compares. one_line: rejects line ends, for
+    values that mail puts into headers."""
 
     type = "text"
     filter_kind = TextFilter
@@ -86,23 +86,23 @@ class Text(Field):
         return FORMS[self.form](self, text) if self.form and text else text
 
     def limits(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"max_length": self.max, "too_long": "error"}
+        limits: dict[str, Any] = {"max_length": self.max, "too_long": "error"}
         for name, value in (("min_length", self.min), ("pattern", self.pattern), ("format", self.form)):
             if value:
-                shown[name] = value
+                limits[name] = value
         if self.allowed:
-            shown["allowed"] = list(self.allowed)
+            limits["allowed"] = list(self.allowed)
         if self.blank_ok:
-            shown["blank_ok"] = True
+            limits["blank_ok"] = True
         if self.one_line:
-            shown["one_line"] = True
-        return shown
+            limits["one_line"] = True
+        return limits
 
     def schema(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"type": "string", "maxLength": self.max, "description": self.note}
+        schema: dict[str, Any] = {"type": "string", "maxLength": self.max, "description": self.note}
         if self.allowed:
-            shown["enum"] = list(self.allowed)
-        return shown
+            schema["enum"] = list(self.allowed)
+        return schema
 
 
 class Name(Text):
@@ -123,12 +123,12 @@ class Listed(Text):
         return super().read(", ".join(as_text(each) for each in raw) if isinstance(raw, list) else raw, intake)
 
     def schema(self) -> dict[str, Any]:
-        listed = {"type": "array", "items": {"type": ["string", "integer"]}}
-        return {"anyOf": [{"type": "string"}, listed], "description": self.note}
+        array = {"type": "array", "items": {"type": ["string", "integer"]}}
+        return {"anyOf": [{"type": "string"}, array], "description": self.note}
 
 
 class Url(Text):
-    """An http or https address, or blank. `schemes`: others that are fine too, "" for any."""
+    """An http or https address, or blank."""
 
     type = "url"
 

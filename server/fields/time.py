@@ -33,7 +33,7 @@ class Timestamp(Field):
 
 
 class CreatedAt(Timestamp):
-    """When a record was made."""
+    """The time of creation."""
 
     def __init__(self, note: str = "When the record was made; now when omitted.", **options: Any) -> None:
         super().__init__(note, **{"auto": "now"} | options)
@@ -44,7 +44,7 @@ class CreatedAt(Timestamp):
 
 
 class UpdatedAt(CreatedAt):
-    """When a record was written last."""
+    """The time of the last change."""
 
     def __init__(self, note: str = "Last change; set to now on every write unless it is sent.", **options: Any) -> None:
         super().__init__(note, **{"auto_update": "now"} | options)

@@ -1,4 +1,4 @@
-"""Words out of a few, by their first letter."""
+"""One word of a few, identified by its first letter."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from server.translation import lazy_gettext
 
 
 class Word(Text):
-    """One of the `allowed` words. Its first letter is enough, in any case, so no two may begin alike; what follows the
-    letter is not looked at. numbers: whether the place of a word, from 0, stands for it too."""
+    """One of the `allowed` words. Its first letter is enough, in any case, so each must begin with another letter; the
+    rest is ignored. numbers: whether the position of a word, from 0, is accepted too."""
 
     def __init__(self, note: str, allowed: tuple[str, ...], *, numbers: bool = False, **options: Any) -> None:
         super().__init__(note, allowed=allowed, **options)

@@ -37,7 +37,7 @@ class CategoryIds(Listed):
             if not is_whole(number):
                 raise self.bad(f"'{number[:50]}' is not the id of a category")
             signed.append((sign, int(number) if intake.lookup.exists("kb_category", int(number)) else 0))
-        return IdSetChange.of(signed)
+        return IdSetChange.from_signed(signed)
 
 
 def load_categories(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:

@@ -1,13 +1,12 @@
-"""Times in words: which texts mean which instant, which range, which length and which parts of a calendar.
+"""Reads times in words: instants, ranges, durations and parts of the calendar.
 
-Pure: the caller brings the clock (`now`, Unix seconds) and the time zone. Writes no times (templates and
-the console do), and knows nothing of search terms beyond the text of one date value.
+Pure: the caller passes the clock (`now`, Unix seconds) and the time zone. Does not format times (templates and the
+console do), and reads single date values, not whole search terms.
 
-    instants.py   one text, one instant         spans.py      date values of searches
+    instants.py   a text as an instant          spans.py      date values of searches
     durations.py  lengths of time               parts.py      weekdays, months, times of day
-    grammar.py    text to Reading               reading.py    Reading to instant
-    zones.py      names of time zones           words.py      the vocabulary
-"""
+    grammar.py    a text as TimeParts           reading.py    TimeParts as an instant
+    zones.py      names of time zones           words.py      the vocabulary"""
 
 from server.times.durations import duration
 from server.times.instants import after, ahead, instant

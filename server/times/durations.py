@@ -12,9 +12,9 @@ YEAR = 365 * DAY
 
 
 def duration(text: str) -> int:
-    """The seconds in '1 hour', '90 minutes', '1d12h', '1.5 hours' or '3600'; fractions of a second are dropped.
+    """Returns the seconds in '1 hour', '90 minutes', '1d12h', '1.5 hours' or '3600'; drops fractions of a second.
 
-    A month has 30 days and a year 365. Raises Invalid when it is unreadable or negative.
+    A month has 30 days and a year 365. Raises Invalid if the text is unreadable or negative.
 
     >>> duration("1d12h")
     129600

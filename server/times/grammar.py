@@ -1,9 +1,8 @@
-"""Reads a time text, left to right, into a Reading. What a phrase says is in phrases.py,
-what the phrases mean together in reading.py.
+"""Reads a time text from left to right into TimeParts. phrases.py interprets a phrase, reading.py all of them together.
 
-A text is a row of phrases; each rule is a pattern for one phrase and what it says. At each place the rules for its
-first character are tried in order and the first that fits is taken, there is no way back: reading is linear. An
-order that matters: amounts before dates ('1000.5 hours'), dates before clock times, the longer before the shorter."""
+A text is a sequence of phrases; each rule has the pattern of a phrase and its interpretation. At each position the
+rules for the first character are tried in order, and the first match is final, so reading takes linear time. The order
+matters: amounts before dates ('1000.5 hours'), dates before clock times, longer forms before shorter ones."""
 
 import re
 from collections.abc import Callable
@@ -32,15 +31,15 @@ Rule = tuple[re.Pattern[str], Say]
 
 @lru_cache(maxsize=512)
 def read(text: str) -> TimeParts:
-    """What `text` says. In any letter case; the caller limits its length and must not change the answer.
+    """Returns the parts of `text`, in any letter case. The caller limits its length and must not change the result,
+    which is cached.
 
-    Raises ValueError when a phrase is not understood or contradicts an earlier one, Invalid for an unknown zone name.
-    """
+    Raises ValueError if a phrase is not understood or contradicts an earlier one, Invalid for an unknown zone name."""
     text = " ".join(text.lower().split())
     reading, at = TimeParts(), 0
     while at < len(text):
         at = at + 1 if text[at] in " ," else _phrase(reading, text, at)
-    # A zone alone, or nothing at all, says no time.
+    # An empty text or only a zone is not a time.
     if reading == TimeParts(zone=reading.zone):
         raise ValueError(text)
     return reading
@@ -62,7 +61,7 @@ def _rules(*rows: tuple[str | re.Pattern[str], Say]) -> list[Rule]:
 
 
 _SUFFIX = r"(?:st|nd|rd|th)?"
-# A year of two digits only where a clock time follows, as old mail programs write it.
+# Years have two digits only before a clock time, as old mail programs write them.
 _DAY_MONTH = (
     rf"(?P<day>\d\d?){_SUFFIX}[ .-]{{0,2}}(?P<month>{MONTH})"
     r"(?:(?:, ?|[ .]{0,2}|-)(?P<year>\d{4}(?![\d:])|\d\d(?= \d\d?:\d)))?"

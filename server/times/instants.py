@@ -1,4 +1,4 @@
-"""One text, one instant. Ranges are in spans.py, lengths in durations.py."""
+"""Reads a text as an instant. spans.py reads ranges, durations.py lengths of time."""
 
 import re
 from datetime import tzinfo
@@ -11,7 +11,7 @@ from server.times.reading import TimeParts, resolve
 NO_DATE = ("", "0", "never")
 EXAMPLES = "write for example 'tomorrow 8am', '+2 hours', '2026-12-25 10:30' or Unix seconds"
 
-# With a point only from five digits on: '2026.359' is a day of the year.
+# A fraction requires five digits: '2026.359' is a day of the year.
 _UNIX = re.compile(r"@?([0-9]+)|@([0-9]+)\.[0-9]+|([0-9]{5,12})\.[0-9]+")
 
 _WEEKDAY = re.compile(r"\s*(?:mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE)
@@ -19,10 +19,10 @@ _CLOCK = re.compile(r"[0-9]{1,2}(?:[:.][0-9]{2})?\s*(?:am|pm)?", re.IGNORECASE)
 
 
 def instant(text: str, now: int, tz: tzinfo) -> int:
-    """The Unix second that `text` means at `now` for somebody in `tz`; 0 for '', '0' and 'never'.
+    """Returns the Unix second that `text` means at `now` in the zone `tz`; 0 for '', '0' and 'never'.
 
-    Digits, with or without '@', are Unix seconds. Raises Invalid when the text is unreadable, longer than 255
-    characters, or means an instant before 1970 or after 9999.
+    Digits, with or without '@', are Unix seconds. Raises Invalid if the text is unreadable, longer than 255 characters,
+    or means an instant before 1970 or after 9999.
 
     >>> from datetime import timezone
     >>> instant("tomorrow 8am", 1795187045, timezone.utc)
@@ -43,10 +43,9 @@ def instant(text: str, now: int, tz: tzinfo) -> int:
 
 
 def after(text: str, now: int, tz: tzinfo) -> int:
-    """The Unix second that `text` means, which must be later than `now`: '1 hour', '3 months', '2027-01-31'.
+    """Returns the Unix second that `text` means, which must be later than `now`: '1 hour', '3 months', '2027-01-31'.
 
-    For expiry and delays. Raises Invalid when it is unreadable or not later.
-    """
+    For expiry and delays. Raises Invalid if it is unreadable or not later."""
     seconds = instant(text, now, tz)
     if seconds <= now:
         message = f"'{excerpt(text)}' is not later than now; write for example '1 hour' or '30 days'"
@@ -55,9 +54,10 @@ def after(text: str, now: int, tz: tzinfo) -> int:
 
 
 def ahead(text: str, now: int, tz: tzinfo) -> int:
-    """As instant, of a time to come: `mon 9am` on a Monday evening is in a week, `9am` at noon is tomorrow.
+    """Returns the next instant that `text` means: on a Monday evening `mon 9am` is in a week, at noon `9am` is
+    tomorrow.
 
-    For what somebody plans. Raises Invalid for what has passed anyway.
+    For plans. Raises Invalid if the instant has passed nevertheless.
 
     >>> from datetime import timezone
     >>> ahead("9am", 1795187045, timezone.utc) - ahead("9pm", 1795187045, timezone.utc)
@@ -76,7 +76,7 @@ def ahead(text: str, now: int, tz: tzinfo) -> int:
 
 
 def exact(text: str) -> int | None:
-    """The Unix second when `text` is digits, perhaps with '@' or a fraction; None for every other text.
+    """Returns the Unix second if `text` consists of digits, perhaps with '@' or a fraction; None for any other text.
 
     Raises Invalid above the year 9999."""
     match = _UNIX.fullmatch(text.strip())
@@ -89,7 +89,7 @@ def exact(text: str) -> int | None:
 
 
 def reading_of(text: str, now: int, tz: tzinfo) -> tuple[TimeParts, int]:
-    """The Reading of `text` and its instant, which may be negative. Raises Invalid when it is unreadable."""
+    """Returns the parts of `text` and its instant, which may be negative. Raises Invalid if it is unreadable."""
     if len(text) > MAX_TEXT:
         raise unreadable(text)
     try:
@@ -100,11 +100,11 @@ def reading_of(text: str, now: int, tz: tzinfo) -> tuple[TimeParts, int]:
 
 
 def unreadable(text: str) -> Invalid:
-    """The error for a text that is no time."""
+    """Returns the error for a text that is not a time."""
     return Invalid(f"'{excerpt(text)}' is not a time; {EXAMPLES}", value=excerpt(text))
 
 
 def out_of_range(text: str) -> Invalid:
-    """The error for a time outside of what can be stored."""
+    """Returns the error for a time that cannot be stored."""
     message = f"'{excerpt(text)}' is out of range; times are between 1970 and the end of the year 9999"
     return Invalid(message, value=excerpt(text))

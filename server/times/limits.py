@@ -1,4 +1,4 @@
-"""What every reader of this package refuses, and how a refused text is shown in its error."""
+"""The limits of all readers of this package, and the excerpt of a rejected text in an error."""
 
 MAX_TEXT = 255  # characters
 MAX_SECOND = 253_402_300_799  # 9999-12-31 23:59:59 UTC
@@ -6,5 +6,5 @@ MAX_SHOWN = 60
 
 
 def excerpt(text: str) -> str:
-    """`text`, cut to what fits in an error message."""
+    """Returns `text`, truncated for an error message."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."

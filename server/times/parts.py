@@ -1,4 +1,4 @@
-"""Parts of the calendar in the parameter form of a date filter: weekdays, months, days, weeks, times of day."""
+"""Parts of the calendar in the parameters of date filters: weekdays, months, days, weeks, times of day."""
 
 import re
 from collections.abc import Iterable
@@ -16,45 +16,45 @@ _CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2})(?::[0-5][0-9])?)? ?(?:([ap])(?:
 
 
 def weekdays(text: str) -> frozenset[int]:
-    """The weekdays in 'mon,wed,fri', 'm,w,f', 'weekdays' or 'weekends'; 0 is Sunday, 6 Saturday.
+    """Returns the weekdays in 'mon,wed,fri', 'm,w,f', 'weekdays' or 'weekends'; 0 is Sunday, 6 Saturday.
 
-    Names may be cut as long as they mean one day; others are dropped. Raises Invalid when none is left.
-    """
-    found: set[int] = set()
+    Names may be abbreviated if they are unambiguous; others are ignored. Raises Invalid if no weekday remains."""
+    numbers: set[int] = set()
     for word in _items(text):
-        found |= _WEEKDAY_GROUPS.get(word) or _named(word, _SUNDAY_FIRST, 0)
-    return _some(found, text, "weekday", "'mon,wed,fri', 'weekdays' or 'weekends'")
+        numbers |= _WEEKDAY_GROUPS.get(word) or _numbers_of_name(word, _SUNDAY_FIRST, 0)
+    return _require_some(numbers, text, "weekday", "'mon,wed,fri', 'weekdays' or 'weekends'")
 
 
 def months(text: str) -> frozenset[int]:
-    """The months in 'ja,f,mar'; 1 is January. Names may be cut as long as they mean one month; others are dropped.
+    """Returns the months in 'ja,f,mar'; 1 is January. Names may be abbreviated if they are unambiguous; others are
+    ignored.
 
-    Raises Invalid when none is left.
-    """
-    found: set[int] = set()
+    Raises Invalid if no month remains."""
+    numbers: set[int] = set()
     for word in _items(text):
-        found |= _named(word, MONTH_NAMES, 1)
-    return _some(found, text, "month", "'jan,feb,dec'")
+        numbers |= _numbers_of_name(word, MONTH_NAMES, 1)
+    return _require_some(numbers, text, "month", "'jan,feb,dec'")
 
 
 def days_of_month(text: str) -> frozenset[int]:
-    """The days in '1,15,31', moved into 1 to 31. Raises Invalid when there is no number."""
-    return _some(_numbers(text, 1, 31), text, "day of a month", "'1,15,31'")
+    """Returns the days in '1,15,31', clamped to 1 to 31. Raises Invalid if there is no number."""
+    return _require_some(_numbers(text, 1, 31), text, "day of a month", "'1,15,31'")
 
 
 def weeks(text: str) -> frozenset[int]:
-    """The weeks of the year in '00,53', moved into 0 to 53. Raises Invalid when there is no number.
+    """Returns the weeks of the year in '00,53', clamped to 0 to 53. Raises Invalid if there is no number.
 
-    Weeks begin on Sunday, days before the first Sunday are in week 0."""
-    return _some(_numbers(text, 0, 53), text, "week of the year", "'1,2,53'")
+    Weeks begin on Sunday; days before the first Sunday are in week 0."""
+    return _require_some(_numbers(text, 0, 53), text, "week of the year", "'1,2,53'")
 
 
 def times_of_day(text: str) -> list[tuple[int, int]]:
-    """The ranges in '8a-noon,1-6p', as minutes since midnight with both ends included, in the order of the text.
+    """Returns the ranges in '8a-noon,1-6p', as minutes since midnight with both ends included, in the order of the
+    text.
 
-    A time alone is a range of one minute. A start without a.m. or p.m. takes the half of its end unless that would
-    be later than the end; any other bare hour is a.m. A range that ends before it starts goes over midnight and
-    comes as two. Raises Invalid when a part is unreadable.
+    A single time is a range of one minute. A start without a.m. or p.m. takes the half of its end unless it would then
+    be later than the end; any other bare hour is a.m. A range that ends before it starts crosses midnight and is
+    returned as two. Raises Invalid if a part is unreadable.
 
     >>> times_of_day("9-5p,10p-2a")
     [(540, 1020), (1320, 1439), (0, 120)]
@@ -80,9 +80,9 @@ def _items(text: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def _named(word: str, names: list[str], first: int) -> frozenset[int]:
-    found = [at for at, name in enumerate(names, first) if name.startswith(word)]
-    return frozenset(found) if len(found) == 1 else frozenset()
+def _numbers_of_name(word: str, names: list[str], first: int) -> frozenset[int]:
+    matches = [at for at, name in enumerate(names, first) if name.startswith(word)]
+    return frozenset(matches) if len(matches) == 1 else frozenset()
 
 
 def _numbers(text: str, low: int, high: int) -> set[int]:
@@ -90,8 +90,8 @@ def _numbers(text: str, low: int, high: int) -> set[int]:
     return {min(max(number, low), high) for number in numbers}
 
 
-def _some(found: Iterable[int], text: str, what: str, example: str) -> frozenset[int]:
-    chosen = frozenset(found)
+def _require_some(numbers: Iterable[int], text: str, what: str, example: str) -> frozenset[int]:
+    chosen = frozenset(numbers)
     if not chosen:
         raise Invalid(f"'{excerpt(text)}' names no {what}; write for example {example}", value=excerpt(text))
     return chosen
@@ -123,7 +123,7 @@ def _clock(word: str, text: str) -> _Clock:
     hour, minute, half = int(match[1]), int(match[2] or 0), match[3] or ""
     if minute > 59 or hour * 60 + minute > 24 * 60 or (half and not 1 <= hour <= 12):
         raise _no_time(text)
-    # '01:30' is a clock of 24 hours, '1:30' may be either.
+    # '01:30' is a 24-hour time; '1:30' may be either.
     can_take_half = not half and 1 <= hour <= 12 and not match[1].startswith("0")
     return _Clock(hour, minute, half, is_bare=not half and match[2] is None, can_take_half=can_take_half)
 
@@ -142,7 +142,8 @@ def _minutes(ends: list[_Clock]) -> tuple[int, int]:
 
 
 def _bare_morning(clock: _Clock) -> int:
-    """A bare 12 is 12 a.m.; only as the end of a range it is noon, since nobody means '0-12' to be one minute."""
+    """Returns the minutes of a time, with a bare 12 as 12 a.m. Only as the end of a range it is noon, since '0-12'
+    never means one minute."""
     return 0 if clock.is_bare and clock.hour == 12 else clock.minutes()
 
 

@@ -1,6 +1,6 @@
-"""What each kind of phrase adds to a Reading. The patterns that find the phrases are in grammar.py.
+"""Adds the meaning of each kind of phrase to TimeParts. grammar.py has the patterns of the phrases.
 
-Each function takes the reading and the match of its pattern; it raises ValueError when the phrase contradicts itself or
+Each function receives the parts and the match of its pattern; it raises ValueError if the phrase contradicts itself or
 an earlier one."""
 
 import re
@@ -57,7 +57,7 @@ def day_of_year(reading: TimeParts, match: Match) -> None:
 
 
 def four_digits(reading: TimeParts, match: Match) -> None:
-    """The year that a date still lacks ('Nov 20 15:04:05 2026'), else a clock time ('tomorrow 1530')."""
+    """Sets the missing year of a date ('Nov 20 15:04:05 2026'), else a clock time ('tomorrow 1530')."""
     if reading.month is not None and reading.year is None:
         reading.year = int(match[0])
     else:
@@ -94,7 +94,7 @@ def clock_24(reading: TimeParts, match: Match) -> None:
 
 
 def around_hour(reading: TimeParts, match: Match) -> None:
-    """'back of 7pm' is a quarter past, 'front of 5am' a quarter to."""
+    """'back of 7pm' is a quarter past seven, 'front of 5am' a quarter to five."""
     minutes = _hour(match) * 60 + (15 if match["side"] == "back" else -15)
     _set_clock(reading, minutes // 60, minutes % 60)
 
@@ -103,7 +103,8 @@ def around_hour(reading: TimeParts, match: Match) -> None:
 
 
 def amounts(reading: TimeParts, match: Match) -> None:
-    """'+2 hours'. In '-1d12h' the sign is for the whole chain, in '-1 day 12 hours' for the first amount only."""
+    """Adds '+2 hours'. In '-1d12h' the sign applies to the whole chain, in '-1 day 12 hours' only to the first
+    amount."""
     for count, unit in amounts_in(match["chain"]):
         _add_amount(reading, -count if match["sign"] == "-" else count, unit)
 
@@ -116,7 +117,7 @@ def _add_amount(reading: TimeParts, count: Decimal, unit: str) -> None:
     kind, size = UNITS[unit]
     count *= size
     if kind == "days" and count % 1:
-        # Days are counted on the wall clock, a part of a day is real time. The remainder has the sign of the count.
+        # Days are counted on the wall clock, fractions of a day in real time. The remainder has the sign of the count.
         reading.add("seconds", int(count % 1 * DAY_SECONDS))
     reading.add(kind, int(count) if kind in ("seconds", "days") else _whole(count))
 
@@ -177,20 +178,20 @@ def from_now(reading: TimeParts, match: Match) -> None:
 
 
 def filler(reading: TimeParts, match: Match) -> None:
-    """'at' and 'in' say nothing of their own."""
+    """Accepts 'at' and 'in', which have no meaning of their own."""
 
 
 # Words
 
 
 def word(reading: TimeParts, match: Match) -> None:
-    said = match[0]
-    if said == "now":
+    text = match[0]
+    if text == "now":
         reading.is_timed = True
-    elif said in CLOCK_HOURS:
-        _set_clock(reading, CLOCK_HOURS[said])
+    elif text in CLOCK_HOURS:
+        _set_clock(reading, CLOCK_HOURS[text])
     else:
-        reading.days += DAY_WORDS[said]
+        reading.days += DAY_WORDS[text]
         reading.starts_day = True
 
 
@@ -213,13 +214,13 @@ def zone_and_offset(reading: TimeParts, match: Match) -> None:
 
 
 def offset(reading: TimeParts, match: Match) -> None:
-    # '-1' or '+5' may be the beginning of anything; only behind a clock time it can be nothing but an offset.
+    # '-1' or '+5' may begin many phrases; only after a clock time it must be an offset.
     if reading.clock is None and (match["minutes"] is None or not reading.starts_day):
         raise ValueError("an offset of nothing")
     zone_and_offset(reading, match)
 
 
 def comment(reading: TimeParts, match: Match) -> None:
-    """The '(CET)' that mail programs write behind the offset adds nothing; without an offset it is the zone."""
+    """Reads the '(CET)' that mail programs append to the offset; it is the zone only if there is no offset."""
     if reading.zone is None:
         set_zone(reading, match)

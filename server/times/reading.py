@@ -1,6 +1,6 @@
-"""What a time text said, piece by piece, and the one place that turns it into an instant.
+"""Converts the parts of a time text to an instant.
 
-Knows calendars and clock changes, not words (grammar.py)."""
+Knows calendars and clock changes, but no words (grammar.py)."""
 
 import calendar
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -13,15 +13,15 @@ LAST_SECOND = DAY_SECONDS - 1
 
 @dataclass(slots=True)
 class TimeParts:
-    """The pieces of one text. Filled by the grammar, afterwards only read; what is None was not said."""
+    """The parts of one text, filled by the grammar and constant afterwards. None: not in the text."""
 
     year: int | None = None
     month: int | None = None  # 1 to 12
     day: int | None = None
     clock: int | None = None  # second of the day; 24:00 is 86400
-    starts_day: bool = False  # says a day, so that no clock means 00:00 and not the current one
-    is_timed: bool = False  # a clock, 'now', or an amount of hours, minutes or seconds
-    months: int = 0  # amounts, as said; a year is 12 months
+    starts_day: bool = False  # names a day, so the default clock time is 00:00 instead of the current one
+    is_timed: bool = False  # contains a clock time, 'now', or an amount of hours, minutes or seconds
+    months: int = 0  # signed amounts; a year is 12 months
     days: int = 0
     weekdays: int = 0  # Monday to Friday
     seconds: int = 0
@@ -29,46 +29,43 @@ class TimeParts:
     weekday: int | None = None  # 0 is Monday
     weekday_step: int = 0  # 0 today or later, 1 after today, -1 before today
     weekday_count: int = 0  # '+2 sat' is 2, '1 sat ago' is -1
-    in_week: bool = False  # the weekday is one of a week that begins on Monday
+    in_week: bool = False  # the weekday belongs to a week that begins on Monday
     edge: int = 0  # 1 first day of the month, -1 last day
     nth: int = 0  # 1 first such weekday of the month, -1 last
     zone: tzinfo | None = None
 
     def add(self, kind: str, count: int) -> None:
-        """Add an amount: `kind` is 'seconds', 'days', 'months' or 'weekdays'."""
+        """Adds an amount: `kind` is 'seconds', 'days', 'months' or 'weekdays'."""
         setattr(self, kind, getattr(self, kind) + count)
         self.has_amount = True
         self.is_timed = self.is_timed or kind == "seconds"
 
     def negate(self) -> None:
-        """Turn every amount said so far into the past."""
+        """Reverses the sign of all amounts."""
         self.months, self.days, self.weekdays, self.seconds = -self.months, -self.days, -self.weekdays, -self.seconds
         self.weekday_count = -self.weekday_count
 
 
 def resolve(reading: TimeParts, now: int, zone: tzinfo, clock: int | None = None) -> int:
-    """The Unix second that `reading` means, seen at `now` from `zone`; a zone in the text wins.
+    """Returns the Unix second of the parts at `now` in `zone`; a zone in the text takes precedence. May be negative.
 
-    `clock` is the second of the day to take when the text is about whole days. May be negative.
-    Raises ValueError or OverflowError for dates that do not exist.
-    """
+    clock: the second of the day for texts about whole days. Raises ValueError or OverflowError for dates that do not
+    exist."""
     zone = reading.zone or zone
     here = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
     chosen = None if reading.is_timed else clock
     wall = datetime.combine(_day(reading, here.date()), time())
     wall += timedelta(seconds=_clock(reading, here) if chosen is None else chosen)
     if wall == here and chosen is None and reading.clock is None:
-        return now + reading.seconds  # inside a repeated hour the wall clock alone would not find back to now
-    # A day begins with the first of two midnights where the clock is set back over midnight.
+        return now + reading.seconds  # within a repeated hour the wall clock is ambiguous
+    # If the clock is set back over midnight, a day begins with the first of the two midnights.
     return unix(wall, zone, first=chosen == 0) + reading.seconds
 
 
 def unix(wall: datetime, zone: tzinfo, first: bool = False) -> int:
-    """The Unix second at which the clocks of `zone` show `wall` (without a zone).
+    """Returns the Unix second at which the clocks of `zone` show `wall` (without a zone).
 
-    A time that is skipped lies one hour ahead; of one that comes twice the later is meant, or the earlier with
-    `first`.
-    """
+    A skipped time is moved one hour ahead; a repeated one is the later of the two, or the earlier with `first`."""
     early = wall.replace(tzinfo=zone, fold=0).timestamp()
     late = wall.replace(tzinfo=zone, fold=1).timestamp()
     return int(early if first else max(early, late))
@@ -95,7 +92,7 @@ def _day(reading: TimeParts, today: date) -> date:
 
 
 def _add_months(start: date, months: int, day: int | None = None) -> date:
-    """Days that the month does not have roll into the next: 31 January + 1 month = 3 March."""
+    """Adds months to a date. Missing days roll over: 31 January + 1 month = 3 March."""
     years, month = divmod(start.month - 1 + months, 12)
     return date(start.year + years, month + 1, 1) + timedelta(days=(day or start.day) - 1)
 
@@ -126,7 +123,7 @@ def _to_weekday(reading: TimeParts, start: date) -> date:
 def _add_weekdays(start: date, count: int) -> date:
     if not count:
         return start
-    # Whole weeks in one step, so that a large count costs no more than a small one.
+    # Whole weeks in one step, so that the time does not depend on the count.
     weeks, rest = divmod(abs(count) - 1, 5)
     step = timedelta(days=1 if count > 0 else -1)
     day = start + step * 7 * weeks

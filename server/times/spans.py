@@ -1,4 +1,5 @@
-"""Date values of searches: a text and the range of seconds it selects. The terms around them are in search/."""
+"""Date values of searches: reads a text as the range of seconds that it selects. search/ reads the terms around
+them."""
 
 import calendar
 import re
@@ -10,7 +11,7 @@ from server.times.instants import NO_DATE, exact, reading_of, unreadable
 from server.times.limits import MAX_TEXT, excerpt
 from server.times.reading import LAST_SECOND, resolve, unix
 
-YEARS = range(1970, 2101)  # four digits outside of it are Unix seconds
+YEARS = range(1970, 2101)  # other numbers of four digits are Unix seconds
 
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
@@ -21,19 +22,19 @@ _POINT_IN_DATE = re.compile(r"(?<=[0-9]{4})\.(?=[0-9]{1,2}$)")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Unix seconds, both ends included. `end` before `start` selects nothing; a start before 1970 is negative."""
+    """Unix seconds, both ends included. Empty if `end` is before `start`; a start before 1970 is negative."""
 
     start: int
     end: int
 
 
 def span(text: str, now: int, tz: tzinfo) -> Span:
-    """What a date filter with `text` selects: 'last week', '2026-11-01 to now', '-2 hours', 'big bang to -3 days'.
+    """Returns what a date filter with `text` selects: 'last week', '2026-11-01 to now', '-2 hours', 'big bang to -3
+    days'.
 
-    One text alone is a start and ends at `now`, except whole periods: today, this week, last month, 2026, 2026-11.
-    A start without a clock time is at 00:00:00, such an end at 23:59:59. '', '0' and 'never' select dates that are
-    not set. Raises Invalid when either end is unreadable.
-    """
+    A single text is the start, and the end is `now`, except for whole periods: today, this week, last month, 2026,
+    2026-11. A start without a clock time is at 00:00:00, an end at 23:59:59. '', '0' and 'never' select unset dates.
+    Raises Invalid if either end is unreadable."""
     value = _value(text)
     if value in NO_DATE:
         return Span(0, 0)
@@ -47,10 +48,9 @@ def span(text: str, now: int, tz: tzinfo) -> Span:
 
 
 def bounds(text: str, now: int, tz: tzinfo) -> Span:
-    """The first and the last second of what one text names: of a day, a period, or one instant.
+    """Returns the first and the last second of a day, a period or an instant.
 
-    For comparisons: after a day means after its last second. Raises Invalid when it is unreadable. Ours.
-    """
+    For comparisons: after a day means after its last second. Raises Invalid if the text is unreadable."""
     value = _value(text)
     return _period(value, now, tz) or _ends(value, now, tz)
 
@@ -58,7 +58,7 @@ def bounds(text: str, now: int, tz: tzinfo) -> Span:
 def _value(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise unreadable(text)
-    # The grammar reads points inside of dates itself; elsewhere they may belong to 'p.m.' or '1.5 hours'.
+    # The grammar reads points within dates; elsewhere they may belong to 'p.m.' or '1.5 hours'.
     return _LEADING_POINT.sub("-", " ".join(text.lower().split()))
 
 
@@ -80,7 +80,7 @@ def _ends(value: str, now: int, tz: tzinfo) -> Span:
 
 
 def _period(value: str, now: int, tz: tzinfo) -> Span | None:
-    """The span of a text that is a whole period, else None."""
+    """Returns the span of a text that means a whole period, else None."""
     today = datetime.fromtimestamp(now, tz).date()
     if value in _DAYS:
         day = today + timedelta(days=_DAYS[value])
@@ -98,7 +98,7 @@ def _period(value: str, now: int, tz: tzinfo) -> Span | None:
 
 
 def _written_period(value: str, tz: tzinfo) -> Span | None:
-    """The span of '2026' or '2026-11', else None."""
+    """Returns the span of '2026' or '2026-11', else None."""
     if len(value) == 4 and value.isascii() and value.isdigit():
         return _year(int(value), tz) if int(value) in YEARS else None
     match = _YEAR_MONTH.fullmatch(_POINT_IN_DATE.sub("-", value))

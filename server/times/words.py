@@ -1,4 +1,4 @@
-"""The vocabulary of time texts, in lower case, and the patterns made from it. Holds no grammar (grammar.py)."""
+"""The vocabulary of time texts, in lower case, and its patterns. grammar.py has the grammar."""
 
 import re
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ STEPS = {"this": 0, "next": 1, "last": -1, "previous": -1}
 CLOCK_HOURS = {"noon": 12, "midnight": 0}
 DAY_WORDS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
-# What one unit counts, and how many of them it is.
+# {unit: (what it counts, how many of them)}
 UNITS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["second", "seconds", "sec", "secs", "s"], ("seconds", 1)),
     **dict.fromkeys(["minute", "minutes", "min", "mins", "m"], ("seconds", 60)),
@@ -77,7 +77,7 @@ UNITS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(["weekday", "weekdays"], ("weekdays", 1)),
 }
 
-# Hours east of UTC. Only abbreviations that mean one zone to nearly everybody.
+# Hours east of UTC. Only abbreviations with one common meaning.
 ZONE_HOURS: dict[str, float] = {
     "z": 0,
     "utc": 0,
@@ -118,23 +118,23 @@ ZONE_HOURS: dict[str, float] = {
 
 
 def one_of(words: Iterable[str]) -> str:
-    """A pattern for any of the words, the longest first, none of which may go on with a letter."""
+    """Returns a pattern for any of the words, the longest first, not followed by a letter."""
     return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")(?![a-z])"
 
 
 MONTH = one_of(MONTHS)
 WEEKDAY = one_of(WEEKDAYS)
 
-# Nine digits reach past the year 9999 in every unit but the smallest.
+# Nine digits exceed the year 9999 in every unit except seconds.
 _DIGITS = r"\d{1,9}(?:\.\d{1,6})?"
 _NUMBER = rf"(?:{_DIGITS}|{one_of(NUMBERS)}(?= ))"
 _UNIT = one_of([*UNITS, *WEEKDAYS])
 
-# '2 hours', 'a week', '1.5h', '1 sat', and a chain of them under one sign: '+ 1 day', '-1d12h'.
+# '2 hours', 'a week', '1.5h', '1 sat', and a chain of them with one sign: '+ 1 day', '-1d12h'.
 AMOUNT = late_pattern(rf"({_NUMBER}) ?({_UNIT})", re.ASCII)
 AMOUNTS = late_pattern(rf"(?P<sign>[+-]?) ?(?P<chain>{_NUMBER} ?{_UNIT}(?:{_DIGITS} ?{_UNIT})*)", re.ASCII)
 
 
 def amounts_in(chain: str) -> list[tuple[Decimal, str]]:
-    """The numbers and units of a chain that AMOUNTS has found."""
+    """Returns the numbers and units of a chain that matched AMOUNTS."""
     return [(Decimal(NUMBERS.get(number, number)), unit) for number, unit in AMOUNT.findall(chain)]

@@ -1,4 +1,4 @@
-"""Time zones by name and by offset. The rules themselves come from the system or from the tzdata package."""
+"""Time zones by name and by offset. Their rules come from the system or from the tzdata package."""
 
 import zoneinfo
 from datetime import timedelta, timezone, tzinfo
@@ -11,51 +11,51 @@ from server.times.words import ZONE_HOURS
 CONTINENTS = frozenset(
     ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
 )
-MAX_NAME = 64  # the longest name that exists has 32 characters
+MAX_NAME = 64  # characters; the longest existing name has 32
 
 
 @lru_cache(maxsize=256)
 def zone(name: str) -> tzinfo:
-    """The time zone of an IANA name such as 'Europe/Berlin', in any letter case.
+    """Returns the time zone of an IANA name such as 'Europe/Berlin', in any letter case.
 
-    Raises Invalid, naming the nearest known one, when there is none.
-    """
+    Raises Invalid with the nearest known name if it is unknown."""
     folded = name.strip().lower()
-    known = _shipped().get(folded) or _names().get(folded)
-    if known is None:
-        shown = name[:MAX_NAME]
-        guess = nearest(shown, _names().values())
-        raise Invalid(f"'{shown}' is not a time zone such as 'Europe/Berlin' or 'UTC'{guess}", value=shown)
-    return zoneinfo.ZoneInfo(known)
+    full_name = _shipped().get(folded) or _names().get(folded)
+    if full_name is None:
+        excerpt = name[:MAX_NAME]
+        guess = nearest(excerpt, _names().values())
+        raise Invalid(f"'{excerpt}' is not a time zone such as 'Europe/Berlin' or 'UTC'{guess}", value=excerpt)
+    return zoneinfo.ZoneInfo(full_name)
 
 
 @cache
 def _shipped() -> dict[str, str]:
-    """The zones of the tzdata package, from its list of them."""
+    """Returns the zones in the list of the tzdata package."""
     text = (resources.files("tzdata") / "zones").read_text("utf-8")
     return {name.lower(): name for name in text.split()}
 
 
 @cache
 def _names() -> dict[str, str]:
-    """Those of the system, too: it has a file for each, and all of them are opened."""
+    """Returns the zones including those of the system. Slow: the system has a file for each, and all are opened."""
     return {name.lower(): name for name in zoneinfo.available_timezones()}
 
 
 @cache
 def zones() -> tuple[str, ...]:
-    """The names to choose from: places, by continent, and UTC."""
+    """Returns the names for choosers: places, by continent, and UTC."""
     return ("UTC", *sorted(name for name in zoneinfo.available_timezones() if name.partition("/")[0] in CONTINENTS))
 
 
 def abbreviated(word: str) -> tzinfo | None:
-    """The zone of an abbreviation in lower case, 'est' or 'z'; None when it is not one."""
+    """Returns the zone of an abbreviation in lower case, such as 'est' or 'z'; None if it is unknown."""
     hours = ZONE_HOURS.get(word)
     return None if hours is None else timezone(timedelta(hours=hours))
 
 
 def offset(sign: str, hours: str, minutes: str | None) -> tzinfo:
-    """The zone of '+02:00', given in its three parts. Raises ValueError when it is a day or more, or has 60 minutes."""
+    """Returns the zone of '+02:00', given as its three parts. Raises ValueError for a day or more, or for 60
+    minutes."""
     if int(minutes or 0) > 59:
         raise ValueError(minutes)
     distance = timedelta(hours=int(hours), minutes=int(minutes or 0))
