@@ -1,4 +1,4 @@
-"""The console as a site: finds the page of a path, who asks for it, whether they may, and whether a form is ours."""
+"""The console as a site: finds the page of a path, identifies the worker, checks access and the origin of forms."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +27,7 @@ from server.web.packed import takes_gzip
 from server.web.site import Pool, Request, Site, announced
 from server.web.streams import Follower, wants_events
 
-THREADS = 8  # its own: hashing passwords must not keep the API waiting
+THREADS = 8  # separate threads: hashing passwords must not delay the API
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
 SECOND_FACTOR = "/account/second-factor"
 CONFIRM, LOGIN = "/confirm", "/login"
@@ -35,7 +35,7 @@ LOG = log.get("console")
 
 
 class Console(Site):
-    """Everything that is no API."""
+    """All paths except those of the API."""
 
     is_json = False
 
@@ -45,7 +45,7 @@ class Console(Site):
 
     @property
     def origin(self) -> str:
-        """What browsers call us, by the address that we have now."""
+        """The origin of the console in browsers, by its current address."""
         return "/".join(self.service.base_url.split("/", 3)[:3])
 
     def resolve(self, request: Request) -> Any:
@@ -56,9 +56,10 @@ class Console(Site):
         return page.form_bytes if page is not None else MAX_FORM_BYTES
 
     def admit(self, request: Request) -> Answer | None:
-        """Only who is signed in, and may open the page, sends a large form. Raises NotAuthenticated, AdminOnly."""
-        found = _page_of(request, request.method)
-        if found is None or found.form_bytes <= MAX_FORM_BYTES or 0 <= announced(request.headers) <= MAX_FORM_BYTES:
+        """Accepts large forms only from workers who are signed in and may open the page. Raises NotAuthenticated,
+        AdminOnly."""
+        page = _page_of(request, request.method)
+        if page is None or page.form_bytes <= MAX_FORM_BYTES or 0 <= announced(request.headers) <= MAX_FORM_BYTES:
             return None
         visit = Visit(self.service, request, clock.now())
         id, now = visit.session_id(), visit.now
@@ -70,7 +71,7 @@ class Console(Site):
                     MAX_FORM_BYTES=f"{MAX_FORM_BYTES:,}",
                 )
             )
-        if found.access.endswith("admin") and not session.actor.is_admin:
+        if page.access.endswith("admin") and not session.actor.is_admin:
             raise AdminOnly(_("Only administrators may open this page."))
         return None
 
@@ -78,41 +79,41 @@ class Console(Site):
         return True
 
     def hashes(self, request: Request) -> bool:
-        """Also a form that came too late and carries a password."""
+        """Returns whether a request hashes a password; includes forms that were resent with a password."""
         if request.method != "POST":
             return False
-        found = _page_of(request, "POST")
-        return found is not None and (found.hashes or resume.PROOF.encode() in request.body)
+        page = _page_of(request, "POST")
+        return page is not None and (page.hashes or resume.PROOF.encode() in request.body)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         file = static_files.answer(request.path, takes_gzip(request.headers))
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())
-        with translation.speaking(translation.ENGLISH):  # until it is known who asks
-            shown = self._shown(visit)
-        if visit.is_part and visit.is_post and shown.status == 303:
-            # Followed by the browser itself, the page would be made where nobody may look at it, and its message lost.
-            shown = PageResponse(headers={LOCATION: shown.headers["Location"]})
-        headers = self._headers(shown) | dict(shown.headers)
+        with translation.speaking(translation.ENGLISH):  # until the language of the worker is known
+            response = self._render(visit)
+        if visit.is_part and visit.is_post and response.status == 303:
+            # If the browser followed the redirect itself, the page would be rendered unseen and its flash message lost.
+            response = PageResponse(headers={LOCATION: response.headers["Location"]})
+        headers = self._headers(response) | dict(response.headers)
         return Answer(
-            status=shown.status,
+            status=response.status,
             headers=headers,
-            body=shown.html.encode("utf-8", "replace"),
-            content_type=shown.content_type,
+            body=response.html.encode("utf-8", "replace"),
+            content_type=response.content_type,
             cookies=tuple(visit.cookies),
-            pieces=shown.pieces,
-            length=shown.length,
-            feed=shown.feed,
-            feeds=shown.feeds,
+            pieces=response.pieces,
+            length=response.length,
+            feed=response.feed,
+            feeds=response.feeds,
         )
 
-    def _shown(self, visit: Visit) -> PageResponse:
-        """The page in the language of who asks, or what went wrong."""
+    def _render(self, visit: Visit) -> PageResponse:
+        """Returns the page in the language of the worker, or an error page."""
         try:
-            self._who(visit)
-            translation.speak(speech.languages(self.service).of(visit.language))
-            return self._page(visit)
+            self._identify(visit)
+            translation.speak(speech.languages(self.service).catalog_for(visit.language))
+            return self._respond(visit)
         except HelpdeskError as error:
             return problem(visit, error)
         except Exception:
@@ -121,7 +122,8 @@ class Console(Site):
             return bug(visit)
 
     def follower(self, request: Request) -> Follower:
-        """Who is signed in, for as long as they are and may read what they could at first. Renews no login."""
+        """Returns the worker as a follower of streams, as long as they are signed in with the same rights to read. Does
+        not renew the session."""
         id = Visit(self.service, request, 0).session_id()
         first = self._session(id)
 
@@ -141,8 +143,8 @@ class Console(Site):
             raise NotAuthenticated(_("You are signed out."))
         return session
 
-    def _headers(self, shown: PageResponse) -> dict[str, str]:
-        targets = " ".join(("'self'", *shown.form_targets))
+    def _headers(self, response: PageResponse) -> dict[str, str]:
+        targets = " ".join(("'self'", *response.form_targets))
         headers = {
             "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
             f"connect-src 'self'; font-src 'self'; frame-src 'self'; form-action {targets}; frame-ancestors 'none'; "
@@ -151,15 +153,15 @@ class Console(Site):
             "Cross-Origin-Opener-Policy": "same-origin",
             "X-Frame-Options": "DENY",
         }
-        if "Content-Disposition" in shown.headers:
+        if "Content-Disposition" in response.headers:
             headers["Content-Security-Policy"] = SANDBOX
         if self.origin.startswith("https://"):
             headers["Strict-Transport-Security"] = "max-age=31536000"
         return headers
 
-    # -- who ---------------------------------------------------------------------------------------------------------
+    # -- the worker --------------------------------------------------------------------------------------------------
 
-    def _who(self, visit: Visit) -> None:
+    def _identify(self, visit: Visit) -> None:
         id, now = visit.session_id(), visit.now
 
         def read(tx: Transaction) -> None:
@@ -170,7 +172,7 @@ class Console(Site):
         self.service.store.read(read)
         session = visit.session
         if session is not None and session.has_other_rights and visit.is_by_itself:
-            session = visit.session = None  # until the person asks for a page, and gets another id with it
+            session = visit.session = None  # until the worker opens a page, which renews the id
         if session is None:
             visit.secret = visit.visit_id()
             return
@@ -178,63 +180,64 @@ class Console(Site):
         if session.waits_for_code or visit.is_by_itself:
             return
         if session.has_other_rights and not visit.is_post:
-            # whoever learned the old id does not get the new rights
+            # a stolen old id must not get the new rights
             renewed = self.service.store.write(lambda tx: sessions.renew(tx, session, now, is_stepped_up=False))
             visit.set_session(renewed)
             visit.session = replace(session, stepped_up_at=0)
         usage_buffer(self.service.store).saw(session.actor.worker_id, now)
         if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
-            with suppress(Unavailable):  # the disk may be full: who only reads is not to be stopped by that
+            with suppress(Unavailable):  # the disk may be full, which must not stop reads
                 self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))
 
-    # -- which page --------------------------------------------------------------------------------------------------
+    # -- the page ----------------------------------------------------------------------------------------------------
 
-    def _page(self, visit: Visit) -> PageResponse:
+    def _respond(self, visit: Visit) -> PageResponse:
         request = visit.request
-        found, visit.arguments = request.found
-        if not found:
+        pages, visit.arguments = request.found
+        if not pages:
             raise NotFound(_("There is no such page."))
         method = "GET" if request.method == "HEAD" else request.method
-        if method not in found:
-            allow = ", ".join(sorted(found))
+        if method not in pages:
+            allow = ", ".join(sorted(pages))
             raise NotOffered(
                 _("{method} is not offered here, but {allow}.", method=request.method, allow=allow), allow=allow
             )
-        each = found[method]
-        if visit.is_post and each.is_open and FORM_TOKEN not in visit.form:
-            return each.show(visit)
+        page = pages[method]
+        if visit.is_post and page.is_open and FORM_TOKEN not in visit.form:
+            return page.show(visit)
         if visit.is_post:
             self._require_same_origin(visit)
-        other = (resume.prove(visit, each) if visit.is_post else None) or self._elsewhere(visit, each)
+        other = (resume.prove(visit, page) if visit.is_post else None) or self._redirect(visit, page)
         if other is not None:
             return other
-        if visit.is_post and each.checks_form and not visit.has_form_token():
+        if visit.is_post and page.checks_form and not visit.has_form_token():
             if visit.path == LOGIN and visit.session is not None:
-                return see(LOGIN)  # signed in by another tab in the meantime
+                return see(LOGIN)  # another tab has signed in
             return resume.again(visit, resume.OLDER)
         if visit.is_post and confirmation.is_open(visit):
             return resume.ask(visit)
-        shown = once.carry_out(visit, each.show) if each.creates else each.show(visit)
-        if visit.is_post and shown.status == 303:
+        response = once.carry_out(visit, page.show) if page.creates else page.show(visit)
+        if visit.is_post and response.status == 303:
             drafts.is_saved(visit)
-        return shown
+        return response
 
-    def _elsewhere(self, visit: Visit, each: Page) -> PageResponse | None:
-        """Where somebody is sent who may not see a page as they are. Raises AdminOnly."""
-        if each.access in ("anyone", "code"):
-            return None if each.access == "anyone" or _waits(visit) else see(LOGIN)
-        if visit.session is None or _waits(visit):
+    def _redirect(self, visit: Visit, page: Page) -> PageResponse | None:
+        """Returns the response for a worker who cannot see the page yet: a redirect, or a form to resume later; else
+        None. Raises AdminOnly."""
+        if page.access in ("anyone", "code"):
+            return None if page.access == "anyone" or _waits_for_code(visit) else see(LOGIN)
+        if visit.session is None or _waits_for_code(visit):
             if not visit.is_post and wants_events(visit.request.headers.get("Accept", "")):
-                return PageResponse(status=204)  # which ends a stream for good; a page in its place is a mistake to it
+                return PageResponse(status=204)  # ends a stream permanently; a page would be an error that it retries
             if visit.is_post and visit.form.tree:
                 return resume.again(visit, resume.SIGNED_OUT)
             return see(f"{LOGIN}?{urlencode({'next': visit.shown_path})}")
         if self._must_enrol(visit):
             visit.tell(_("Your administrator asks for a second factor. Set it up first."))
             return see(SECOND_FACTOR if visit.is_post else f"{SECOND_FACTOR}?{urlencode({'next': visit.shown_path})}")
-        if each.access.endswith("admin") and not visit.actor.is_admin:
+        if page.access.endswith("admin") and not visit.actor.is_admin:
             raise AdminOnly(_("Only administrators may open this page."))
-        if each.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
+        if page.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
             if visit.is_post:
                 return resume.again(visit, resume.CONFIRM)
             return see(f"{CONFIRM}?{urlencode({'next': visit.shown_path})}")
@@ -245,7 +248,7 @@ class Console(Site):
         return not visit.path.startswith((SECOND_FACTOR, CONFIRM, "/sign-out")) and visit.lacks_second_factor()
 
     def _require_same_origin(self, visit: Visit) -> None:
-        """Raises Forbidden for a form that another site sent."""
+        """Raises Forbidden for a form from another site."""
         headers = visit.request.headers
         site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
         own = {self.origin, f"http://{headers.get('Host', '')}", f"https://{headers.get('Host', '')}"}
@@ -255,16 +258,16 @@ class Console(Site):
 
 
 def _page_of(request: Request, method: str) -> Page | None:
-    """The page at the path of a request, by method."""
+    """Returns the page at the path of a request, by method."""
     pages: dict[str, Page] = request.found[0]
     return pages.get(method)
 
 
-def _waits(visit: Visit) -> bool:
+def _waits_for_code(visit: Visit) -> bool:
     return visit.session is not None and visit.session.waits_for_code
 
 
 def sites(service: Service) -> dict[str, Site]:
-    """The console's sites by the beginning of their paths."""
+    """Returns the sites of the console by path prefix."""
     console = Console(service)
     return {"/": console, AUTHORIZE: console, DEVICE_PAGE: console}

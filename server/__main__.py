@@ -17,18 +17,18 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
-    given = _with_command(sys.argv[1:] if arguments is None else arguments)
+    command_line = _with_command(sys.argv[1:] if arguments is None else arguments)
     late_files.install()
     gc.disable()  # imported objects stay; scanning them repeatedly would add a tenth to the import time
-    options, unknown = parser(given[0]).parse_known_args(given)
+    options, unknown = parser(command_line[0]).parse_known_args(command_line)
     gc.enable()
     if unknown:
-        options.refuse_unknown(unknown)  # with the usage of the intended command
+        options.refuse_unknown(unknown)  # the error shows the usage of the intended command
     slips = unknown_variables(os.environ)
     try:
         return int(options.run(options) or DONE)
     except HelpdeskError as error:
-        _complain(error.message, given[0])
+        _complain(error.message, command_line[0])
         slips = [each for each in slips if each != error.message]
         return FAILED
     except KeyboardInterrupt:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     finally:
         for each in slips:
-            _complain(each, given[0])
+            _complain(each, command_line[0])
 
 
 def _complain(message: str, command: str) -> None:

@@ -101,8 +101,8 @@ KEEP_EXPIRED_SECONDS = 7 * 86400  # how long expired tokens are retained, to dis
 GC_THRESHOLDS = (20_000, 20, 50)  # requests create few reference cycles
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
 TRIM_SECONDS = 30.0
-WARM_AFTER_SECONDS = 0.5  # after the start; clients that wait for it send their request within that
-END_SECONDS = 0.5  # for idle threads to end
+WARM_AFTER_SECONDS = 0.5  # wait after the start, in which waiting clients send their requests
+END_SECONDS = 0.5  # time for idle threads to end
 LOG = log.get("app")
 
 SiteMaker = Callable[[Service], dict[str, Site]]
@@ -127,22 +127,22 @@ class RunningService:
 @cache
 def tables_of(*packages: ModuleType) -> tuple[Table, ...]:
     """Returns the tables that modules of these packages declare."""
-    found: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
     for package in packages:
         for module in load_all(package.__name__, package.__path__, is_deep=True):
             for value in vars(module).values():
                 for table in value if isinstance(value, (list, tuple)) else (value,):
                     if isinstance(table, Table):
-                        found.setdefault(table.name, table)
-    return tuple(found.values())
+                        tables.setdefault(table.name, table)
+    return tuple(tables.values())
 
 
 def all_tables(registry: Registry) -> list[Table]:
     """Returns every table of the database."""
-    found = {table.name: table for table in registry.tables()}
+    tables = {table.name: table for table in registry.tables()}
     for table in tables_of(*ROOMS):
-        found.setdefault(table.name, table)
-    return list(found.values())
+        tables.setdefault(table.name, table)
+    return list(tables.values())
 
 
 def endpoints() -> None:
@@ -236,26 +236,26 @@ def serve(
     require_framework()
     folder = Path(settings.data)
     make_folder(folder)
-    held = lock.FolderLock(folder)
+    folder_lock = lock.FolderLock(folder)
     try:
-        held.take()
+        folder_lock.take()
     except Damaged:  # with a database elsewhere, the lock only tells commands the address of a process
         if not settings.database:
             raise
     raise_limit()
     memory.share_heaps()
-    gc.disable()  # until the first response: imports go on, and nearly all objects stay
+    gc.disable()  # until the first response: imports continue, and nearly all objects stay
 
-    def told(running: RunningService) -> None:
-        held.publish_address(running.url)
+    def publish(running: RunningService) -> None:
+        folder_lock.publish_address(running.url)
         ready(running)
 
     try:
         backup.remove_unfinished(folder / DATABASE)
-        asyncio.run(_serve(settings, sites, told, again))
+        asyncio.run(_serve(settings, sites, publish, again))
     finally:
         gc.enable()
-        held.release()
+        folder_lock.release()
     _leave_threads()
 
 
@@ -269,9 +269,9 @@ def _leave_threads() -> None:
     others = [each for each in threading.enumerate() if each is not threading.current_thread()]
     for each in others:
         each.join(max(deadline - time.monotonic(), 0))
-    left = sum(each.is_alive() for each in others)
-    if left:
-        LOG.warning("threads.left", count=left)
+    alive = sum(each.is_alive() for each in others)
+    if alive:
+        LOG.warning("threads.left", count=alive)
         log.flush()
         os._exit(0)
 
@@ -281,7 +281,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._asked = asyncio.Event()
+        self._requested = asyncio.Event()
         self._hurried = asyncio.Event()
         self._exchange: Exchange | None = None
         self.is_over = False
@@ -291,32 +291,32 @@ class Lifecycle:
         if self.is_over:
             self._hurried.set()
         self.is_over = True
-        self._asked.set()
+        self._requested.set()
 
     def again(self, exchange: Exchange) -> None:
         """Restarts the service and runs `exchange` in between. Callable on any thread."""
 
         def ask() -> None:
             self._exchange = exchange
-            self._asked.set()
+            self._requested.set()
 
         self._loop.call_soon_threadsafe(ask)
 
-    async def asked(self) -> None:
+    async def wait(self) -> None:
         """Waits for either request."""
-        await self._asked.wait()
+        await self._requested.wait()
 
     async def grace(self, seconds: float) -> None:
         """Waits for the grace period, or until a second request to stop."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._hurried.wait(), seconds)
 
-    def take(self) -> Exchange | None:
+    def take_exchange(self) -> Exchange | None:
         """Returns and clears the exchange before the next start, None if there is none."""
         exchange, self._exchange = self._exchange, None
         if self.is_over:
             return None
-        self._asked.clear()
+        self._requested.clear()
         return exchange
 
 
@@ -339,12 +339,12 @@ async def _serve(
         _stop_on_signals(turns)
         _read_settings_on_hangup(again)
         while True:
-            await _serve_until_asked(service, sites, sockets, wake, turns, restores, ready)
-            exchange = turns.take()
+            await _serve_until_request(service, sites, sockets, wake, turns, restores, ready)
+            exchange = turns.take_exchange()
             if exchange is None:
                 break
             wake = threading.Event()
-            service = await _opened_again(settings, wake, sockets, exchange)
+            service = await _open_again(settings, wake, sockets, exchange)
     finally:
         for each in sockets:
             each.close()
@@ -361,7 +361,7 @@ def _require_role(service: Service) -> None:
         )
 
 
-async def _serve_until_asked(
+async def _serve_until_request(
     service: Service,
     sites: SiteMaker,
     sockets: list[socket.socket],
@@ -379,16 +379,16 @@ async def _serve_until_asked(
         try:
             restores.offer(service)
             ready(running)
-            beside = [
+            background = [
                 asyncio.create_task(each) for each in (_watch_stalls(running.front.meter), _give_back(), _warm(turns))
             ]
-            await turns.asked()
+            await turns.wait()
             if turns.is_over:
                 await _leave(running, turns)
                 for each in sockets:
                     each.close()
                 await running.http.last_call()
-            for task in beside:
+            for task in background:
                 task.cancel()
         finally:
             if turns.is_over:
@@ -399,7 +399,7 @@ async def _serve_until_asked(
         service.store.close()
 
 
-async def _opened_again(
+async def _open_again(
     settings: Settings, wake: threading.Event, sockets: list[socket.socket], exchange: Exchange
 ) -> Service:
     """Exchanges the files and opens the new ones, while clients are asked to retry."""
@@ -443,7 +443,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     watching = MonitoringSites(
         service, meter, lambda: scheduler.is_alive, lambda: scheduler.running, lambda: not front.is_leaving
     )
-    front: Front = Front(service, {**watching.sites, **_asked(service, sites)}, settings.rest_errors_as_200, meter)
+    front: Front = Front(service, {**watching.sites, **_sites(service, sites)}, settings.rest_errors_as_200, meter)
     http = Connections(
         front,
         idle_timeout=settings.idle_timeout_seconds,
@@ -469,7 +469,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     return RunningService(service, front, http, scheduler, scripts, mail, sending, courier, members, url)
 
 
-def _asked(service: Service, sites: SiteMaker) -> dict[str, Site]:
+def _sites(service: Service, sites: SiteMaker) -> dict[str, Site]:
     """Returns the sites that this process serves, by path, except those for operators."""
     if service.settings.role == WORKER:
         return {"/": WorkerSite()}
@@ -483,14 +483,14 @@ def _follow_others(service: Service, members: Membership) -> None:
         return
     if "base_url" not in service.settings.sources:
         LOG.warning("base_url.differs", base_url=service.base_url, advice="set one base_url for all processes")
-    kept = KeptHere(service)
-    members.on_beat += [kept.renew, lambda: mail_listening.follow(service)]
+    types = KeptHere(service)
+    members.on_beat += [types.renew, lambda: mail_listening.follow(service)]
     for what in (LIVE_SETTINGS, custom_types.CHANGED):
         service.hearing[what] = lambda text: members.look()
     service.hearing[presence.HERE] = lambda text: presence.hear(service, text)
     service.hearing[stopping.STOP] = lambda text: stopping.hear(service, text)
     service.hearing[verdict.LOOKED] = lambda text: verdict.forget(service)
-    service.registry.renew = kept.renew
+    service.registry.renew = types.renew
     service.store.on_announced = service.hear
 
 
@@ -504,7 +504,7 @@ async def _leave(running: RunningService, turns: Lifecycle) -> None:
 
 
 async def _watch_stalls(meter: Meter) -> None:
-    """Logs what blocked the event loop, since every request waits meanwhile. Flushes the log too."""
+    """Logs stalls of the event loop, which delay every request. Also flushes the log."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + STALL_CHECK_SECONDS
@@ -629,10 +629,10 @@ def require_database(settings: Settings) -> Path | str:
 
 def require_file(settings: Settings) -> Path:
     """Returns the database file, for backups. Raises Damaged, or Unavailable if the database is not a file."""
-    found = require_database(settings)
-    if isinstance(found, str):
+    place = require_database(settings)
+    if isinstance(place, str):
         raise Unavailable(NO_FILE)
-    return found
+    return place
 
 
 def check(settings: Settings) -> list[str]:
@@ -654,11 +654,11 @@ def open_unchanged(settings: Settings) -> Service:
 
 def problems_of(service: Service) -> list[str]:
     """Lists the problems of the database of a service; [] if there are none."""
-    found = damage(service)
+    problems = damage(service)
     try:
-        return found + lacking(service)
+        return problems + lacking(service)
     except (HelpdeskError, service.store.fault) as error:
-        return found or [str(error)]
+        return problems or [str(error)]
 
 
 def damage(service: Service) -> list[str]:
@@ -672,8 +672,8 @@ def damage(service: Service) -> list[str]:
 def lacking(service: Service) -> list[str]:
     """Lists what the database lacks for this version, including custom record types."""
     store, registry = service.store, service.registry
-    found = store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
-    if found == [schema.BEGUN] or "table custom_record is missing" in found:
-        return found
+    problems = store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
+    if problems == [schema.BEGUN] or "table custom_record is missing" in problems:
+        return problems
     store.read(lambda tx: custom_types.load(tx, registry))
-    return found + store.read(lambda tx: schema.problems(tx, [each.table for each in registry.custom], []))
+    return problems + store.read(lambda tx: schema.problems(tx, [each.table for each in registry.custom], []))

@@ -1,4 +1,4 @@
-"""Escapes cells of exported tables: spreadsheets execute text that looks like a formula, whoever wrote it."""
+"""Escapes cells of exported tables: spreadsheets execute any text that looks like a formula."""
 
 import re
 

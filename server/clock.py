@@ -1,4 +1,5 @@
-"""The time of day, and how programs write it. One function asks the system, so that tests can move it."""
+"""The current time, and its format for programs. A single function reads the system clock, so that tests can move
+it."""
 
 import time
 from datetime import UTC, datetime
@@ -7,12 +8,12 @@ _offset_seconds = 0
 
 
 def now() -> int:
-    """Unix seconds, UTC."""
+    """Returns the current time in Unix seconds."""
     return int(time.time()) + _offset_seconds
 
 
 def utc_text(at: int) -> str:
-    """A time in UTC (RFC 3339). at: Unix seconds, up to the year 9999.
+    """Formats a time in UTC (RFC 3339). at: Unix seconds, up to the year 9999.
 
     >>> utc_text(1_795_187_045)
     '2026-11-20T15:04:05Z'
@@ -21,6 +22,6 @@ def utc_text(at: int) -> str:
 
 
 def forward(seconds: int) -> None:
-    """Move this process's clock. For tests, and for the setting `clock_offset_seconds`."""
+    """Moves the clock of this process forward. For tests, and for the setting `clock_offset_seconds`."""
     global _offset_seconds
     _offset_seconds += seconds

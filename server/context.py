@@ -50,17 +50,17 @@ class Service:
             tx.after_commit(self.wake_scheduler)
         self.store.announce_after(tx, WAKE)
 
-    def tell_after(self, tx: "Transaction", channel: str) -> None:
+    def notify_after(self, tx: "Transaction", channel: str) -> None:
         """Notifies the followers of a channel once the transaction is on disk. A hint: the news itself is in rows."""
-        if (TELL, channel) not in tx.memo:
-            tx.memo[TELL, channel] = True
-            tx.at_commit(lambda: self.tell(channel))
-            self.store.announce_after(tx, f"{TELL}:{channel}")
+        if (NEWS, channel) not in tx.memo:
+            tx.memo[NEWS, channel] = True
+            tx.at_commit(lambda: self.notify_followers(channel))
+            self.store.announce_after(tx, f"{NEWS}:{channel}")
 
-    def tell(self, channel: str) -> None:
+    def notify_followers(self, channel: str) -> None:
         """Notifies the followers of a channel in this process."""
-        for told in tuple(self.followers):
-            told(channel)
+        for follower in tuple(self.followers):
+            follower(channel)
 
     def announce(self, what: str, text: str = "") -> None:
         """Announces something to other processes without a change of the database; name and text have at most 60
@@ -74,14 +74,14 @@ class Service:
         if what == WAKE or not name:
             if self.wake_scheduler is not None:
                 self.wake_scheduler()
-        elif what == TELL:
-            self.tell(text)
-        for key, heard in tuple(self.hearing.items()):
+        elif what == NEWS:
+            self.notify_followers(text)
+        for key, handler in tuple(self.hearing.items()):
             if key == what or not name:
-                heard(text)
+                handler(text)
 
 
-WAKE, TELL = "wake", "tell"  # announcements: work is due, there is news on a channel
+WAKE, NEWS = "wake", "tell"  # announcements: work is due, there is news on a channel
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Every error that a caller may see, in one tree. Its messages are fit to show; anything else that is raised is a bug.
+"""All errors that a caller may see, in one tree. Their messages are fit to show; anything else that is raised is a bug.
 
 HelpdeskError
     NotAuthenticated
@@ -13,8 +13,7 @@ HelpdeskError
     TimedOut
     ScriptError        KataSyntax  TemplateFailed  PolicyDenied  BudgetSpent
 
-The one table from these classes to HTTP statuses and bodies is in web/errors.py.
-"""
+web/errors.py maps these classes to HTTP statuses and bodies."""
 
 import difflib
 import re
@@ -65,38 +64,38 @@ class Mistakes:
     """Collects several invalid values, to report all at once."""
 
     def __init__(self) -> None:
-        self._found: list[Invalid] = []
+        self._errors: list[Invalid] = []
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._errors)
 
     def add(self, error: Invalid) -> None:
-        self._found.append(error)
+        self._errors.append(error)
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def collect(self) -> Iterator[None]:
         """Collects the errors raised inside, for `require_none`."""
         try:
             yield
         except Invalid as error:
-            self._found.append(error)
+            self._errors.append(error)
 
     def require_none(self) -> None:
         """Raises the first mistake, with the others as `details["more"]`."""
-        if self._found:
-            first, *more = self._found
+        if self._errors:
+            first, *more = self._errors
             first.details["more"] = more
             raise first
 
 
 def all_of(error: HelpdeskError) -> list[HelpdeskError]:
-    """Returns an error and the others that were found with it."""
+    """Returns an error and the others that were raised with it, from `details["more"]`."""
     more = error.details.get("more")
     return [error, *more] if isinstance(more, list) else [error]
 
 
 class Required(Invalid):
-    """A parameter that must be there is missing or empty."""
+    """A required parameter is missing or empty."""
 
 
 class UnknownField(Invalid):
@@ -108,23 +107,23 @@ class BadQuery(Invalid):
 
 
 class BadDataQuery(BadQuery):
-    """A data query that cannot be parsed, or that ran past its own time limit."""
+    """A data query that cannot be parsed, or that exceeded its own time limit."""
 
 
 class Malformed(Invalid):
-    """A body that cannot be parsed as what it claims to be: a form, JSON, UTF-8."""
+    """A body that is not in the format that it claims: a form, JSON, UTF-8."""
 
 
 class UnsupportedMedia(Invalid):
-    """A body in a content type that no endpoint reads."""
+    """A body in a content type that no endpoint accepts."""
 
 
 class Rejected(Invalid):
-    """Understood and refused by a rule, such as mail from a banned sender."""
+    """A valid value that a rule rejects, such as mail from a banned sender."""
 
 
 class Conflict(HelpdeskError):
-    """The value is taken, or the record is needed as it is."""
+    """The value is used already, or the record is needed unchanged."""
 
 
 class AmbiguousUpsert(Conflict):
@@ -132,7 +131,7 @@ class AmbiguousUpsert(Conflict):
 
 
 class PreconditionFailed(HelpdeskError):
-    """The record does not match If-Match or If-None-Match. `details["record"]` is its present state, `details["etag"]`
+    """The record does not match If-Match or If-None-Match. `details["record"]` is its current state, `details["etag"]`
     its tag."""
 
 
@@ -145,9 +144,9 @@ class TooMany(HelpdeskError):
 
 
 class NotOffered(HelpdeskError):
-    """The path exists, but not with this method, or the record type does not offer this operation.
+    """The path does not support this method, or the record type does not support this operation.
 
-    `details["allow"]` lists the methods that the path does offer."""
+    `details["allow"]` lists the supported methods of the path."""
 
 
 class Unavailable(HelpdeskError):
@@ -163,11 +162,11 @@ class Damaged(Unavailable):
 
 
 class TimedOut(HelpdeskError):
-    """A query ran past its time limit."""
+    """A query exceeded its time limit."""
 
 
 class ScriptError(HelpdeskError):
-    """Something in an automation or a template. `details["line"]` counts from 1."""
+    """An error in an automation or a template. `details["line"]` counts from 1."""
 
 
 class KataSyntax(ScriptError):
@@ -198,8 +197,8 @@ def reason(error: HelpdeskError) -> str:
 NEAR_CHARS = 100  # longest name to compare: the comparison is not linear
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """'; did you mean 'status'?' when a known name is close to `name`, else ''.
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """Returns '; did you mean 'status'?' if a known name is similar to `name`, else ''.
 
     >>> nearest("statsu", ["status", "subject"])
     "; did you mean 'status'?"
@@ -208,7 +207,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     if len(name) > NEAR_CHARS:
         return ""
-    names = list(known)
+    names = list(candidates)
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if not match:
         by_case = {known_name.lower(): known_name for known_name in names}

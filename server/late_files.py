@@ -62,8 +62,8 @@ class _LateFinder:
 
 
 def _folder() -> Path | None:
-    found = getattr(sys, "_MEIPASS", None)
-    return None if found is None else Path(found)
+    folder = getattr(sys, "_MEIPASS", None)
+    return None if folder is None else Path(folder)
 
 
 def _hold(folder: Path) -> None:
@@ -73,8 +73,8 @@ def _hold(folder: Path) -> None:
         import fcntl
 
         with suppress(OSError):
-            made = os.open(folder / f"{HELD}.new", os.O_CREAT | os.O_RDWR, 0o600)  # never closed
-            fcntl.flock(made, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            handle = os.open(folder / f"{HELD}.new", os.O_CREAT | os.O_RDWR, 0o600)  # never closed
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.rename(folder / f"{HELD}.new", folder / HELD)
 
 
@@ -94,12 +94,12 @@ def _remove_left(folder: Path) -> None:
         import fcntl
         import shutil
 
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.lstat(folder)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             return
-        held = os.open(folder / HELD, os.O_RDWR | os.O_NOFOLLOW)
+        handle = os.open(folder / HELD, os.O_RDWR | os.O_NOFOLLOW)
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder)  # does not follow links
         finally:
-            os.close(held)
+            os.close(handle)

@@ -71,11 +71,11 @@ class Log:
     def exception(self, event: str, /, *, of: BaseException | None = None, **keys: object) -> None:
         """Logs an error event followed by the indented traceback of an exception, by default the one being handled.
         Problems of the database or the disk are logged as `reason` instead, since no line of code explains them."""
-        found = sys.exc_info() if of is None else (type(of), of, of.__traceback__)
-        if isinstance(found[1], OUTSIDE):
-            self._write(logging.ERROR, event, {**keys, "reason": found[1].message})
+        info = sys.exc_info() if of is None else (type(of), of, of.__traceback__)
+        if isinstance(info[1], OUTSIDE):
+            self._write(logging.ERROR, event, {**keys, "reason": info[1].message})
             return
-        self._write(logging.ERROR, event, keys, found)
+        self._write(logging.ERROR, event, keys, info)
 
     def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
         # Not Logger.info(): it searches the stack for the calling line, which costs more than all the rest.
@@ -83,7 +83,7 @@ class Log:
             return
         handlers = logging.root.handlers
         if len(handlers) == 1 and handlers[0].__class__ is LineHandler and exc_info is None:
-            handlers[0].line(time.time(), level, event, keys)  # without the detour of a LogRecord
+            handlers[0].line(time.time(), level, event, keys)  # without a LogRecord, which would take longer
         else:
             self._handle(logging.LogRecord(self._name, level, "", 0, event, (keys,) if keys else None, exc_info))
 
@@ -192,8 +192,8 @@ class LineHandler(logging.Handler):
         if is_bad or at - self._flushed_at > FLUSH_SECONDS:
             self._stream.flush()
             self._flushed_at = at
-        for told in tuple(followers):
-            told()
+        for follower in tuple(followers):
+            follower()
 
     def flush(self) -> None:
         with contextlib.suppress(ValueError, OSError):  # the stream may be closed when the process ends
@@ -208,12 +208,12 @@ def flush() -> None:
 
 def recent_lines() -> list[LogLine]:
     """Returns the last lines of this process, the newest first."""
-    found: list[LogLine] = []
+    recent: list[LogLine] = []
     for handler in logging.getLogger().handlers:
         if isinstance(handler, LineHandler):
             for lines in (handler.kept, handler.warnings):
-                found += lines.copy()  # one atomic step: other threads log meanwhile
-    return sorted(found, key=lambda each: each.at, reverse=True)
+                recent += lines.copy()  # one atomic step, since other threads log at the same time
+    return sorted(recent, key=lambda each: each.at, reverse=True)
 
 
 def text_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
@@ -232,16 +232,16 @@ def text_of(at: float, level: int, event: str, keys: dict[str, object], tracebac
 def json_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
     """Formats the same as a JSON object: `at`, `level`, `event`, then the keys, and `traceback` if there is one."""
     name = NAMES.get(level) or logging.getLevelName(level).lower()
-    shown: dict[str, object] = {"at": _moment(at), "level": name, "event": event}
+    values: dict[str, object] = {"at": _moment(at), "level": name, "event": event}
     for key, value in keys.items():
-        shown[key] = value if value is None or isinstance(value, bool | int | float) else str(value)
+        values[key] = value if value is None or isinstance(value, bool | int | float) else str(value)
     if traceback:
-        shown["traceback"] = traceback
-    return json.dumps(shown)
+        values["traceback"] = traceback
+    return json.dumps(values)
 
 
 def quoted(text: str) -> str:
-    """Returns `text` in double quotes on one line, whatever it contains.
+    """Returns any `text` in double quotes on one line.
 
     >>> print(quoted('two words'), quoted('line\\nend'), quoted(''))
     "two words" "line\\nend" ""
@@ -285,7 +285,7 @@ def _as_text(value: object) -> str:
 
 def _escaped(text: str) -> str:
     """Escapes a character that a terminal would obey or hide, as Unicode escape."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _traceback(record: logging.LogRecord) -> str:

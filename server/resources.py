@@ -18,10 +18,10 @@ def path(*parts: str) -> Path:
     for folder in late_files.FOLDERS:
         if not parts or folder == f"resources/{parts[0]}":
             late_files.unpack(folder)
-    found = root.joinpath(*parts).resolve()
-    if not found.is_relative_to(root) or not found.exists():
+    file = root.joinpath(*parts).resolve()
+    if not file.is_relative_to(root) or not file.exists():
         raise NotFound(f"'{'/'.join(parts)}' is not among the files shipped with this program")
-    return found
+    return file
 
 
 def packed(name: str) -> Path | None:

@@ -27,7 +27,7 @@ ADDRESS = re.compile(
     rf"postgres(?:ql)?://(?:[^@/?#\s]*@)?{_HOST}(?:,{_HOST})*(?:/[^@/?#\s]*)?(?:\?[^=&#\s]+=[^&#\s]*(?:&[^=&#\s]+=[^&#\s]*)*)?"
 )
 WEB, WORKER, ALL = "web", "worker", "all"  # roles of a process
-ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # for clients; not settings of a server
+ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # variables of clients; not settings of a server
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -511,7 +511,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
 )
 
-# Accepted like the others but not listed: nobody needs them to run the service.
+# Accepted like the others but not listed: not needed to run the service.
 HIDDEN: tuple[Setting, ...] = (
     Setting(
         "clock_offset_seconds",
@@ -532,8 +532,8 @@ class Settings:
     """The values as attributes, such as `settings.port`. `replace` returns a changed copy. Frozen, except for values
     from the console."""
 
-    given: tuple[tuple[str, Value], ...]  # before base_url is built
-    sources: Mapping[str, str]  # of values other than defaults: the command line, a variable, a file
+    given: tuple[tuple[str, Value], ...]  # the values before base_url is built
+    sources: Mapping[str, str]  # sources of values other than defaults: the command line, a variable, a file
 
     def __init__(self, values: Mapping[str, Value], sources: Mapping[str, str] | None = None) -> None:
         """values: of every setting, already checked. An empty `base_url` is built from host and port. Raises Invalid if
@@ -561,8 +561,8 @@ class Settings:
         mine = {name: each for name, each in values.items() if name in LIVE and not self.is_given(name)}
         plain = {name: BY_NAME[name].default for name in LIVE if not self.is_given(name)}
         others = {name: source for name, source in self.sources.items() if source != CONSOLE}
-        made = Settings({**dict(self.given), **plain, **mine}, {**others, **dict.fromkeys(mine, CONSOLE)})
-        self.__dict__.update(made.__dict__)
+        new = Settings({**dict(self.given), **plain, **mine}, {**others, **dict.fromkeys(mine, CONSOLE)})
+        self.__dict__.update(new.__dict__)
 
     def replace(self, **changes: Value) -> "Settings":
         """Returns a copy with changed values, such as the port that was free. Raises Invalid for an unknown name or a
@@ -577,8 +577,8 @@ class Settings:
         raise AttributeError(f"settings are frozen: '{name}' cannot be set; use replace()")
 
     def __repr__(self) -> str:
-        told = ((name, without_password(value) if name == "database" else value) for name, value in self.given)  # type: ignore[arg-type]
-        changed = (f"{name}={value!r}" for name, value in told if value != BY_NAME[name].default)
+        values = ((name, without_password(value) if name == "database" else value) for name, value in self.given)  # type: ignore[arg-type]
+        changed = (f"{name}={value!r}" for name, value in values if value != BY_NAME[name].default)
         return f"Settings({', '.join(changed)})"
 
 
@@ -636,8 +636,8 @@ def help_rows() -> list[dict[str, str]]:
 
 
 def _from_flags(flags: Mapping[str, str | None]) -> dict[str, Value]:
-    given = {name.replace("-", "_"): text for name, text in flags.items() if text is not None}
-    return {name: _from_text(name, text, "--" + name.replace("_", "-")) for name, text in given.items()}
+    texts = {name.replace("-", "_"): text for name, text in flags.items() if text is not None}
+    return {name: _from_text(name, text, "--" + name.replace("_", "-")) for name, text in texts.items()}
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
@@ -693,8 +693,8 @@ def _known(name: str, shown_as: str) -> Setting:
 
 
 def _no_setting(shown_as: str, name: str) -> str:
-    file, colon, shown = shown_as.rpartition(": ")
-    return f"{file}{colon}there is no setting '{shown}'{nearest(name, BY_NAME)}"
+    file, colon, last_part = shown_as.rpartition(": ")
+    return f"{file}{colon}there is no setting '{last_part}'{nearest(name, BY_NAME)}"
 
 
 def _typed(setting: Setting, value: object, shown_as: str) -> Value:
@@ -718,9 +718,9 @@ def _typed(setting: Setting, value: object, shown_as: str) -> Value:
             return tuple(_checked_text(setting, each, shown_as) for each in _items(value, setting.type))
         case (("list" | "lines"), list() | tuple()) if all(isinstance(item, str) for item in value):
             return tuple(_checked_text(setting, each, shown_as) for each in value)
-    wanted = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
+    kinds = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
     raise Invalid(
-        f"{shown_as} is {without_password(repr(value))}; it must be {wanted.get(setting.type, 'a list of texts')}",
+        f"{shown_as} is {without_password(repr(value))}; it must be {kinds.get(setting.type, 'a list of texts')}",
         field=setting.name,
     )
 
@@ -765,8 +765,8 @@ def without_password(database: str) -> str:
     >>> without_password("postgresql://desk:s3cret@db.example/desk?sslmode=require&password=s3cret")
     'postgresql://desk:***@db.example/desk?sslmode=require&password=***'
     """
-    shown = re.sub(r"(?<=://)([^/?#@]*?):[^/?#]*@", r"\1:***@", database)
-    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", shown)
+    address = re.sub(r"(?<=://)([^/?#@]*?):[^/?#]*@", r"\1:***@", database)
+    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", address)
 
 
 def _checked_url(name: str, text: str, shown_as: str) -> str:
@@ -819,8 +819,8 @@ def _items(text: str, kind: Kind) -> tuple[str, ...]:
 
 def shown_value(name: str, value: Value) -> str:
     """Returns the value of a setting for people, without secrets."""
-    shown = display_value(value)
-    return without_password(shown) if name == "database" else shown
+    text = display_value(value)
+    return without_password(text) if name == "database" else text
 
 
 def display_value(value: Value) -> str:

@@ -47,9 +47,9 @@ class Catalog:
     script_messages: tuple[tuple[str, str], ...] = ()
 
     def text(self, message: str, context: str = "") -> str:
-        """Returns a message in this language, in one of its meanings; English if it is missing."""
-        found = self.messages.get(keyed(message, context)) if context else None
-        return str(self.messages.get(message, message)) if found is None else found
+        """Returns the translation of a message with this context; English if it is missing."""
+        translation = self.messages.get(keyed(message, context)) if context else None
+        return str(self.messages.get(message, message)) if translation is None else translation
 
     @property
     def tag(self) -> str:
@@ -99,9 +99,9 @@ def lazy_gettext(message: str, /, **values: object) -> LazyMessage:
     >>> lazy_gettext("{count} jobs", count=3), lazy_gettext("{count} jobs", count=3).message
     ('3 jobs', '{count} jobs')
     """
-    made = LazyMessage(filled(message, values))
-    made.message, made.values = message, values
-    return made
+    text = LazyMessage(filled(message, values))
+    text.message, text.values = message, values
+    return text
 
 
 FIELD_PROBLEM = "{field}: {problem}"  # the same in every language
@@ -117,7 +117,7 @@ def about_field(field: str, problem: str) -> LazyMessage:
 
 
 def problem_of(message: str, field: str) -> str:
-    """Returns the problem of a field without its name, for a page that shows it beside the field.
+    """Returns the problem of a field without its name, for a page that shows it next to the field.
 
     >>> problem_of(about_field("title", "is too long"), "title"), problem_of("title: is taken", "title")
     ('is too long', 'is taken')
@@ -229,7 +229,7 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     """Fills the placeholders of a text in; those without a value stay. Evaluates nothing else in it."""
     if not values:
         return text
-    return _PLACEHOLDER.sub(lambda found: str(shown_mark(values[found[1]])) if found[1] in values else found[0], text)
+    return _PLACEHOLDER.sub(lambda match: str(shown_mark(values[match[1]])) if match[1] in values else match[0], text)
 
 
 def spoken() -> Catalog:
@@ -260,10 +260,10 @@ class Languages:
 
     def names(self) -> list[str]:
         """Returns names such as `de` or `pt_BR`, in order; English is always among them."""
-        found = {path.stem for folder in self.folders if folder.is_dir() for path in folder.glob("*.po")}
-        return sorted({SOURCE, *(name for name in found if _LANGUAGE.fullmatch(name))})
+        stems = {path.stem for folder in self.folders if folder.is_dir() for path in folder.glob("*.po")}
+        return sorted({SOURCE, *(name for name in stems if _LANGUAGE.fullmatch(name))})
 
-    def of(self, language: str) -> Catalog:
+    def catalog_for(self, language: str) -> Catalog:
         """Returns the messages for a locale such as de_CH: those of its own file, then those of `de`; English for
         unknown ones.
 
@@ -272,11 +272,9 @@ class Languages:
         alone = language.partition("_")[0]
         if alone == SOURCE and not any((folder / f"{language}.po").is_file() for folder in self.folders):
             return ENGLISH
-        wanted = [name for name in dict.fromkeys((language, alone)) if _LANGUAGE.fullmatch(name)]
-        files = [folder / f"{name}.po" for name in wanted for folder in self.folders]
-        return _merged(
-            wanted[-1] if wanted else SOURCE, tuple((path, *_state(path)) for path in files if path.is_file())
-        )
+        names = [name for name in dict.fromkeys((language, alone)) if _LANGUAGE.fullmatch(name)]
+        files = [folder / f"{name}.po" for name in names for folder in self.folders]
+        return _merged(names[-1] if names else SOURCE, tuple((path, *_state(path)) for path in files if path.is_file()))
 
     def accepted(self, header: str) -> str:
         """Returns the available language that a browser prefers by its Accept-Language; "en" if there is none.
@@ -284,10 +282,10 @@ class Languages:
         >>> Languages(()).accepted("fr, en-GB;q=0.9"), Languages(()).accepted("*")
         ('en_GB', 'en')
         """
-        known = set(self.names())
-        for wanted in _by_liking(header):
-            name = wanted.replace("-", "_")
-            if name in known or name.partition("_")[0] in known:
+        available = set(self.names())
+        for tag in _by_liking(header):
+            name = tag.replace("-", "_")
+            if name in available or name.partition("_")[0] in available:
                 return name
         return SOURCE
 
@@ -298,29 +296,29 @@ _MAX_HEADER_CHARS = 400
 
 
 def _by_liking(header: str) -> list[str]:
-    liked = [found for part in header[:_MAX_HEADER_CHARS].split(",") if (found := _LIKED.fullmatch(part))]
-    scored = [(float(found[2] or 1), found[1]) for found in liked]
+    liked = [match for part in header[:_MAX_HEADER_CHARS].split(",") if (match := _LIKED.fullmatch(part))]
+    scored = [(float(match[2] or 1), match[1]) for match in liked]
     return [name for score, name in sorted(scored, key=lambda each: -each[0]) if score > 0]
 
 
 def _state(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(64)
 def _merged(language: str, files: tuple[tuple[Path, int, int], ...]) -> Catalog:
     """Returns the merged catalog of files; the first that has a message wins. Cached until one of them changes."""
-    found = [each for path, _, size in files if (each := _read(path, size)) is not None]
-    if not found:
+    catalogs = [each for path, _, size in files if (each := _read(path, size)) is not None]
+    if not catalogs:
         return ENGLISH
     messages: dict[str, str] = {}
     plurals: dict[str, tuple[str, ...]] = {}
-    for each in reversed(found):
+    for each in reversed(catalogs):
         messages.update(each.messages)
         plurals.update(each.plurals)
-    scripts = dict.fromkeys(message for each in found for message, _ in each.script_messages)
-    return Catalog(language, messages, plurals, found[0].form_of, tuple((each, messages[each]) for each in scripts))
+    scripts = dict.fromkeys(message for each in catalogs for message, _ in each.script_messages)
+    return Catalog(language, messages, plurals, catalogs[0].form_of, tuple((each, messages[each]) for each in scripts))
 
 
 def _read(path: Path, size: int) -> Catalog | None:
@@ -361,9 +359,9 @@ def _forms(forms: Mapping[int, str]) -> tuple[str, ...]:
 def _fits(entry: object) -> bool:
     """Returns whether a translation has no placeholder or element that its message lacks: it would be shown
     literally."""
-    wanted = marks(f"{entry.msgid} {entry.msgid_plural}")  # type: ignore[attr-defined]
-    given = [entry.msgstr, *entry.msgstr_plural.values()]  # type: ignore[attr-defined]
-    return all(marks(each) <= wanted for each in given)
+    allowed = marks(f"{entry.msgid} {entry.msgid_plural}")  # type: ignore[attr-defined]
+    translations = [entry.msgstr, *entry.msgstr_plural.values()]  # type: ignore[attr-defined]
+    return all(marks(each) <= allowed for each in translations)
 
 
 _MARKS = re.compile(r"\{\w+\}|</?[a-z][^>]*>")
@@ -382,10 +380,10 @@ def _plural_rule(header: str) -> "Callable[[int], int]":
     """Parses the plural rule in the header of a file: `nplurals=2; plural=(n != 1);`."""
     from gettext import c2py
 
-    found = re.search(r"plural=([^;]+)", header)
-    if found is None:
+    match = re.search(r"plural=([^;]+)", header)
+    if match is None:
         return _english
-    rule: Callable[[int], int] = c2py(found[1])
+    rule: Callable[[int], int] = c2py(match[1])
     return rule
 
 

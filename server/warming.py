@@ -12,7 +12,7 @@ from server import log
 
 Work = TypeVar("Work", bound=Callable[[], object])
 
-PAUSE_SECONDS = 0.02  # between functions: an import holds the interpreter, which requests need
+PAUSE_SECONDS = 0.02  # pause between functions: an import holds the interpreter lock, which requests need
 LOG = log.get("warming")
 _WORK: list[Callable[[], object]] = []
 

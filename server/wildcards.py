@@ -1,9 +1,9 @@
-"""Patterns in which `*` stands for anything, read without regular expressions."""
+"""Patterns in which `*` matches anything, without regular expressions."""
 
 
 def fits(text: str, pattern: str) -> bool:
-    """Whether the whole text fits; letter case counts. The parts between stars are looked for once, from left to right,
-    so that no pattern takes long.
+    """Returns whether the whole text matches, with case significant. Searches the parts between stars once, from left
+    to right, so that no pattern takes long.
 
     >>> fits("hello world", "he*o*ld"), fits("hello", "*lo*p")
     (True, False)

@@ -220,7 +220,7 @@ class OpenForm:
         found: dict[str, Any] = {}
         mistakes = Mistakes()
         for each in self.controls:
-            with mistakes.noted():
+            with mistakes.collect():
                 if not each.is_own and self._is_sent(each):
                     found |= controls.values_of(self.visit, each, self.values)
         mistakes.require_none()

@@ -374,7 +374,7 @@ def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
         if attempt.is_heard:
             tx.run(_stating, (0, 0, 0, "", webhook_id))
             tx.run(_hurrying, (attempt.at, webhook_id, WAITING))
-            service.tell_after(tx, deliveries.CHANNEL)
+            service.notify_after(tx, deliveries.CHANNEL)
 
     service.store.write(end)
     return deliveries.one(ctx, id)
@@ -449,7 +449,7 @@ def _switch_off(service: Service, tx: Transaction, id: int, error: str) -> None:
     context = context_of(OutgoingWebhook.uri)
     names = {"target": str(record["name"]), "error": error}
     writing.log("outgoing_webhook.switched_off", context, id, names, administrators(tx))
-    service.tell_after(tx, CHANNEL)
+    service.notify_after(tx, CHANNEL)
 
 
 def _receivers(service: Service, tx: Transaction) -> list[Receiver]:

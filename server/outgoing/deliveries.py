@@ -297,7 +297,7 @@ def _again(ctx: Context, tx: Transaction, webhook_id: int, ids: Sequence[int], w
         ).where(in_list(table.id, slot(3))),
         (WAITING, 0, ctx.now, json.dumps(list(ids))),
     )
-    ctx.service.tell_after(tx, CHANNEL)
+    ctx.service.notify_after(tx, CHANNEL)
 
 
 def _require_on(ctx: Context, webhook_id: int) -> None:

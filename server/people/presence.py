@@ -97,7 +97,7 @@ def note(ctx: Context, ticket_id: int, doing: str) -> None:
         is_new = presence.note(ticket_id, who, ctx.now)
         is_told = presence.must_be_told(ticket_id, worker.worker_id, ctx.now) or is_new
     if is_new:
-        ctx.service.tell(CHANNEL)
+        ctx.service.notify_followers(CHANNEL)
     if is_told:
         ctx.service.announce(HERE, f"{ticket_id} {worker.worker_id} {doing if doing in DOING else GONE}")
 
@@ -114,7 +114,7 @@ def hear(service: Service, text: str) -> None:
         who = Present(int(worker_id), "", doing, now + AWAY_SECONDS, now)
         is_new = presence.note(int(ticket_id), who, now)
     if is_new:
-        service.tell(CHANNEL)
+        service.notify_followers(CHANNEL)
 
 
 def others(ctx: Context, ticket_id: int) -> list[Present]:

@@ -100,10 +100,10 @@ class Notification(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """Who follows what is unread is told."""
-        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+        writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+        writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
     def privileged(self, change: Change, writing: Writing) -> None:
         actor = writing.actor

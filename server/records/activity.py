@@ -152,7 +152,7 @@ def notify(
         ),
     )
     notification_mail.hold(writing, notification_id, worker_id, kind or notification_mail.kind_of(point))
-    writing.ctx.service.tell_after(writing.tx, CHANNEL)
+    writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
 
 def tell(

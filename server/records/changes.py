@@ -63,7 +63,7 @@ def note(
     if event == "updated" and record_type.changed_column and not is_stamped:
         tx.set(record_type.table, id, {record_type.changed_column: writing.now})
     tx.append(_row, (writing.now, record_type.context, event, *owner, id))
-    writing.ctx.service.tell_after(tx, CHANNEL)
+    writing.ctx.service.notify_after(tx, CHANNEL)
 
 
 def _row() -> Any:
@@ -91,7 +91,7 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
         changed = (record_type.changed_column, *names)
         writing.tx.run(lambda: _stamping(table, changed), (writing.now, *equals.values()))
     writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
-    writing.ctx.service.tell_after(writing.tx, CHANNEL)
+    writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
 
 def _stamping(table: Table, changed: tuple[str, ...]) -> Any:

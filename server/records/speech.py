@@ -19,4 +19,4 @@ def of_worker(service: Service, worker_id: int) -> Catalog:
         row = tx.get(workers.table, worker_id)
         return str(workers.record(row)["language"]) if row is not None else ""
 
-    return languages(service).of(service.store.read(read))
+    return languages(service).catalog_for(service.store.read(read))

@@ -180,7 +180,7 @@ def facts_of(
 def voice_of(ctx: Context, group: Record, worker: Record | None, zone: str = "UTC") -> Voice:
     """Returns the voice of a group's mail. zone: the fallback if neither the group nor the worker has one."""
     language = group["language"] or (worker["language"] if worker else "")
-    catalog = speech.languages(ctx.service).of(language) if language else ENGLISH
+    catalog = speech.languages(ctx.service).catalog_for(language) if language else ENGLISH
     return Voice(catalog, group["timezone"] or (worker["timezone"] if worker else "") or zone)
 
 

@@ -227,7 +227,7 @@ class FormReader:
         """Raises Required, naming all parameters that are absent or blank."""
         mistakes = Mistakes()
         for name in names:
-            with mistakes.noted():
+            with mistakes.collect():
                 self.text(name, required=True)
         mistakes.require_none()
 

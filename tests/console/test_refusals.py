@@ -26,7 +26,7 @@ SHOWN = [
 @pytest.mark.parametrize(("message", "english", "german"), SHOWN)
 def test_a_refusal_is_english_until_it_is_shown(message: LazyMessage, english: str, german: str) -> None:
     assert Invalid(message).message == english == shown(message)
-    with translation.speaking(translation.Languages((resources.path(translation.FOLDER),)).of("de")):
+    with translation.speaking(translation.Languages((resources.path(translation.FOLDER),)).catalog_for("de")):
         assert shown(message) == german
         assert shown(problem_of(message, "status")) == german.removeprefix("status: ")
         assert Invalid(message).message == english

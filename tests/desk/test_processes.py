@@ -328,7 +328,7 @@ def test_news_and_what_is_due_are_announced_once_with_their_transaction(pair: Pa
 
     def write(tx: Transaction) -> None:
         for _ in range(3):
-            pair.first.tell_after(tx, "changes")
+            pair.first.notify_after(tx, "changes")
             pair.first.wake_after(tx)
 
     pair.first.store.write(write)

@@ -67,7 +67,7 @@ def test_tls_where_a_server_begins_without(kind: str) -> None:
     with SERVERS[kind](tls="starttls") as server:
         said = refusal(kind, server.port, TLS[kind])
     assert "does not speak TLS from the start: choose STARTTLS" in said
-    with translation.speaking(translation.Languages((resources.path(translation.FOLDER),)).of("de")):
+    with translation.speaking(translation.Languages((resources.path(translation.FOLDER),)).catalog_for("de")):
         assert "spricht nicht von Anfang an TLS: STARTTLS wählen" in translation.shown(said)
 
 

@@ -140,6 +140,6 @@ class AutomationLog(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """The first entry of a run stands for the run; who follows the log is told."""
-        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+        writing.ctx.service.notify_after(writing.tx, CHANNEL)
         if not change.value("run_id"):
             writing.set(self.uri, change.id, {"run_id": change.id})

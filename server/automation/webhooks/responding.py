@@ -136,7 +136,7 @@ def _delivered(
             values.update(answer=response.body, answer_size=len(response.body))
         values["run_id"] = entries[0] if entries else 0
         kept = keep(tx, delivery, values)
-        ctx.service.tell_after(tx, CHANNEL)
+        ctx.service.notify_after(tx, CHANNEL)
         if kept and is_withheld:
             tx.at_commit(lambda: secrets.remember(kept, received.headers, received.query, received.body))
         return kept

@@ -129,11 +129,11 @@ class OutgoingWebhook(RecordType):
         """Subscribes a new or enabled webhook to changes from now on, and applies its present settings."""
         if change.is_create or (change.changes("is_disabled") and not change.value("is_disabled")):
             deliveries.begin(writing.tx, change.id, changes.now(writing.tx))
-        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+        writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         deliveries.forget(writing.tx, record["id"])
-        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+        writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
 
 def told_types(registry: Any) -> list[str]:

@@ -70,7 +70,7 @@ class CustomFields(Trait):
     def coerce(self, taken: Any, change: Change, intake: Intake, mistakes: Mistakes) -> None:
         values = []
         for field, name, raw in taken:
-            with mistakes.noted():
+            with mistakes.collect():
                 values.append((field, custom.coerce(field, name, raw, intake)))
         if values:
             change.extras[self.name] = values
