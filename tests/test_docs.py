@@ -71,14 +71,14 @@ INTERNAL = {
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
-        access.rules.MAX_KEPT records.scoped_types.MAX_KEPT web.heads.MAX_KEPT
+        access.rules.MAX_CACHED records.scoped_types.MAX_KEPT web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
         store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S
         kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
         counting.bins.MAX_CACHED_DAYS counting.bins.MAX_CACHED_SCALES counting.bins.MAX_CACHED_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
-        store.postgresql.connection.MAX_HELD store.postgresql.connection.MAX_UNANSWERED
+        store.postgresql.connection.MAX_HELD store.postgresql.connection.MAX_PENDING
         store.postgresql.connection.MAX_UNSENT_BYTES
         store.known_rows.MAX_ROWS store.transaction.MAX_BUILDERS store.postgresql.small_reads.MAX_SLOW
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING

@@ -213,7 +213,7 @@ def _account(
         "password": password_form or Form(),
     }
     own = security.own(visit.ctx, visit.peer.known)
-    listed = sorted(own.sessions, key=lambda each: each.id != visit.who.id)  # this one stands first
+    sessions = sorted(own.sessions, key=lambda each: each.id != visit.who.id)  # this one stands first
     return render(
         visit,
         "account.html",
@@ -221,7 +221,7 @@ def _account(
         forms=forms,
         email=login_address.of(visit.ctx),
         change=login_address.waiting(visit.ctx, worker_id),
-        sessions=listed,
+        sessions=sessions,
         device=sign_in.shown_device,
         devices=own.devices,
         known=own.known,

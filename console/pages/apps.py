@@ -145,10 +145,10 @@ def rotate(visit: Visit) -> PageResponse:
     if form.is_wrong:
         return _rotate(visit, app, form)
     until = visit.now + int(form.get("overlap"))
-    made = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
+    updated = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
     old = _("works until {until}", until=moment(visit, until)) if until > visit.now else _("no longer works")
     visit.has_created = True
-    return render(visit, "app_secret.html", app=app, secret=made.get("client_secret", ""), is_new=False, old=old)
+    return render(visit, "app_secret.html", app=app, secret=updated.get("client_secret", ""), is_new=False, old=old)
 
 
 @page("POST", f"{BASE}/{{id}}/end-secret", "proven admin")
@@ -189,21 +189,21 @@ def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
 
 def _questions(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
     """The warnings to confirm before an app is saved; [] if there are none, or they are confirmed."""
-    found = []
+    questions = []
     for line, reason in callbacks.mistakes(form.get("callback_url")):
         form.fail("callback_url", _("Line {line} {reason}.", line=line, reason=reason))
-        found.append(
+        questions.append(
             _(
                 "Callback address {line} {reason}. An app that only uses the token generator needs none that works.",
                 line=line,
                 reason=reason,
             )
         )
-    found += _lost_scopes(visit, form, app) if app else []
-    if found and visit.form.text("sure", "") == _seal(found):
+    questions += _lost_scopes(visit, form, app) if app else []
+    if questions and visit.form.text("sure", "") == _seal(questions):
         form.errors.pop("callback_url", None)
         return []
-    return found
+    return questions
 
 
 def _seal(questions: list[str]) -> str:
@@ -214,12 +214,12 @@ def _seal(questions: list[str]) -> str:
 def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
     """Scopes that are no longer defined though tokens have them."""
     try:
-        kept = set(scopes.parse(form.get("scopes")))
-        gone = set(scopes.parse(app["scopes"])) - kept
+        remaining = set(scopes.parse(form.get("scopes")))
+        gone = set(scopes.parse(app["scopes"])) - remaining
     except HelpdeskError:
         return []  # saving reports the mistake
     uses = token_lists.in_use(visit.ctx, app["id"]) if gone else []
-    told = []
+    questions = []
     for name in sorted(gone):
         having = [each for each in uses if name in each.scopes]
         count = sum(each.tokens for each in having)
@@ -230,8 +230,8 @@ def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
                 tokens=_tokens(count),
                 workers=_named(having),
             )
-            told.append(lost)
-    return told
+            questions.append(lost)
+    return questions
 
 
 def _tokens(count: int) -> str:
@@ -256,7 +256,7 @@ def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) ->
     if form.text("try_path"):
         tried = _tried(defined, form)
     uses = token_lists.in_use(visit.ctx, app["id"]) if app else []
-    shown, page = lookup.part(visit, uses)
+    shown_uses, page = lookup.part(visit, uses)
     reached = [(each, *reach.calls(each)) for each in defined.values()]
     return render(
         visit,
@@ -273,7 +273,7 @@ def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) ->
         questions=questions or [],
         seal=_seal(questions or []),
         secrets=app_secrets.of_app(visit.ctx, app) if app else [],
-        uses=shown,
+        uses=shown_uses,
         page=page,
         users=len(uses),
         origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
@@ -295,10 +295,10 @@ def _tried(defined: dict[str, Scope], form: Form) -> str:
     return _("allowed by {scopes}", scopes=", ".join(fitting))
 
 
-def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+def _created(visit: Visit, fields: OpenForm, app: dict[str, Any]) -> PageResponse:
     """The secret of a new app, which is shown this once."""
     visit.has_created = True
-    return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True, old="")
+    return render(visit, "app_secret.html", app=app, secret=app.get("client_secret", ""), is_new=True, old="")
 
 
 declare_pages(RecordPages(

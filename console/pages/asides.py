@@ -73,16 +73,16 @@ def drop_draft(visit: Visit) -> PageResponse:
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
 def check_script(visit: Visit) -> PageResponse:
     """The mistakes in a script, and the names in it that this service does not have."""
-    found = names.flagged_in(visit.ctx, visit.form.text("text", ""), visit.form.text("trigger", ""))
-    return _mistakes([(each.line, each.message) for each in found])
+    flags = names.flagged_in(visit.ctx, visit.form.text("text", ""), visit.form.text("trigger", ""))
+    return _mistakes([(each.line, each.message) for each in flags])
 
 
 @page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)
 def check_policy(visit: Visit) -> PageResponse:
     """The mistakes in a policy, and what has no effect in it."""
     text = visit.form.text("text", "")
-    found = [*checker.check_policy(text), *checker.warn_of_policy(text)]
-    return _mistakes([(each.line, each.message) for each in found])
+    mistakes = [*checker.check_policy(text), *checker.warn_of_policy(text)]
+    return _mistakes([(each.line, each.message) for each in mistakes])
 
 
 @page("POST", "/-/check/binding", "admin", form_bytes=TEXT_BYTES)
@@ -137,5 +137,5 @@ def _is_pair(each: object) -> bool:
     return isinstance(each, list) and len(each) == 2 and all(isinstance(one, str) for one in each)
 
 
-def _mistakes(found: list[tuple[int, str]]) -> PageResponse:
-    return json_response({"mistakes": found})
+def _mistakes(mistakes: list[tuple[int, str]]) -> PageResponse:
+    return json_response({"mistakes": mistakes})

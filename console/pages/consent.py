@@ -22,17 +22,17 @@ PRIVATE = {"Referrer-Policy": "no-referrer"}
 @page("GET", oauth.AUTHORIZE, "anyone")
 def show(visit: Visit) -> PageResponse:
     """The question, or the way on for who need not be asked."""
-    asked = _asked(visit)
-    if isinstance(asked, AuthorizationRefusal):
-        return _refused(visit, asked)
+    request = _asked(visit)
+    if isinstance(request, AuthorizationRefusal):
+        return _refused(visit, request)
     if visit.session is None or visit.session.waits_for_code:
         return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if visit.lacks_second_factor():
         visit.tell(_("Your administrator asks for a second factor. Set it up first; then the app is let in."))
         return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
-    if provider.needs_consent(visit.service, asked, visit.actor.worker_id):
-        return _question(visit, asked)
-    return _leave(visit, asked, provider.allow(visit.service, asked, visit.actor.worker_id, visit.now))
+    if provider.needs_consent(visit.service, request, visit.actor.worker_id):
+        return _question(visit, request)
+    return _leave(visit, request, provider.allow(visit.service, request, visit.actor.worker_id, visit.now))
 
 
 @page("POST", oauth.AUTHORIZE, is_open=True)
@@ -41,20 +41,20 @@ def answer(visit: Visit) -> PageResponse:
     form."""
     if FORM_TOKEN not in visit.form:
         return see(f"{visit.path}?{urlencode(oauth.pairs(visit.request.body))}")
-    asked = _asked(visit)
-    if isinstance(asked, AuthorizationRefusal):
-        return _refused(visit, asked)
+    request = _asked(visit)
+    if isinstance(request, AuthorizationRefusal):
+        return _refused(visit, request)
     worker_id, service = visit.actor.worker_id, visit.service
     try:
-        provider.require_seal(service, asked, worker_id, visit.form.text("seal", ""), visit.now)
+        provider.require_seal(service, request, worker_id, visit.form.text("seal", ""), visit.now)
     except Invalid as error:
-        return _question(visit, asked, error.message)
+        return _question(visit, request, error.message)
     decided = visit.form.text("answer", "")
     if decided == "deny":
-        return _to(provider.deny(service, asked))
+        return _to(provider.deny(service, request))
     if decided != "allow":
-        return _question(visit, asked, _("Choose one of the two."))
-    return _to(consent.allow(visit.ctx, asked))
+        return _question(visit, request, _("Choose one of the two."))
+    return _to(consent.allow(visit.ctx, request))
 
 
 def _asked(visit: Visit) -> AuthorizationRequest | AuthorizationRefusal:
@@ -68,25 +68,25 @@ def _asked(visit: Visit) -> AuthorizationRequest | AuthorizationRefusal:
 def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
     if refused.url:
         return _to(refused.url)
-    shown = render(visit, "consent_refused.html", 400, message=refused.message)
-    return PageResponse(shown.html, 400, PRIVATE)
+    page = render(visit, "consent_refused.html", 400, message=refused.message)
+    return PageResponse(page.html, 400, PRIVATE)
 
 
-def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> PageResponse:
+def _question(visit: Visit, request: AuthorizationRequest, wrong: str = "") -> PageResponse:
     service, worker_id = visit.service, visit.actor.worker_id
-    known, access = consent.granted_scopes(visit.ctx, asked.app_id), consent.access_of(visit.ctx, asked.scopes)
-    shown = render(
+    granted, access = consent.granted_scopes(visit.ctx, request.app_id), consent.access_of(visit.ctx, request.scopes)
+    page = render(
         visit,
         "consent.html",
-        asked=asked,
+        asked=request,
         wrong=wrong,
         target=f"{visit.path}?{visit.request.query}",
-        known=known,
+        known=granted,
         access=access,
-        seal=provider.seal(service, asked, worker_id, visit.now),
+        seal=provider.seal(service, request, worker_id, visit.now),
         days=_days(service),
     )
-    return PageResponse(shown.html, 422 if wrong else 200, form_targets=(_target(asked),))
+    return PageResponse(page.html, 422 if wrong else 200, form_targets=(_target(request),))
 
 
 def _days(service: Service) -> int:
@@ -94,18 +94,18 @@ def _days(service: Service) -> int:
     return days
 
 
-def _target(asked: AuthorizationRequest) -> str:
+def _target(request: AuthorizationRequest) -> str:
     """Where the form may lead, as a content security policy writes it: it knows no IPv6 addresses."""
-    return "http:" if "[" in asked.origin else asked.origin
+    return "http:" if "[" in request.origin else request.origin
 
 
-def _leave(visit: Visit, asked: AuthorizationRequest, url: str) -> PageResponse:
+def _leave(visit: Visit, request: AuthorizationRequest, url: str) -> PageResponse:
     """Redirects to the app. After the form of the sign-in page, browsers follow no redirect to another site because of
     that page's policy; a page with a link is shown then."""
     if not _is_from_us(visit):
         return _to(url)
-    shown = render(visit, "consent_known.html", asked=asked, url=url)
-    return PageResponse(shown.html, 200, {**PRIVATE, "Refresh": f"0;url={url}"})
+    page = render(visit, "consent_known.html", asked=request, url=url)
+    return PageResponse(page.html, 200, {**PRIVATE, "Refresh": f"0;url={url}"})
 
 
 def _is_from_us(visit: Visit) -> bool:

@@ -55,7 +55,7 @@ def _code_form(visit: Visit, user_code: str, wrong: str = "", status: int = 422)
 
 
 def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str = "") -> PageResponse:
-    known = consent.granted_scopes(visit.ctx, request.consent.app_id)
+    granted = consent.granted_scopes(visit.ctx, request.consent.app_id)
     access = consent.access_of(visit.ctx, request.consent.scopes)
     seal = provider.seal(visit.service, request.consent, visit.actor.worker_id, visit.now)
     return render(
@@ -64,7 +64,7 @@ def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str =
         422 if wrong else 200,
         asked=request.consent,
         client=request.client,
-        known=known,
+        known=granted,
         access=access,
         seal=seal,
         user_code=user_code,

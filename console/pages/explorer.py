@@ -101,14 +101,14 @@ class ApiResponse:
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
     """All operations by tag, those of one tag, or the results of a search."""
-    found = _all(visit)
+    all_operations = _all(visit)
     tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
     tags: dict[str, int] = {}
-    for each in found:
+    for each in all_operations:
         tags[each.tag] = tags.get(each.tag, 0) + 1
     if tag and tag not in tags:
         raise NotFound(_("There is no part '{tag}' of the API{tags}.", tag=tag[:60], tags=nearest(tag, tags)))
-    fitting = [each for each in found if _fits(each, tag, q)] if tag or q else []
+    fitting = [each for each in all_operations if _fits(each, tag, q)] if tag or q else []
     types = {each.uri: each.label_names[1] for each in visit.service.registry}
     return render(
         visit,
@@ -123,7 +123,7 @@ def show(visit: Visit) -> PageResponse:
         methods=METHODS,
         document=DOCUMENT,
         label=types.get(tag, _words(tag)),
-        all=len(found),
+        all=len(all_operations),
     )
 
 
@@ -136,9 +136,9 @@ def show_errors(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/collection")
 def show_collection(visit: Visit) -> PageResponse:
     """All operations as a file for request builders."""
-    made = postman.collection(_all(visit), visit.service.base_url, VERSION)
+    collection = postman.collection(_all(visit), visit.service.base_url, VERSION)
     return PageResponse(
-        json.dumps(made, ensure_ascii=False),
+        json.dumps(collection, ensure_ascii=False),
         headers=attachment("helpdesk.postman_collection.json"),
         content_type=envelope.CONTENT_TYPE,
     )
@@ -148,9 +148,9 @@ def show_collection(visit: Visit) -> PageResponse:
 def show_operation(visit: Visit) -> PageResponse:
     """One operation. Values in the address, such as q, fill in the form. Raises NotFound."""
     each = _operation(visit)
-    named = {one.key: one.name for one in each.inputs if one.place in ("path", "query") and "[" not in one.name}
-    given = {key: visit.query.text(name, "") for key, name in named.items()}
-    return _shown(visit, each, Form.of({one.key: given.get(one.key, "") for one in each.inputs}), None)
+    names = {one.key: one.name for one in each.inputs if one.place in ("path", "query") and "[" not in one.name}
+    values = {key: visit.query.text(name, "") for key, name in names.items()}
+    return _shown(visit, each, Form.of({one.key: values.get(one.key, "") for one in each.inputs}), None)
 
 
 @page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)
@@ -176,12 +176,16 @@ def _all(visit: Visit) -> tuple[Operation, ...]:
 
 
 def _operation(visit: Visit) -> Operation:
-    found, name = _all(visit), visit.arguments["name"]
-    for each in found:
+    all_operations, name = _all(visit), visit.arguments["name"]
+    for each in all_operations:
         if each.name == name:
             return each
     raise NotFound(
-        _("There is no operation '{name}'{found}.", name=name[:100], found=nearest(name, [each.name for each in found]))
+        _(
+            "There is no operation '{name}'{found}.",
+            name=name[:100],
+            found=nearest(name, [each.name for each in all_operations]),
+        )
     )
 
 
@@ -234,10 +238,11 @@ def _as(visit: Visit, form: Form) -> tuple[int, str]:
     app_id, scope = lookup.chosen_id(visit, "oauth_app", form.text(AS), AS), form.text(WITH)
     if not app_id:
         raise Invalid(_("choose the app that has this scope"), field=AS)
-    known = list(parse(lookup.record(visit, "oauth_app", app_id)["scopes"]))
-    if scope and scope not in known:
+    known_scopes = list(parse(lookup.record(visit, "oauth_app", app_id)["scopes"]))
+    if scope and scope not in known_scopes:
         raise Invalid(
-            _("the app has no scope '{scope}', but {known}", scope=scope[:60], known=", ".join(known)), field=WITH
+            _("the app has no scope '{scope}', but {known}", scope=scope[:60], known=", ".join(known_scopes)),
+            field=WITH,
         )
     return app_id, scope
 
@@ -277,11 +282,11 @@ def _values(one: RequestInput, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _headers(each: Operation, form: Form) -> dict[str, str]:
-    found = {one.name: form.text(one.key) for one in each.inputs if one.place == "header" and form.text(one.key)}
+    headers = {one.name: form.text(one.key) for one in each.inputs if one.place == "header" and form.text(one.key)}
     for one in each.inputs:
         if one.place == "header" and any(char < " " for char in form.text(one.key)):
             raise Invalid(_("{name} must be one line", name=one.name), field=one.key)
-    return found
+    return headers
 
 
 def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[int, str]) -> ApiResponse:
@@ -324,29 +329,29 @@ def _body(answer: Answer) -> str:
 @lru_cache(MAX_KEPT)
 def operations(registry: Registry, revision: int, base_url: str) -> tuple[Operation, ...]:
     """Every operation of the document of a registry at this revision, by path; other names of one are left out."""
-    made = document(registry, ENDPOINTS, base_url)
-    found = []
-    for path, methods in made["paths"].items():
-        for method, told in methods.items():
-            name = told["operationId"]
+    api = document(registry, ENDPOINTS, base_url)
+    listing = []
+    for path, methods in api["paths"].items():
+        for method, description in methods.items():
+            name = description["operationId"]
             if "_alias" not in name:
-                found.append(
+                listing.append(
                     Operation(
                         name,
                         method,
                         path,
-                        told["summary"],
-                        told["tags"][0],
-                        tuple(_inputs(made, told)),
-                        tuple(_answers(made, told)),
-                        tuple(_keys(made, told)),
+                        description["summary"],
+                        description["tags"][0],
+                        tuple(_inputs(api, description)),
+                        tuple(_answers(api, description)),
+                        tuple(_keys(api, description)),
                     )
                 )
-    return tuple(found)
+    return tuple(listing)
 
 
-def _label(listed: tuple[str, str, int]) -> str:
-    return listed[1]
+def _label(choice: tuple[str, str, int]) -> str:
+    return choice[1]
 
 
 def _words(tag: str) -> str:
@@ -358,32 +363,32 @@ def _fits(each: Operation, tag: str, q: str) -> bool:
     return (not tag or each.tag == tag) and all(word in text for word in q.lower().split())
 
 
-def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[RequestInput]:
-    listed = [
+def _inputs(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[RequestInput]:
+    rows = [
         (one["name"], one["in"], one["schema"], bool(one.get("required")), one.get("description", ""))
-        for one in told["parameters"]
+        for one in operation["parameters"]
     ]
-    body = told.get("requestBody", {}).get("content", {}).get(FORM)
+    body = operation.get("requestBody", {}).get("content", {}).get(FORM)
     if body is not None:
-        schema = _resolved(made, body["schema"])
+        schema = _resolved(api, body["schema"])
         for name, one in schema.get("properties", {}).items():
-            listed += _flat(made, name, one, name in schema.get("required", ()))
-    for number, (name, place, schema, is_required, note) in enumerate(listed):
+            rows += _flat(api, name, one, name in schema.get("required", ()))
+    for number, (name, place, schema, is_required, note) in enumerate(rows):
         kind, options = _kind(schema)
         yield RequestInput(f"v{number}", name, place, kind, is_required, note, options)
 
 
-def _flat(made: dict[str, Any], name: str, schema: dict[str, Any], is_required: bool) -> Iterator[tuple[Any, ...]]:
+def _flat(api: dict[str, Any], name: str, schema: dict[str, Any], is_required: bool) -> Iterator[tuple[Any, ...]]:
     """A property of a body; a map whose keys are known is one property for each of them, and one for the rest."""
-    shape = _resolved(made, schema)
+    shape = _resolved(api, schema)
     note = schema.get("description") or shape.get("description", "")
     properties = shape.get("properties")
     if not properties:
         yield name, "form", shape, is_required, note
         return
     for key, one in properties.items():
-        told = one.get("description") or _resolved(made, one).get("description", "")
-        yield f"{name}[{key}]", "form", _resolved(made, one), is_required and key in shape.get("required", ()), told
+        text = one.get("description") or _resolved(api, one).get("description", "")
+        yield f"{name}[{key}]", "form", _resolved(api, one), is_required and key in shape.get("required", ()), text
     rest = shape.get("additionalProperties")
     if isinstance(rest, dict):
         yield name, "form", {"type": "object"}, False, rest.get("description", "")
@@ -402,38 +407,38 @@ def _kind(schema: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     return ("choice", options) if options else ("text", ())
 
 
-def _answers(made: dict[str, Any], told: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for status, answer in told["responses"].items():
+def _answers(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for status, answer in operation["responses"].items():
         name = str(answer.get("$ref", "")).rpartition("/")[2]
-        yield status, str((made["components"]["responses"][name] if name else answer)["description"])
+        yield status, str((api["components"]["responses"][name] if name else answer)["description"])
 
 
-def _keys(made: dict[str, Any], told: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _keys(api: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """The top-level keys of a success, without those of the envelope."""
-    for status, answer in told["responses"].items():
+    for status, answer in operation["responses"].items():
         if status.startswith("2"):
             schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
-            for name, one in _properties(made, schema).items():
+            for name, one in _properties(api, schema).items():
                 if not name.startswith("__") and name != "_meta":
                     yield name, _type(one), str(one.get("description", ""))
 
 
-def _properties(made: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    shape = _resolved(made, schema)
-    found: dict[str, Any] = {}
+def _properties(api: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    shape = _resolved(api, schema)
+    properties: dict[str, Any] = {}
     for part in shape.get("allOf", ()):
-        found |= _properties(made, part)
-    return found | shape.get("properties", {})
+        properties |= _properties(api, part)
+    return properties | shape.get("properties", {})
 
 
-def _resolved(made: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _resolved(api: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     name = str(schema.get("$ref", "")).rpartition("/")[2]
-    return dict(made["components"]["schemas"][name]) if name else schema
+    return dict(api["components"]["schemas"][name]) if name else schema
 
 
 def _type(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     types = schema.get("type", "any")
-    told = types if isinstance(types, str) else " or ".join(types)
-    return f"array of {_type(schema['items'])}" if told == "array" and isinstance(schema.get("items"), dict) else told
+    text = types if isinstance(types, str) else " or ".join(types)
+    return f"array of {_type(schema['items'])}" if text == "array" and isinstance(schema.get("items"), dict) else text

@@ -18,10 +18,14 @@ def show(visit: Visit) -> PageResponse:
     kind, headers = "attachment", {"Cross-Origin-Resource-Policy": "same-origin"}
     if file.is_image:
         kind, headers["Cache-Control"] = "inline", f"private, max-age={CACHE_SECONDS}"
-    found = download(visit.ctx, file, visit.request.headers.get("Range", ""), kind)
-    headers |= found.headers
+    content = download(visit.ctx, file, visit.request.headers.get("Range", ""), kind)
+    headers |= content.headers
     return PageResponse(
-        status=found.status, headers=headers, content_type=found.content_type, pieces=found.pieces, length=found.length
+        status=content.status,
+        headers=headers,
+        content_type=content.content_type,
+        pieces=content.pieces,
+        length=content.length,
     )
 
 

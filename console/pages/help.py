@@ -34,17 +34,17 @@ def show_in_folder(visit: Visit) -> PageResponse:
 
 def groups(pages: tuple[Article, ...]) -> list[tuple[str, list[Article]]]:
     """The pages that are in no folder, by the titles of CONTENTS."""
-    named = {each.name: each for each in pages}
-    return [(title, [named[name] for name in names]) for title, names in CONTENTS]
+    by_name = {each.name: each for each in pages}
+    return [(title, [by_name[name] for name in names]) for title, names in CONTENTS]
 
 
 def below(pages: tuple[Article, ...]) -> dict[str, list[Article]]:
     """{name of a page: the pages of its folder}, for those that have some."""
-    listed: dict[str, list[Article]] = {}
+    by_folder: dict[str, list[Article]] = {}
     for each in pages:
         if each.folder:
-            listed.setdefault(each.folder, []).append(each)
-    return listed
+            by_folder.setdefault(each.folder, []).append(each)
+    return by_folder
 
 
 def _shown(visit: Visit, name: str) -> PageResponse:
@@ -55,8 +55,8 @@ def _shown(visit: Visit, name: str) -> PageResponse:
             _("There is no help page '{name}'{pages}.", name=name, pages=nearest(name, [each.name for each in pages]))
         )
     article = pages[place]
-    listed = groups(pages)
-    beside = below(pages).get(article.folder) or next(each for _, each in listed if article in each)
+    all_groups = groups(pages)
+    beside = below(pages).get(article.folder) or next(each for _, each in all_groups if article in each)
     return render(
         visit,
         "help_page.html",

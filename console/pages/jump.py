@@ -102,15 +102,15 @@ def choose_while_typing(visit: Visit) -> PageResponse:
 def found(visit: Visit, q: str) -> list[JumpTarget]:
     """Searches everything by name: tickets by mask or words, people, pages, records, saved searches, settings and help
     that contain every word or a synonym; all pages if the text is blank. Names that begin with the words come first."""
-    asked = [q, *synonyms.of(q)] if q else [q]
-    pages = [hit for each in asked for hit in _pages(visit, each)]
+    queries = [q, *synonyms.of(q)] if q else [q]
+    pages = [hit for each in queries for hit in _pages(visit, each)]
     if not q:
         return list(dict.fromkeys(pages))[:MAX_HITS]
     start = q.lower() if len(q) > 1 else "\0"
     first = [each for each in pages if each.label.lower().startswith(start)]
     hits = [*first, *_macros(visit, q), *_tickets(visit, q), *pages, *_saved(visit, q)]
-    hits += [hit for each in asked for hit in (*_records(visit, each), *_settings(visit, each))]
-    hits += [hit for each in (*asked[1:], q) for hit in _help(visit, each)]  # a word of others is rarely in our help
+    hits += [hit for each in queries for hit in (*_records(visit, each), *_settings(visit, each))]
+    hits += [hit for each in (*queries[1:], q) for hit in _help(visit, each)]  # a word of others is rarely in our help
     by_path = {each.path: each for each in reversed(hits)}
     return [each for each in dict.fromkeys(hits) if by_path[each.path] is each][:MAX_HITS]
 
@@ -138,8 +138,8 @@ def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
     words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: lookup.MAX_NAMED_WORDS]
     if len(hits) < MAX_OF_KIND and words:
         terms = " ".join(f'content:"{word}*"' for word in words)
-        asked = SearchRequest(f"{terms} sort:-created", MAX_OF_KIND, 1, "ticket_")
-        for each in records.search(visit.ctx, "message", asked)["results"]:
+        search = SearchRequest(f"{terms} sort:-created", MAX_OF_KIND, 1, "ticket_")
+        for each in records.search(visit.ctx, "message", search)["results"]:
             mask = each.get("ticket_mask")
             if mask:
                 hits.append(JumpTarget(str(each["ticket__label"]), _("Ticket"), paths.ticket(mask)))
@@ -195,9 +195,9 @@ def _settings(visit: Visit, q: str) -> list[JumpTarget]:
     if not visit.actor.is_admin:
         return []
     words = q.lower().split()
-    named = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
-    told = [each.name for each in SETTINGS if _fits(words, f"{each.help} {shown(each.help)}")]
-    names = list(dict.fromkeys([*named, *told]))[:MAX_OF_KIND]
+    by_name = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
+    by_help = [each.name for each in SETTINGS if _fits(words, f"{each.help} {shown(each.help)}")]
+    names = list(dict.fromkeys([*by_name, *by_help]))[:MAX_OF_KIND]
     return [JumpTarget(name, _("Setting"), f"{SETTINGS_PAGE}?q={name}") for name in names]
 
 

@@ -32,7 +32,7 @@ def log_in(visit: Visit) -> PageResponse:
     form.values["next"] = visit.next
     try:
         is_kept = form.get("keep") == "1"
-        found = sign_in.by_password(
+        session = sign_in.by_password(
             own_context(visit.service),
             form.text("email"),
             visit.form.text("password", ""),
@@ -41,8 +41,8 @@ def log_in(visit: Visit) -> PageResponse:
         )
     except REFUSED as error:
         return _login(visit, form.refuse(error))
-    visit.sign_in(found, is_kept)
-    return see(_code_path(visit) if found.waits_for_code else visit.next)
+    visit.sign_in(session, is_kept)
+    return see(_code_path(visit) if session.waits_for_code else visit.next)
 
 
 @page("GET", "/login/code", "code")
@@ -56,10 +56,10 @@ def give_code(visit: Visit) -> PageResponse:
     """A full session for a right code."""
     form = Form.of({"next": visit.next})
     try:
-        made = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
+        session = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
         return _code(visit, form.refuse(error))
-    visit.sign_in(made)
+    visit.sign_in(session)
     return see(visit.next)
 
 
@@ -140,9 +140,9 @@ def new_password(visit: Visit) -> str:
 
 def _login(visit: Visit, form: Form) -> PageResponse:
     is_set_up = setup.is_set_up(visit.service)
-    told = _("You are signed out.") if visit.query.flag("out") else ""
-    told = _("The new password is set. Sign in with it.") if visit.query.flag("new") else told
-    return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=told)
+    sentence = _("You are signed out.") if visit.query.flag("out") else ""
+    sentence = _("The new password is set. Sign in with it.") if visit.query.flag("new") else sentence
+    return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=sentence)
 
 
 def _code_path(visit: Visit) -> str:

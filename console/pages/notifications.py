@@ -60,16 +60,16 @@ def show_unread(visit: Visit) -> PageResponse:
     `since`, or what a stream was told before: the number that the page shows."""
     count, headers = unread.count(visit.ctx), visit.request.headers
     if not wants_events(headers.get("Accept", "")):
-        found = {"html": ui.bell(visit, count), "newest": unread.newest(visit.ctx) if count else None}
-        return PageResponse(json.dumps(found), content_type="application/json")
+        news = {"html": ui.bell(visit, count), "newest": unread.newest(visit.ctx) if count else None}
+        return PageResponse(json.dumps(news), content_type="application/json")
     since = id_in(headers.get(LAST_ID, "") or visit.query.text("since", ""))
     feed = Feed(CHANNEL, visit.path, count if since is None else since, _another_count)
     return PageResponse(content_type=MEDIA_TYPE, feed=feed)
 
 
-def _another_count(ctx: Context, known: int) -> News:
+def _another_count(ctx: Context, last: int) -> News:
     count = unread.count(ctx)
-    return News([(count, {"count": count})] if count != known else [], count)
+    return News([(count, {"count": count})] if count != last else [], count)
 
 
 @page("POST", f"{BASE}/read")
@@ -85,10 +85,10 @@ def follow(visit: Visit) -> PageResponse:
     """Mark a notification of one's own as read and go on. Raises NotFound, Forbidden.
 
     What leads to another site, or nowhere, is shown first: whoever wrote it chose where it leads."""
-    found = records.retrieve(visit.ctx, NOTIFICATION, visit.id)
-    if found["assignee_id"] == visit.actor.worker_id and not found["is_read"]:
+    notification = records.retrieve(visit.ctx, NOTIFICATION, visit.id)
+    if notification["assignee_id"] == visit.actor.worker_id and not notification["is_read"]:
         records.update(visit.ctx, NOTIFICATION, visit.id, {"is_read": "1"})
     own = f"{visit.service.base_url}/"
-    if found["url"].startswith(own):
-        return see("/" + found["url"].removeprefix(own))
+    if notification["url"].startswith(own):
+        return see("/" + notification["url"].removeprefix(own))
     return see(paths.record(NOTIFICATION, visit.id))

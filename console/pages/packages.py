@@ -165,11 +165,11 @@ def run(visit: Visit) -> PageResponse:
         (each.name for each in prompts if each.is_several),
     )
     mode, conflicts = form.text("mode") or CREATE, form.text("conflicts") or REFUSE
-    kept = baselines.past(visit.ctx, document.name).answers if mode == UPDATE else {}
+    past_answers = baselines.past(visit.ctx, document.name).answers if mode == UPDATE else {}
     answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
-    answers = {key: each for key, each in answers.items() if each or key not in kept}
+    answers = {key: each for key, each in answers.items() if each or key not in past_answers}
     names = {each.key: each.name for each in prompts}
-    for key in unanswered(document, kept | answers):
+    for key in unanswered(document, past_answers | answers):
         form.fail(names[key], UNANSWERED)
     if form.is_wrong:
         return _open(visit, tree, name, text, form)
@@ -197,10 +197,10 @@ def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
 @page("GET", f"{BASE}/done/{{code}}", "admin")
 def show_result(visit: Visit) -> PageResponse:
     """The result of an import. Raises NotFound when it is no longer shown."""
-    found = results.get(visit.ctx, visit.arguments["code"])
-    if found is None:
+    result = results.get(visit.ctx, visit.arguments["code"])
+    if result is None:
         raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
-    name, imported = found
+    name, imported = result
     return render(
         visit,
         "package_done.html",
@@ -212,10 +212,10 @@ def show_result(visit: Visit) -> PageResponse:
     )
 
 
-def _past_rows(visit: Visit, asked: RowQuery) -> RowPage:
+def _past_rows(visit: Visit, query: RowQuery) -> RowPage:
     past = library.list_imports(visit.ctx)
     who = _who(visit, past)
-    listed = [
+    rows = [
         {
             "id": each.id,
             "_label": each.name or _("A package without a name"),
@@ -228,7 +228,7 @@ def _past_rows(visit: Visit, asked: RowQuery) -> RowPage:
         }
         for each in past
     ]
-    return of_all(listed, asked)
+    return of_all(rows, query)
 
 
 PAST = declare(Worklist(
@@ -256,17 +256,17 @@ def show_past_list(visit: Visit) -> PageResponse:
 def show_past(visit: Visit) -> PageResponse:
     """The records of a past import. Raises NotFound."""
     past = library.one(visit.ctx, visit.id)
-    registry, made, references = visit.service.registry, [], []
+    registry, created, references = visit.service.registry, [], []
     there = library.there(visit.ctx, past)
     for context, uid, id, label in past.made:
         record_type = registry.find(context)
         is_there = (context, id) in there
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
         name = shown(record_type.label_names[0]) if record_type is not None else context
-        made.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
+        created.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
         if record_type is not None and is_there and record_type.uri in exporting.EXPORTED:
             references.append(f"{record_type.uri}:{id}")
-    return render(visit, "package_past.html", past=past, made=made, who=_who(visit, [past]), references=references)
+    return render(visit, "package_past.html", past=past, made=created, who=_who(visit, [past]), references=references)
 
 
 def _tree(text: str) -> Any:
@@ -282,10 +282,10 @@ def _tree(text: str) -> Any:
 
 
 def _list(visit: Visit, form: Form) -> PageResponse:
-    found = []
+    rows = []
     for name in bundle.names():
         tree = bundle.package(name)["package"]
-        found.append((name, tree.get("name") or name, (tree.get("library") or {}).get("description", "")))
+        rows.append((name, tree.get("name") or name, (tree.get("library") or {}).get("description", "")))
     place = _LINE.search(form.errors.get("package_json", ""))
     mistakes = [(int(place[1]), form.errors["package_json"])] if place else []
     past = library.list_imports(visit.ctx)
@@ -295,7 +295,7 @@ def _list(visit: Visit, form: Form) -> PageResponse:
         form.status,
         form=form,
         labels=LABELS,
-        found=found,
+        found=rows,
         mistakes=mistakes,
         past=past[:MAX_PAST],
         all_past=len(past),
@@ -306,8 +306,8 @@ def _list(visit: Visit, form: Form) -> PageResponse:
 def _who(visit: Visit, past: list[PastImport]) -> dict[int, str]:
     """The names of who imported, by the ids of workers. Those who are gone are not in it."""
     ids = sorted({each.worker_id for each in past})
-    found = lookup.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
-    return {each["id"]: str(each["_label"]) for each in found} | {0: _("the service")}
+    workers = lookup.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
+    return {each["id"]: str(each["_label"]) for each in workers} | {0: _("the service")}
 
 
 def _open(
@@ -316,8 +316,8 @@ def _open(
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
     prompts = prompts_of(visit, document)
-    known = _known(visit, document)
-    shown = form or _first_form(prompts, known)
+    baseline = _known(visit, document)
+    values = form or _first_form(prompts, baseline)
     unmet = ""
     try:
         requirements.check(document)
@@ -330,8 +330,8 @@ def _open(
     return render(
         visit,
         "package.html",
-        shown.status if not unmet else INVALID,
-        form=shown,
+        values.status if not unmet else INVALID,
+        form=values,
         prompts=prompts,
         shipped=name,
         package_text=text,
@@ -346,14 +346,14 @@ def _open(
         made=_made(visit, imported, False) if imported else None,
         notes=imported.notes if imported else [],
         granted=granted,
-        asks_yes=bool(granted) or "grants" in shown.errors,
+        asks_yes=bool(granted) or "grants" in values.errors,
         updated=_updated(visit, imported) if imported else [],
         unchanged=imported.unchanged if imported else 0,
         count_updated=sum(map(len, imported.updated.values())) if imported else 0,
-        can_update=bool(known.entries),
+        can_update=bool(baseline.entries),
         modes=MODE_OPTIONS,
         policies=POLICY_OPTIONS,
-        is_update=shown.get("mode") == UPDATE,
+        is_update=values.get("mode") == UPDATE,
     )
 
 
@@ -365,31 +365,31 @@ def _sample(prompts: list[Prompt]) -> Sample:
 
 def _known(visit: Visit, document: PackageDocument) -> Past:
     """The last import of the package; of another package with the same name nothing."""
-    known = baselines.past(visit.ctx, document.name) if document.name else Past()
-    named = documents.uids(document)
-    return known if not named or named & known.entries.keys() else Past()
+    past = baselines.past(visit.ctx, document.name) if document.name else Past()
+    uids = documents.uids(document)
+    return past if not uids or uids & past.entries.keys() else Past()
 
 
-def _first_form(prompts: list[Prompt], known: Past) -> Form:
+def _first_form(prompts: list[Prompt], past: Past) -> Form:
     """The form with the defaults of the prompts, or the answers of the last import, which an update takes again."""
-    given = {key: each for key, each in known.answers.items() if known.entries}
+    answers = {key: each for key, each in past.answers.items() if past.entries}
     values = {each.name: each.default for each in prompts if not each.is_several}
     several: dict[str, list[str]] = {each.name: [] for each in prompts if each.is_several}
     for each in prompts:
-        answer = given.get(each.key)
+        answer = answers.get(each.key)
         if answer is None or each.is_secret:
             continue
         if each.is_several:
             several[each.name] = [str(chosen) for chosen in (answer if isinstance(answer, list) else [answer])]
         else:
             values[each.name] = str(answer)
-    values |= {"mode": UPDATE if known.entries else CREATE, "conflicts": REFUSE}
+    values |= {"mode": UPDATE if past.entries else CREATE, "conflicts": REFUSE}
     return Form(values, several)
 
 
 def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
     """The prompts of a package as fields of a form."""
-    found = []
+    prompts = []
     for number, each in enumerate(document.prompts):
         params = each.get("params")
         params = params if isinstance(params, dict) else {}
@@ -404,7 +404,7 @@ def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
         if options and not is_several and "" not in dict(options):
             options = [("", N_("Choose")), *options]
         default = params.get("default")
-        found.append(
+        prompts.append(
             Prompt(
                 each["key"],
                 f"p{number}",
@@ -415,7 +415,7 @@ def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
                 kind == "text" and is_yes(params.get("secret")),
             )
         )
-    return found
+    return prompts
 
 
 def _picklist(options: Any) -> list[Option]:
@@ -429,47 +429,47 @@ def _chooser(visit: Visit, params: Tree) -> list[Option]:
     typed."""
     try:
         record_type = visit.service.registry.type(str(params.get("context") or "").lower())
-        asked = SearchRequest(str(params.get("query") or ""), lookup.MAX_CHOICES, expand=lookup.LABEL)
-        found = records.search(visit.ctx, record_type.uri, asked)
+        search = SearchRequest(str(params.get("query") or ""), lookup.MAX_CHOICES, expand=lookup.LABEL)
+        answer = records.search(visit.ctx, record_type.uri, search)
     except HelpdeskError:
         return []
-    if found["total"] > lookup.MAX_CHOICES:
+    if answer["total"] > lookup.MAX_CHOICES:
         return []
-    return lookup.options(visit, found["results"])
+    return lookup.options(visit, answer["results"])
 
 
 def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[ImportedRecord]:
     """The records of an import. is_there: whether there is something to link to."""
     registry = visit.service.registry
-    found = []
-    for context, made in imported.records.items():
+    rows = []
+    for context, records_by_uid in imported.records.items():
         record_type = registry.find(context)
         name = shown(record_type.label_names[0]) if record_type is not None else context
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
-        for uid, each in made.items():
+        for uid, each in records_by_uid.items():
             secret = secret_of(each) if is_there else ""
             path = f"{base}{each['id']}" if base else ""
-            found.append(
+            rows.append(
                 ImportedRecord(name, uid, str(each["label"]), path, {_("Client secret"): secret} if secret else {})
             )
-    return found
+    return rows
 
 
 def _updated(visit: Visit, imported: ImportResult) -> list[UpdatedRecord]:
     """The changes of an update, field by field."""
-    found = []
+    rows = []
     for context in dict.fromkeys((*imported.updated, *imported.kept)):
         record_type = visit.service.registry.find(context)
         name = shown(record_type.label_names[0]) if record_type is not None else context
-        updated, kept = imported.updated.get(context, {}), imported.kept.get(context, {})
-        for uid in dict.fromkeys((*updated, *kept)):
+        updated, unchanged = imported.updated.get(context, {}), imported.kept.get(context, {})
+        for uid in dict.fromkeys((*updated, *unchanged)):
             changes = []
             for change in updated.get(uid, {}).get("changes", ()):
                 lines = diffs.compared(change["before"], change["after"]) or [] if "before" in change else []
                 changes.append((change["field"], _(STATES[change["state"]]), lines))
-            label = str((updated.get(uid) or kept[uid])["label"])
-            found.append(UpdatedRecord(name, label, changes, kept.get(uid, {}).get("fields", [])))
-    return found
+            label = str((updated.get(uid) or unchanged[uid])["label"])
+            rows.append(UpdatedRecord(name, label, changes, unchanged.get(uid, {}).get("fields", [])))
+    return rows
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
@@ -516,15 +516,15 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     except HelpdeskError as error:
         form.refuse(error)
         form.several["records"] = []
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     total, uri = 0, form.text("type") if form.text("type") in [each.uri for each in types] else "automation"
     try:
         answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND, expand=lookup.LABEL))
-        found, total = answer["results"], answer["total"]
+        results, total = answer["results"], answer["total"]
     except BadQuery as error:
         form.fail("q", error.message)
     names = {value for value, _, _ in chosen}
-    more = [(f"{uri}:{id}", label, "") for id, label in lookup.options(visit, found) if f"{uri}:{id}" not in names]
+    more = [(f"{uri}:{id}", label, "") for id, label in lookup.options(visit, results) if f"{uri}:{id}" not in names]
     form.values["type"] = uri
     return render(
         visit,

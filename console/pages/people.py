@@ -86,11 +86,11 @@ def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods])
     """The rights of a worker, and what is not set up yet."""
     if row["is_disabled"]:
         return ui.badge("err", _("deactivated"))
-    told = ui.badge("info", _("administrator")) if row["is_superuser"] else _("worker")
+    badges = ui.badge("info", _("administrator")) if row["is_superuser"] else _("worker")
     if row["is_away"]:
-        told = Markup("{} {}").format(told, ui.badge("muted", lookup.away(visit, row)))
+        badges = Markup("{} {}").format(badges, ui.badge("muted", lookup.away(visit, row)))
     has_password = more.get(row["id"], SignInMethods()).has_password
-    return told if has_password else Markup("{} {}").format(told, ui.badge("warn", _("no password yet")))
+    return badges if has_password else Markup("{} {}").format(badges, ui.badge("warn", _("no password yet")))
 
 
 LIST = declare(
@@ -211,11 +211,11 @@ def disable(visit: Visit) -> PageResponse:
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
     except HelpdeskError as error:
         return _disable(visit, form.refuse(error))
-    told = "" if was_disabled else _("{name} is deactivated.", name=label)
+    sentence = "" if was_disabled else _("{name} is deactivated.", name=label)
     if to_id is not None:
-        visit.tell(f"{told} {_handed_over(visit, to_id)}".strip())
-    elif told:
-        visit.tell(told, f"{_path(visit.id)}/enable")
+        visit.tell(f"{sentence} {_handed_over(visit, to_id)}".strip())
+    elif sentence:
+        visit.tell(sentence, f"{_path(visit.id)}/enable")
     return see(_path(visit.id))
 
 
@@ -252,8 +252,8 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
         return fields.fill(email=lookup.record(visit, "address", fields.stored["email_id"])["email"])
     own = lookup.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
-    listed = [(id, name, "") for id, name in lookup.choices(visit, "group", "sort:name")]
-    fields.change(replace(fields.control("groups"), ticks=listed))
+    groups_to_tick = [(id, name, "") for id, name in lookup.choices(visit, "group", "sort:name")]
+    fields.change(replace(fields.control("groups"), ticks=groups_to_tick))
     fields.before.several["groups"] = [id for id, _name in lookup.choices(visit, "group", "default:yes")]
     return fields.fill(timezone=own["timezone"], language=own["language"], invite=way)
 
@@ -273,21 +273,23 @@ def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     return {"at_mention_name": records.reading(visit.ctx, lambda tx: nicknames.free(tx, *names))}
 
 
-def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> PageResponse:
+def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool = False) -> PageResponse:
     """The worker's page, or the one with the link, which is shown this once."""
     if way == "link":
         link = accounts.invitation(visit.ctx, id, ends_tokens)
         days = accounts.INVITATION_SECONDS // 86400
         visit.has_created = True
-        return render(visit, "person_link.html", person=lookup.record(visit, URI, id), link=link, days=days, told=told)
+        return render(
+            visit, "person_link.html", person=lookup.record(visit, URI, id), link=link, days=days, told=sentence
+        )
     if way == "mail":
         accounts.invite(visit.ctx, id, ends_tokens)
         sent, waits = (
             _("An invitation is on its way."),
             _("An invitation waits in the outbox: no mail transport is set up."),
         )
-        told = f"{told} {sent if _mail_leaves(visit) else waits}".strip()
-    visit.tell(told)
+        sentence = f"{sentence} {sent if _mail_leaves(visit) else waits}".strip()
+    visit.tell(sentence)
     return see(_path(id))
 
 
@@ -298,12 +300,16 @@ def _mail_leaves(visit: Visit) -> bool:
 
 def _handed_over(visit: Visit, to_id: int) -> str:
     try:
-        count, left = accounts.hand_over(visit.ctx, visit.id, to_id)
+        count, remaining = accounts.hand_over(visit.ctx, visit.id, to_id)
     except HelpdeskError as error:
         return _("The tickets stay: {reason}", reason=error.message)
-    told = ngettext("{count} ticket is handed over.", "{count} tickets are handed over.", count)
-    more = ngettext("{count} is left: hand over again.", "{count} are left: hand over again.", left) if left else ""
-    return f"{told} {more}".strip()
+    sentence = ngettext("{count} ticket is handed over.", "{count} tickets are handed over.", count)
+    more = (
+        ngettext("{count} is left: hand over again.", "{count} are left: hand over again.", remaining)
+        if remaining
+        else ""
+    )
+    return f"{sentence} {more}".strip()
 
 
 def _new(visit: Visit, fields: OpenForm) -> PageResponse:
@@ -351,23 +357,23 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
     )
 
 
-def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResponse:
     """Invite a new worker, if that was asked for."""
-    told = _("{name} is added.", name=made["_label"])
+    sentence = _("{name} is added.", name=worker["_label"])
     chosen = fields.values.several.get("groups", [])
     if chosen:
-        groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(made["id"]): "member"}} for id in chosen}})
+        groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(worker["id"]): "member"}} for id in chosen}})
     else:
-        told += " " + _("They belong to no group yet, so they can answer no ticket.")
-    return _invited(visit, made["id"], fields.values.get("invite"), told)
+        sentence += " " + _("They belong to no group yet, so they can answer no ticket.")
+    return _invited(visit, worker["id"], fields.values.get("invite"), sentence)
 
 
 def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    told = _("{name} is saved.", name=saved["_label"])
+    sentence = _("{name} is saved.", name=saved["_label"])
     is_another = fields.values.text("email") != fields.before.get("email")
     if is_another and login_address.waiting(visit.ctx, visit.id) is not None:
-        told += " " + _("They sign in with the new address once they have confirmed it.")
-    fields.tell_saved(told)
+        sentence += " " + _("They sign in with the new address once they have confirmed it.")
+    fields.tell_saved(sentence)
     return see(BASE)
 
 

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
 
-def collection(found: "tuple[Operation, ...]", base_url: str, version: str) -> dict[str, Any]:
+def collection(operations: "tuple[Operation, ...]", base_url: str, version: str) -> dict[str, Any]:
     """A Postman collection of all operations, with a folder for each tag. Optional parameters are included and
     disabled; {{token}} is a variable to set."""
     folders: dict[str, list[dict[str, Any]]] = {}
-    for each in found:
+    for each in operations:
         folders.setdefault(each.tag, []).append(_item(each))
     return {
         "info": {"name": "Helpdesk", "version": version, "schema": SCHEMA},
@@ -53,5 +53,5 @@ def _value(one: "RequestInput") -> dict[str, Any]:
         name = f"{name}[]"
     elif one.kind == "pairs":
         name = f"{name}[name]"
-    found: dict[str, Any] = {"key": name, "value": one.options[0] if one.options else "", "description": one.note}
-    return found if one.is_required else found | {"disabled": True}
+    entry: dict[str, Any] = {"key": name, "value": one.options[0] if one.options else "", "description": one.note}
+    return entry if one.is_required else entry | {"disabled": True}

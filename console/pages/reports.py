@@ -54,30 +54,30 @@ TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is 
 def queries(visit: Visit) -> list[str]:
     """The data queries of all series, to be shown."""
     since = _places(visit)[0]
-    return [_query(since, *asked) for _, series in PICTURES for _, *asked in series]
+    return [_query(since, *terms) for _, series in PICTURES for _, *terms in series]
 
 
 def pictures(visit: Visit) -> list[Markup]:
     """The charts, limited to what the caller may read. A chart that takes too long is left out, and not tried again
     soon."""
-    places, found = _places(visit), []
+    places, charts_of_page = _places(visit), []
     slow = TOO_SLOW.made(visit.service.store, dict)
     for title, series in PICTURES:
         if slow.get(title, 0) > visit.now:
             continue
         try:
-            counted = [Series(label, _per_day(visit, places, *asked)) for label, *asked in series]
+            counted = [Series(label, _per_day(visit, places, *terms)) for label, *terms in series]
         except BadDataQuery:  # there are too many to be counted in passing
             slow[title] = visit.now + SLOW_SECONDS
             continue
-        found.append(charts.columns(title, places, counted))
-    found.append(_ages(visit))
+        charts_of_page.append(charts.columns(title, places, counted))
+    charts_of_page.append(_ages(visit))
     if slow.get(TIMES_TITLE, 0) <= visit.now:
         try:
-            found += _times(visit)
+            charts_of_page += _times(visit)
         except TimedOut:
             slow[TIMES_TITLE] = visit.now + SLOW_SECONDS
-    return found
+    return charts_of_page
 
 
 def _places(visit: Visit) -> list[str]:
@@ -99,15 +99,15 @@ def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) ->
 
 
 def _ages(visit: Visit) -> Markup:
-    asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
-    found = [(name, lookup.count(visit, "ticket", q), lookup.found_at("ticket", q)) for name, q in asked]
-    return charts.rows(N_("Open tickets by age"), found)
+    queries_by_age = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
+    rows = [(name, lookup.count(visit, "ticket", q), lookup.found_at("ticket", q)) for name, q in queries_by_age]
+    return charts.rows(N_("Open tickets by age"), rows)
 
 
 def _times(visit: Visit) -> list[Markup]:
     """The times until the first response and the resolution of tickets created in these days; none if there are no such
     tickets."""
-    found: list[tuple[str, int, str]] = []
+    rows: list[tuple[str, int, str]] = []
     for name, of, sort in TIMES:
         q = f'created:"{_places(visit)[0]} to now" {sort}:>0 sort:{sort}'
         total = lookup.count(visit, "ticket", q)
@@ -115,9 +115,9 @@ def _times(visit: Visit) -> list[Markup]:
             place = max(1, round(total * share))
             record = records.search(visit.ctx, "ticket", SearchRequest(q, 1, place))["results"]
             if record:
-                told = _("{what}, {share}", what=shown(name), share=shown(label))
-                found.append((told, int(record[0][of]), lookup.found_at("ticket", q)))
-    return [charts.rows(TIMES_TITLE, found, duration)] if found else []
+                label_text = _("{what}, {share}", what=shown(name), share=shown(label))
+                rows.append((label_text, int(record[0][of]), lookup.found_at("ticket", q)))
+    return [charts.rows(TIMES_TITLE, rows, duration)] if rows else []
 
 
 def _span(visit: Visit, first: int, last: int) -> str:

@@ -99,7 +99,7 @@ LIST = declare(
 def show_list(visit: Visit) -> PageResponse:
     """All roles, and why a worker may or may not do something."""
     form = Form.sent(visit.query, ("worker_id", "type", "operation"))
-    told = _why(visit, form) if form.text("worker_id") else []
+    reasons = _why(visit, form) if form.text("worker_id") else []
     types = [(each.uri, each.name) for each in _granted(visit)]
     workers = lookup.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
     return worklist.page(
@@ -108,7 +108,7 @@ def show_list(visit: Visit) -> PageResponse:
         "roles.html",
         form.status,
         form=form,
-        told=told,
+        told=reasons,
         types=types,
         workers=workers,
         operations=list(VERBS.items()),
@@ -118,13 +118,13 @@ def show_list(visit: Visit) -> PageResponse:
 def _granted(visit: Visit) -> list[TypePrivileges]:
     """The record types that ask for a privilege, by name. Privileges that nothing asks for are left out."""
     registry = visit.service.registry
-    found = []
+    rows = []
     for each in registry:
         operations = [name for name in contexts.PRIVILEGED if "privilege" in getattr(each.access, name)]
         if operations and each.context:
             privileges = {name: f"contexts.{each.context}.{name}" for name in operations}
-            found.append(TypePrivileges(shown(each.label_names[1]), each.uri, privileges, _also(each)))
-    return sorted(found, key=lambda each: each.name.lower())
+            rows.append(TypePrivileges(shown(each.label_names[1]), each.uri, privileges, _also(each)))
+    return sorted(rows, key=lambda each: each.name.lower())
 
 
 def _also(record_type: RecordType) -> str:
@@ -140,8 +140,8 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     members: list[str] = []
     total = 0
     if role:
-        found = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
-        members, total = [each["_label"] for each in found["results"]], found["total"]
+        answer = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
+        members, total = [each["_label"] for each in answer["results"]], answer["total"]
     return render(
         visit,
         "role.html",
@@ -197,7 +197,7 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
     if "admins" in rules:
         return [("err", _("{name} may not {do}: only administrators may, and no role grants it.", name=name, do=does))]
     privilege = f"contexts.{record_type.context}.{operation}"
-    told: list[tuple[str, str]] = []
+    reasons: list[tuple[str, str]] = []
     if "privilege" in rules:
         granting = [each["_label"] for each in _granting(visit, worker, privilege)]
         if not granting:
@@ -205,13 +205,13 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
                 "{name} may not {do}: none of their roles grants {privilege}.", name=name, do=does, privilege=privilege
             )
             return [("err", no)]
-        told.append(("ok", _("{name} may {do}, by {roles}.", name=name, do=does, roles=", ".join(granting))))
-    told += [
+        reasons.append(("ok", _("{name} may {do}, by {roles}.", name=name, do=does, roles=", ".join(granting))))
+    reasons += [
         ("warn", _("Each record is also checked: {rule}.", rule=shown(REASONS[rule])))
         for rule in rules
         if rule in REASONS
     ]
-    return told or [("ok", _("Every worker may {do}.", do=does))]
+    return reasons or [("ok", _("Every worker may {do}.", do=does))]
 
 
 def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict[str, Any]]:

@@ -137,17 +137,17 @@ def _over(visit: Visit) -> PageResponse | None:
 @page("GET", BASE, "admin")
 def go_on(visit: Visit) -> PageResponse:
     """The first step that is left; the start when all are done."""
-    left = setup.left(visit.ctx)
-    return see(f"{BASE}/{left[0]}" if left else "/")
+    remaining = setup.left(visit.ctx)
+    return see(f"{BASE}/{remaining[0]}" if remaining else "/")
 
 
 @page("POST", f"{BASE}/skip", "admin")
 def skip(visit: Visit) -> PageResponse:
     """Leave a step as it is."""
     step = visit.form.text("step", "")
-    for known in setup.STEPS:
-        if step == known:
-            return _next(visit, known)
+    for each in setup.STEPS:
+        if step == each:
+            return _next(visit, each)
     raise Invalid(
         _("'{step}' is no step; use one of {STEPS}", step=step[:40], STEPS=", ".join(setup.STEPS)), field="step"
     )
@@ -156,10 +156,12 @@ def skip(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/address", "admin")
 def show_address(visit: Visit) -> PageResponse:
     """Where the service is reached, who its mail comes from, what ticket numbers look like."""
-    found = address.of(visit.ctx)
+    present = address.of(visit.ctx)
     here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
-    url = found.base_url if found.is_chosen else here
-    return _address(visit, Form.of({"base_url": url, "sender": found.sender, "mail_mask_pattern": found.mask_pattern}))
+    url = present.base_url if present.is_chosen else here
+    return _address(
+        visit, Form.of({"base_url": url, "sender": present.sender, "mail_mask_pattern": present.mask_pattern})
+    )
 
 
 @page("POST", f"{BASE}/address", "proven admin")
@@ -167,11 +169,11 @@ def save_address(visit: Visit) -> PageResponse:
     """Saves the settings. An address that differs from the one in use must be confirmed."""
     form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
     try:
-        wanted = address.check_address(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
+        base_url = address.check_address(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
         if form.get("anyway") != "1":
-            _require_same(visit, wanted)
+            _require_same(visit, base_url)
         was_secure = visit.is_secure
-        address.set_all(visit.ctx, wanted, form.text("sender"), form.text("mail_mask_pattern"))
+        address.set_all(visit.ctx, base_url, form.text("sender"), form.text("mail_mask_pattern"))
     except HelpdeskError as error:
         return _address(visit, form.refuse(error))
     if visit.is_secure != was_secure:
@@ -179,14 +181,14 @@ def save_address(visit: Visit) -> PageResponse:
     return _next(visit, "address")
 
 
-def _require_same(visit: Visit, wanted: str) -> None:
+def _require_same(visit: Visit, base_url: str) -> None:
     """Raises Invalid if the browser uses another address than the one to be set."""
     host, origin = visit.request.headers.get("Host", ""), visit.request.headers.get("Origin", "")
-    parts = urlsplit(wanted)
+    parts = urlsplit(base_url)
     here = origin if "://" in origin else f"{parts.scheme}://{host}"
     if here.rstrip("/").lower() != f"{parts.scheme}://{parts.netloc}".lower():
         raise Invalid(
-            _("you are at {here} just now; tick the box below if {wanted} is right", here=here, wanted=wanted),
+            _("you are at {here} just now; tick the box below if {wanted} is right", here=here, wanted=base_url),
             field="base_url",
         )
 
@@ -261,8 +263,8 @@ def _mailbox_fields(visit: Visit, form: Form) -> dict[str, str]:
             raise Required(
                 _("enter the name of the mail server") if name == "host" else _("enter the user name"), field=name
             )
-    kept = "1" if form.get("is_mail_kept") == "1" else "0"
-    return {**fields, "name": fields["username"], "password": visit.form.text("password", ""), "is_mail_kept": kept}
+    is_kept = "1" if form.get("is_mail_kept") == "1" else "0"
+    return {**fields, "name": fields["username"], "password": visit.form.text("password", ""), "is_mail_kept": is_kept}
 
 
 def _receive(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageResponse:
@@ -294,23 +296,23 @@ def remove_demo(visit: Visit) -> PageResponse:
 
 def _next(visit: Visit, step: Step) -> PageResponse:
     """A redirect to the next step that is left."""
-    left = setup.finish_step(visit.ctx, step)
-    return see(f"{BASE}/{left}" if left is not None else "/")
+    next_step = setup.finish_step(visit.ctx, step)
+    return see(f"{BASE}/{next_step}" if next_step is not None else "/")
 
 
 def _step(visit: Visit, step: Step, form: Form, **values: object) -> PageResponse:
-    left = setup.left(visit.ctx)
-    steps = _steps(step, left)
+    remaining = setup.left(visit.ctx)
+    steps = _steps(step, remaining)
     return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)
 
 
-def _steps(here: str, left: tuple[Step, ...]) -> list[tuple[str, str, bool, bool]]:
+def _steps(here: str, remaining: tuple[Step, ...]) -> list[tuple[str, str, bool, bool]]:
     """(title, path, whether it is done, whether it is this one) of each step; the path is "" where it leads nowhere."""
     return [
         (
             title,
             f"{BASE}/{name}" if here not in ("you", name) and name != "you" else "",
-            name != here and name not in left,
+            name != here and name not in remaining,
             name == here,
         )
         for name, title in TITLES.items()

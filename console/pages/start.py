@@ -84,8 +84,8 @@ def show(visit: Visit) -> PageResponse:
 @page("POST", "/start/ticket", "admin", creates=True)
 def send_ticket(visit: Visit) -> PageResponse:
     """Make a ticket of a mail from who asks."""
-    made = to_do.send_test_ticket(visit.ctx)
-    visit.tell(_("Ticket {mask} created.", mask=made.mask))
+    ticket = to_do.send_test_ticket(visit.ctx)
+    visit.tell(_("Ticket {mask} created.", mask=ticket.mask))
     return see("/")
 
 

@@ -22,11 +22,12 @@ def follow(visit: Visit) -> PageResponse:
     """The feeds of several pages in one stream. `feed[]`: the id of the last event that the browser knows of a feed,
     "" for none, a blank, and the address of the feed. Events name a feed by its number from 0. A feed that cannot be
     followed ends, and the others go on. Raises NotFound."""
-    wanted = [each.partition(" ") for each in visit.query.text_list("feed")[:MAX_FEEDS]]
-    if not wanted or not wants_events(visit.request.headers.get("Accept", "")):
+    requested = [each.partition(" ") for each in visit.query.text_list("feed")[:MAX_FEEDS]]
+    if not requested or not wants_events(visit.request.headers.get("Accept", "")):
         raise NotFound(_("There is no such page."))
     feeds = (
-        replace(_feed(visit, address, last), name=str(number)) for number, (last, _blank, address) in enumerate(wanted)
+        replace(_feed(visit, address, last), name=str(number))
+        for number, (last, _blank, address) in enumerate(requested)
     )
     return PageResponse(content_type=MEDIA_TYPE, feeds=tuple(feeds))
 
@@ -52,8 +53,8 @@ def _feed_of_page(visit: Visit, address: str, last: str) -> Feed:
     request.headers.pop(LAST_ID, None)
     if last:
         request.headers[LAST_ID] = last
-    found, arguments = routes.find(request.path)
-    each = found.get("GET")
+    pages, arguments = routes.find(request.path)
+    each = pages.get("GET")
     if each is None or request.path == PATH or each.access not in ("worker", "admin"):
         raise NotFound(_("There is no such page."))
     if each.access == "admin" and not visit.actor.is_admin:

@@ -97,62 +97,71 @@ DELETE = BulkAction(
 
 def _first_columns(visit: Visit, uri: str) -> tuple[str, ...]:
     """The default columns: the label, the short description of the type, and the time of the last change."""
-    found = worklist_columns.available(visit.ctx, visit.service.registry.type(uri), ())
-    return ("_label", *[name for name in FIRST if name in found][:MOST_FIRST])
+    available = worklist_columns.available(visit.ctx, visit.service.registry.type(uri), ())
+    return ("_label", *[name for name in FIRST if name in available][:MOST_FIRST])
 
 
 @page("POST", COLUMNS)
 def choose_columns(visit: Visit) -> PageResponse:
     """Keep which columns a list shows; none for those that it begins with. Raises Invalid, NotFound."""
-    found = asked_list(visit)
+    listing = asked_list(visit)
     names = [] if visit.form.flag("usual") else visit.form.text_list("columns")
-    known = worklist.available(visit, found)
+    available = worklist.available(visit, listing)
     for name in names:
-        if name not in known:
-            raise Invalid(f"columns: there is no column '{name[:60]}'{nearest(name, known)}", field="columns")
-    list_columns.choose(visit.ctx, found.path, names)
-    return see(_back(visit, found))
+        if name not in available:
+            raise Invalid(f"columns: there is no column '{name[:60]}'{nearest(name, available)}", field="columns")
+    list_columns.choose(visit.ctx, listing.path, names)
+    return see(_back(visit, listing))
 
 
 @page("POST", BULK)
 def act(visit: Visit) -> PageResponse:
     """Performs an action on the selected records. Each is done by itself, with the rights of the caller: refusals are
     reported with the reason. Raises Invalid, AdminOnly, NotFound."""
-    found = asked_list(visit)
-    if "admin" in found.changes and not visit.actor.is_admin:
+    listing = asked_list(visit)
+    if "admin" in listing.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
-    action = _action(visit, found)
-    ids, further = _selected(visit, found)
+    action = _action(visit, listing)
+    ids, further = _selected(visit, listing)
     if action.page and len(ids) > MAX_SELECTED:
         further, ids = further + len(ids) - MAX_SELECTED, ids[:MAX_SELECTED]
-    left = [ngettext("{count} more matches.", "{count} more match.", further)] if further else []
+    rest = [ngettext("{count} more matches.", "{count} more match.", further)] if further else []
     if action.page:
         if further:
-            visit.tell(" ".join((_("The first {count} are selected.", count=len(ids)), *left)))
-        return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, found)})}")
-    if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
+            visit.tell(" ".join((_("The first {count} are selected.", count=len(ids)), *rest)))
+        return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, listing)})}")
+    if listing.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
         return resume.again(visit, resume.CONFIRM)
     if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":
-        return _ask(visit, found, action, ids, left)
+        return _ask(visit, listing, action, ids, rest)
     value = visit.form.text(f"value_{action.name}", "")
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
     if action.run is not None:
         outcome = worklist.run(visit, action.run, [str(id) for id in ids])
         visit.tell(" ".join(_sentences(visit, action, outcome, value)))
-        return see(_back(visit, found))
-    outcome = worklist.apply(visit, found, action, [int(id) for id in ids], value)
+        return see(_back(visit, listing))
+    outcome = worklist.apply(visit, listing, action, [int(id) for id in ids], value)
     done = outcome.done
-    told = [*_sentences(visit, action, outcome, value), *left]
+    sentences = [*_sentences(visit, action, outcome, value), *rest]
     if action.restores and done:
         before = json.dumps({str(id): fields for id, fields in outcome.before.items()})
-        visit.tell(" ".join(told), UNDO, list=found.path, do=action.name, back=_back(visit, found), before=before)
+        visit.tell(
+            " ".join(sentences), UNDO, list=listing.path, do=action.name, back=_back(visit, listing), before=before
+        )
     elif action.undo and done:
-        listed = [str(id) for id in done]
-        visit.tell(" ".join(told), BULK, list=found.path, do=action.undo, back=_back(visit, found), **{"ids[]": listed})
+        keys = [str(id) for id in done]
+        visit.tell(
+            " ".join(sentences),
+            BULK,
+            list=listing.path,
+            do=action.undo,
+            back=_back(visit, listing),
+            **{"ids[]": keys},
+        )
     else:
-        visit.tell(" ".join(told))
-    return see(_back(visit, found))
+        visit.tell(" ".join(sentences))
+    return see(_back(visit, listing))
 
 
 def _sentences(visit: Visit, action: BulkAction, outcome: Outcome, value: str) -> list[str]:
@@ -168,20 +177,20 @@ def _refusals(outcome: Outcome) -> list[str]:
 @page("POST", UNDO)
 def undo(visit: Visit) -> PageResponse:
     """Undoes an action, each record with the rights of the caller. Raises Invalid, AdminOnly, NotFound."""
-    found = asked_list(visit)
-    if "admin" in found.changes and not visit.actor.is_admin:
+    listing = asked_list(visit)
+    if "admin" in listing.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
-    action = _action(visit, found)
+    action = _action(visit, listing)
     before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
-    known = {
+    values = {
         int(id): {name: str(fields[name]) for name in action.restores if name in fields}
         for id, fields in (before.items() if isinstance(before, dict) else ())
         if id_in(str(id)) and isinstance(fields, dict)
     }
-    outcome = worklist.restore(visit, found, dict(list(known.items())[:MAX_MATCHING]))
-    told = [_("Undone.")] if outcome.done else []
-    visit.tell(" ".join([*told, *_refusals(outcome)]))
-    return see(_back(visit, found))
+    outcome = worklist.restore(visit, listing, dict(list(values.items())[:MAX_MATCHING]))
+    sentences = [_("Undone.")] if outcome.done else []
+    visit.tell(" ".join([*sentences, *_refusals(outcome)]))
+    return see(_back(visit, listing))
 
 
 @page("GET", f"{FOLLOW}/{{type}}")
@@ -204,33 +213,33 @@ def follow(visit: Visit) -> PageResponse:
 
 
 @page("GET", NEWS)
-def tell_news(visit: Visit) -> PageResponse:
+def show_news(visit: Visit) -> PageResponse:
     """What a list of tickets does not show yet: {new: how many it finds that were changed since, total: of all it
     finds, here: {ticket: who is there}, of those with these ids; views: {list: its count} where `views` asks for them}.
     Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
     new = lookup.count(visit, inbox.URI, f'{query} updated:"{since} to now"')
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
-    asked = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
-    listed = records.search(visit.ctx, inbox.URI, asked)["results"] if ids else []
-    here = {each["id"]: inbox.here(visit, each["id"]) for each in listed}
-    told = {"new": new, "total": lookup.count(visit, inbox.URI, query), "here": here}
+    search = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
+    tickets = records.search(visit.ctx, inbox.URI, search)["results"] if ids else []
+    here = {each["id"]: inbox.here(visit, each["id"]) for each in tickets}
+    news = {"new": new, "total": lookup.count(visit, inbox.URI, query), "here": here}
     if visit.query.flag("views"):
         counts = ((each.name, each.count) for each in inbox.views(visit))
-        told["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}
-    return PageResponse(json.dumps(told), content_type="application/json")
+        news["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}
+    return PageResponse(json.dumps(news), content_type="application/json")
 
 
-def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key], left: list[str]) -> PageResponse:
+def _ask(visit: Visit, listing: Worklist, action: BulkAction, ids: Sequence[Key], rest: list[str]) -> PageResponse:
     """The question before what cannot be undone."""
-    back = _back(visit, found)
-    fields = [("list", found.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
+    back = _back(visit, listing)
+    fields = [("list", listing.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
     count = ngettext("{count} record is selected.", "{count} records are selected.", len(ids))
     return render(
         visit,
         "sure.html",
         INVALID,
-        question=" ".join((shown(action.confirm), count, *left)),
+        question=" ".join((shown(action.confirm), count, *rest)),
         verb=shown(action.label),
         fields=fields,
         answer=confirmation.ANSWER,
@@ -250,20 +259,20 @@ def asked_list(visit: Visit) -> Worklist:
     return any_type(visit, uri)
 
 
-def _action(visit: Visit, found: Worklist) -> BulkAction:
+def _action(visit: Visit, listing: Worklist) -> BulkAction:
     name = visit.form.text("do", "")
-    known = {each.name: each for each in found.actions}
-    if name not in known:
+    actions = {each.name: each for each in listing.actions}
+    if name not in actions:
         raise Invalid(_("Choose what to do with the selected records."), field="do")
-    return known[name]
+    return actions[name]
 
 
-def _selected(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
+def _selected(visit: Visit, listing: Worklist) -> tuple[list[Key], int]:
     """The selected rows, or the first ones that the list finds, and the number of further ones. Rows that are not
     records are identified by a text."""
-    if found.source is None and visit.form.flag("every"):
-        return _matching(visit, found)
-    sent: Sequence[Key] = visit.form.id_list("ids") if found.source is None else visit.form.text_list("ids")
+    if listing.source is None and visit.form.flag("every"):
+        return _matching(visit, listing)
+    sent: Sequence[Key] = visit.form.id_list("ids") if listing.source is None else visit.form.text_list("ids")
     ids = list(dict.fromkeys(sent))
     if not ids:
         raise Invalid(_("Select at least one record."), field="ids")
@@ -273,16 +282,16 @@ def _selected(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
     return ids, 0
 
 
-def _matching(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
+def _matching(visit: Visit, listing: Worklist) -> tuple[list[Key], int]:
     """The first records that a list finds, at most MAX_MATCHING, and the number of further ones. Raises BadQuery."""
     query, ids, total = visit.form.text("query", ""), list[Key](), 0
     for number in range(1, MAX_MATCHING // MAX_SELECTED + 1):
-        listed = records.search(visit.ctx, found.uri, SearchRequest(query, MAX_SELECTED, number))
-        total = max(total, listed["total"])
-        ids += [each["id"] for each in listed["results"]]
+        answer = records.search(visit.ctx, listing.uri, SearchRequest(query, MAX_SELECTED, number))
+        total = max(total, answer["total"])
+        ids += [each["id"] for each in answer["results"]]
     ids = [*dict.fromkeys(ids)]
     return ids, max(total - len(ids), 0)
 
 
-def _back(visit: Visit, found: Worklist) -> str:
-    return back_to_list(visit, found.path)
+def _back(visit: Visit, listing: Worklist) -> str:
+    return back_to_list(visit, listing.path)

@@ -303,7 +303,7 @@ def test_reading_a_backup_tells_its_steps(desk: Desk, folder: Path, monkeypatch:
     made = backups.make(mine, NOW)
     ctx, seen, verify = replace(desk.context(), service=mine), [], backup.verify
 
-    def watched(file: Path, told: backup.Told) -> backup.Contents:
+    def watched(file: Path, told: backup.Report) -> backup.Contents:
         def tell(step: str) -> None:
             told(step)
             seen.append(backups.steps(ctx))

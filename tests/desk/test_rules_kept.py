@@ -58,7 +58,7 @@ def test_a_type_that_is_made_meanwhile_is_seen(desk: Post) -> None:
 
 
 def test_only_some_workers_are_kept(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "MAX_KEPT", 2)
+    monkeypatch.setattr(rules, "MAX_CACHED", 2)
     for number in range(4):
         search(desk, desk.worker(f"Worker{number}", "Test"), "comment", "")
         assert len(desk.service.registry.kept[rules.Rules]) <= 2

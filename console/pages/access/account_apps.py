@@ -18,15 +18,15 @@ BASE = "/account/apps"
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
     """All apps, and a page of the tokens."""
-    ctx, listed = visit.ctx, token_lists.own_apps(visit.ctx)
-    shown, apps_page = lookup.part(visit, listed, "apps")
+    ctx, apps = visit.ctx, token_lists.own_apps(visit.ctx)
+    apps_shown, apps_page = lookup.part(visit, apps, "apps")
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     return render(
         visit,
         "account_apps.html",
-        apps=authorized_apps.with_scopes(visit.ctx, shown),
+        apps=authorized_apps.with_scopes(visit.ctx, apps_shown),
         apps_page=apps_page,
-        apps_total=len(listed),
+        apps_total=len(apps),
         tokens=token_lists.own(ctx, PAGE_ROWS, page),
         page=page,
         total=token_lists.count(ctx, TokenSelection(worker_id=visit.actor.worker_id)),

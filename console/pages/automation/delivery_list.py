@@ -28,12 +28,12 @@ ANSWERS: Sequence[Option] = (
 MESSAGE_CHARS = 60  # of an error message are shown
 
 
-def _rows(visit: Visit, asked: RowQuery) -> RowPage:
-    webhook = id_in(asked.filters["webhook"]) or 0
-    found, total = deliveries.all_of(
-        visit.ctx, webhook, asked.filters["answer"], asked.limit, asked.page - 1, asked.sort
+def _rows(visit: Visit, query: RowQuery) -> RowPage:
+    webhook = id_in(query.filters["webhook"]) or 0
+    page, total = deliveries.all_of(
+        visit.ctx, webhook, query.filters["answer"], query.limit, query.page - 1, query.sort
     )
-    return RowPage([each | {"_label": _("Delivery {id}", id=each["id"])} for each in found], total)
+    return RowPage([each | {"_label": _("Delivery {id}", id=each["id"])} for each in page], total)
 
 
 def _names(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:

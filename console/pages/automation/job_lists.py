@@ -32,14 +32,14 @@ KIND = RowFilter("kind", N_("Kind"), _kinds)
 def _named(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """The purpose of a job, linked to its page, with its arguments."""
     id, kind = row["job_id"], row["kind"]
-    told = Markup('{}<br><span class="muted">{} {}</span>').format(
+    label = Markup('{}<br><span class="muted">{} {}</span>').format(
         ui.link(f"{BASE}/{id}", shown(DOES.get(kind, kind))), ui.code(kind), id
     )
     payload = row.get("payload", "{}")
     if payload == "{}":
-        return Markup("<div>{}</div>").format(told)
+        return Markup("<div>{}</div>").format(label)
     return Markup("<div>{}<details><summary>{}</summary>{}</details></div>").format(
-        told, _("What it is given"), ui.code(payload)
+        label, _("What it is given"), ui.code(payload)
     )
 
 
@@ -54,10 +54,10 @@ def _error(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 # -- the jobs ----------------------------------------------------------------------------------------------------------
 
 
-def _jobs(visit: Visit, asked: RowQuery) -> RowPage:
-    state, kind = asked.filters["state"], asked.filters["kind"]
-    found, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, asked.limit, asked.page, asked.sort)
-    return RowPage([asdict(each) | {"job_id": each.id, "_label": f"{each.kind} {each.id}"} for each in found], total)
+def _jobs(visit: Visit, query: RowQuery) -> RowPage:
+    state, kind = query.filters["state"], query.filters["kind"]
+    jobs, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, query.limit, query.page, query.sort)
+    return RowPage([asdict(each) | {"job_id": each.id, "_label": f"{each.kind} {each.id}"} for each in jobs], total)
 
 
 def _due(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -72,10 +72,10 @@ def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     if row["state"] == "running":
         return ""
     again = N_("Run again") if row["state"] == "failed" else N_("Run now")
-    asked = _("Drop job {id} ({kind})? What it was to do is not done. This cannot be undone.", id=id, kind=kind)
+    question = _("Drop job {id} ({kind})? What it was to do is not done. This cannot be undone.", id=id, kind=kind)
     return ui.row(
         ui.button(visit, f"{BASE}/{id}/run", again, "small"),
-        ui.button(visit, f"{BASE}/{id}/drop", N_("Drop"), "link danger", asked),
+        ui.button(visit, f"{BASE}/{id}/drop", N_("Drop"), "link danger", question),
     )
 
 
@@ -122,9 +122,9 @@ def show(visit: Visit) -> PageResponse:
 # -- how they went -----------------------------------------------------------------------------------------------------
 
 
-def _runs(visit: Visit, asked: RowQuery) -> RowPage:
-    found, total = scheduled_jobs.runs(visit.ctx, asked.filters["kind"], asked.limit, asked.page, sort=asked.sort)
-    return RowPage([asdict(each) | {"id": each.job_id, "is_late": each.is_late} for each in found], total)
+def _runs(visit: Visit, query: RowQuery) -> RowPage:
+    runs, total = scheduled_jobs.runs(visit.ctx, query.filters["kind"], query.limit, query.page, sort=query.sort)
+    return RowPage([asdict(each) | {"id": each.job_id, "is_late": each.is_late} for each in runs], total)
 
 
 def _begun(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -159,5 +159,5 @@ RUN_LIST = declare(Worklist(
 @page("GET", RUNS, "admin")
 def show_runs(visit: Visit) -> PageResponse:
     """The past runs of jobs, newest first. Raises Invalid for an unknown kind."""
-    kept = _("How jobs went: the newest {kept} of each kind", kept=queue.MAX_RUNS)
-    return row_view.page(visit, replace(RUN_LIST, subtitle=kept))
+    subtitle = _("How jobs went: the newest {kept} of each kind", kept=queue.MAX_RUNS)
+    return row_view.page(visit, replace(RUN_LIST, subtitle=subtitle))

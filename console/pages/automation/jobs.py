@@ -113,9 +113,9 @@ def show_one(visit: Visit) -> PageResponse:
     if job is None and not runs:
         raise NotFound(_("There is no job {id} any more: it was dropped, or its history is over.", id=visit.id))
     kind = runs[0].kind if job is None else job.kind
-    told = re.compile(rf"\bjob={visit.id}\b")
-    lines = [each for each in log.recent_lines() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
-    shown = render(
+    pattern = re.compile(rf"\bjob={visit.id}\b")
+    lines = [each for each in log.recent_lines() if pattern.search(each.text) and each.at >= visit.now - DAY_SECONDS]
+    page = render(
         visit,
         "job.html",
         job=job,
@@ -129,7 +129,7 @@ def show_one(visit: Visit) -> PageResponse:
         id=visit.id,
         tabs=TABS,
     )
-    return again(shown, REFRESH_SECONDS) if job is not None and job.state in ("due", "running") else shown
+    return again(page, REFRESH_SECONDS) if job is not None and job.state in ("due", "running") else page
 
 
 @page("POST", f"{BASE}/{{id}}/run", "admin")
@@ -151,16 +151,16 @@ def _again(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """When a timer runs again, in words."""
     if not row["is_recurring"]:
         return ui.muted(N_("once"))
-    told = in_words(row["recurring_patterns"])
+    words = in_words(row["recurring_patterns"])
     return Markup("<div>{} {}<br>{}</div>").format(
-        told, ui.muted(row["recurring_timezone"] or _("UTC")), ui.code(row["recurring_patterns"])
+        words, ui.muted(row["recurring_timezone"] or _("UTC")), ui.code(row["recurring_patterns"])
     )
 
 
 def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """Run it, and switch it on or off."""
-    asked, path = _("Run {name} now? Its automations run for real.", name=row["_label"]), f"{TIMERS}/{row['id']}"
-    run = ui.button(visit, f"{path}/run", N_("Run now"), "small", asked)
+    question, path = _("Run {name} now? Its automations run for real.", name=row["_label"]), f"{TIMERS}/{row['id']}"
+    run = ui.button(visit, f"{path}/run", N_("Run now"), "small", question)
     is_off = bool(row["is_disabled"])
     label = N_("Switch on") if is_off else N_("Switch off")
     return ui.row(run, ui.button(visit, f"{path}/switch", label, "link", off="0" if is_off else "1"))

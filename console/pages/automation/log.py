@@ -55,19 +55,22 @@ def show(visit: Visit) -> PageResponse:
     q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
     run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    asked, last_id = _asked(visit), automation_log.newest(visit.ctx)  # read first, so that later entries are announced
-    shown: dict[str, Any] = {"entries": [], "runs": [], "total": 0}
+    filters = _asked(visit)
+    last_id = automation_log.newest(visit.ctx)  # read first, so that later entries are announced
+    values: dict[str, Any] = {"entries": [], "runs": [], "total": 0}
     wrong = ""
     try:
         if is_grouped and not run_id:
-            shown["runs"], shown["total"] = automation_log.runs(visit.ctx, asked, PAGE_ROWS, number - 1)
+            values["runs"], values["total"] = automation_log.runs(visit.ctx, filters, PAGE_ROWS, number - 1)
         else:
-            shown["entries"], shown["total"] = automation_log.entries(visit.ctx, asked, PAGE_ROWS, number - 1, run_id)
-        if shown["total"]:
-            shown["histogram"] = automation_log.histogram(visit.ctx, asked, PARTS, run_id)
+            values["entries"], values["total"] = automation_log.entries(
+                visit.ctx, filters, PAGE_ROWS, number - 1, run_id
+            )
+        if values["total"]:
+            values["histogram"] = automation_log.histogram(visit.ctx, filters, PARTS, run_id)
     except BadQuery as error:
         wrong = error.message
-    named = {each["automation_name"] for each in shown["entries"]} | {each.name for each in shown["runs"]}
+    names = {each["automation_name"] for each in values["entries"]} | {each.name for each in values["runs"]}
     return render(
         visit,
         "log.html",
@@ -75,7 +78,7 @@ def show(visit: Visit) -> PageResponse:
         wrong=wrong,
         q=q,
         level=level,
-        asked=asked,
+        asked=filters,
         page=number,
         levels=LEVELS,
         kinds=KINDS,
@@ -87,11 +90,11 @@ def show(visit: Visit) -> PageResponse:
         counted=automation_log.MAX_COUNTED,
         run_id=run_id,
         is_grouped=is_grouped,
-        ids=_ids(visit, named),
+        ids=_ids(visit, names),
         is_live=visit.query.flag("live"),
         last_id=last_id,
         exports=_exports(q, level, run_id),
-        **shown,
+        **values,
     )
 
 
@@ -109,9 +112,9 @@ def export(visit: Visit) -> PageResponse:
         raise exports.no_such_format(format)
     if visit.request.method != "HEAD":
         log_export(visit.ctx, "the automation log")
-    found = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))[0]
+    entries = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))[0]
     names = ("id", "created_at", "level", "automation_name", "automation_node", "message", "run_id")
-    rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in found]
+    rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in entries]
     lines = [{name: row[name] for name in names} for row in rows]
     return exports.file(visit, format, "automation-log", names, lines, ["created_at"])
 
@@ -131,5 +134,5 @@ def _asked(visit: Visit) -> str:
 
 def _ids(visit: Visit, names: Iterable[str]) -> dict[str, int]:
     """The automations of these names, by name in small letters: those that there still are."""
-    found = automation_log.ids_of(visit.ctx, [name for name in names if name])
-    return {name.lower(): id for name, id in found.items()}
+    ids = automation_log.ids_of(visit.ctx, [name for name in names if name])
+    return {name.lower(): id for name, id in ids.items()}

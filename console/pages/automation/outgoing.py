@@ -84,10 +84,15 @@ def rotate(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/sent/{{id}}", "proven admin")
 def show_delivery(visit: Visit) -> PageResponse:
     """A delivery: the request and the response."""
-    found = deliveries.one(visit.ctx, visit.id)
-    each = lookup.record(visit, URI, found["webhook_id"])
+    delivery = deliveries.one(visit.ctx, visit.id)
+    each = lookup.record(visit, URI, delivery["webhook_id"])
     return render(
-        visit, "outgoing_delivery.html", found=found, each=each, states=STATES, body=_indented(found["request"]["body"])
+        visit,
+        "outgoing_delivery.html",
+        found=delivery,
+        each=each,
+        states=STATES,
+        body=_indented(delivery["request"]["body"]),
     )
 
 
@@ -108,7 +113,7 @@ def _indented(body: str) -> str:
 
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     each = records.retrieve(visit.ctx, URI, fields.id, "failing_since,last_error") if fields.id else {}
-    listed, total = deliveries.listed(visit.ctx, fields.id, "", SHOWN, 0) if fields.id else ([], 0)
+    latest, total = deliveries.listed(visit.ctx, fields.id, "", SHOWN, 0) if fields.id else ([], 0)
     return render(
         visit,
         "outgoing_webhook.html",
@@ -116,15 +121,15 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         form=fields.values,
         fields=fields,
         each=each,
-        listed=listed,
+        listed=latest,
         total=total,
         states=STATES,
         kept=deliveries.KEPT_DAYS,
     )
 
 
-def _secret(visit: Visit, made: dict[str, Any]) -> PageResponse:
-    return render(visit, "outgoing_secret.html", each=made)
+def _secret(visit: Visit, webhook: dict[str, Any]) -> PageResponse:
+    return render(visit, "outgoing_secret.html", each=webhook)
 
 
 declare_pages(

@@ -22,8 +22,8 @@ BASE = f"{AUTOMATIONS}/recipes"
 @page("GET", BASE, "admin")
 def show_list(visit: Visit) -> PageResponse:
     """All recipes: what each does, and what starts it."""
-    listed = sorted(map(recipes.recipe, recipes.names()), key=lambda each: each.title)
-    return render(visit, "recipes.html", listed=listed)
+    all_recipes = sorted(map(recipes.recipe, recipes.names()), key=lambda each: each.title)
+    return render(visit, "recipes.html", listed=all_recipes)
 
 
 @page("GET", f"{BASE}/{{name}}", "proven admin")
@@ -57,8 +57,8 @@ def create(visit: Visit) -> PageResponse:
     try:
         imported = importing.import_package(visit.ctx, recipe.package, answers, grants_agreed=True)
     except Conflict:
-        taken = _("There is something of this name already. Choose another name.")
-        return _form(visit, recipe, prompts, form.fail(names[NAME], taken))
+        problem = _("There is something of this name already. Choose another name.")
+        return _form(visit, recipe, prompts, form.fail(names[NAME], problem))
     except HelpdeskError as error:
         field, why = str(error.details.get("field") or ""), error.details.get("reason")
         name = names.get(field.removeprefix("prompts[").removesuffix("]"))

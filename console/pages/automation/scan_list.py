@@ -18,8 +18,8 @@ from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
 
 
-def _rows(visit: Visit, asked: RowQuery) -> RowPage:
-    listed = [
+def _rows(visit: Visit, query: RowQuery) -> RowPage:
+    rows = [
         {
             "id": each.name,
             "_label": shown(each.name),
@@ -32,7 +32,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
         }
         for each in scheduled_jobs.scans(visit.ctx)
     ]
-    return of_all(listed, asked)
+    return of_all(rows, query)
 
 
 def _named(visit: Visit, row: Row, more: Any) -> str:
@@ -50,8 +50,8 @@ def _switch(visit: Visit, row: Row, more: Any) -> str:
     path = f"{SCANS}/switch"
     if not row["is_on"]:
         return ui.button(visit, path, N_("Switch on"), "link", name=row["id"], off="0")
-    asked = _("Switch off '{name}'? What it looks for is not done until it is on again.", name=row["name"])
-    return ui.button(visit, path, N_("Switch off"), "link", asked, name=row["id"], off="1")
+    question = _("Switch off '{name}'? What it looks for is not done until it is on again.", name=row["name"])
+    return ui.button(visit, path, N_("Switch off"), "link", question, name=row["id"], off="1")
 
 
 LIST = declare(Worklist(

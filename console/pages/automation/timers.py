@@ -78,8 +78,10 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
 
 def _begun(visit: Visit, fields: OpenForm) -> OpenForm:
     """The first values of a new timer: it runs every day."""
-    found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
-    options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in found["results"])]
+    automations = records.search(
+        visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500)
+    )
+    options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in automations["results"])]
     zone = visit.actor.timezone or "UTC"
     fields.fill(repeat="daily", day="mon", time="08:00", recurring_timezone=zone)
     return fields.change(replace(AUTOMATION, options=options))

@@ -134,8 +134,8 @@ def _address(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
 
 def _answering(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
     """Which automation answers, or why callers get nothing."""
-    found = more.verdicts[row["id"]]
-    return ui.badge(*found.badge) if found.trouble else ui.breakable(found.winner)
+    verdict = more.verdicts[row["id"]]
+    return ui.badge(*verdict.badge) if verdict.trouble else ui.breakable(verdict.winner)
 
 
 def _last_call(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
@@ -283,18 +283,18 @@ def switch(visit: Visit) -> PageResponse:
 def show_delivery(visit: Visit) -> PageResponse:
     """One delivery: request, answer, the steps between."""
     id = visit.id
-    found = deliveries.one(visit.ctx, id)
-    each = lookup.record(visit, URI, found["webhook_id"])
-    request, run_id = found["request"], found["run_id"]
+    delivery = deliveries.one(visit.ctx, id)
+    each = lookup.record(visit, URI, delivery["webhook_id"])
+    request, run_id = delivery["request"], delivery["run_id"]
     texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
     is_hidden = any(HIDDEN in text for text in texts)
     log, total = automation_log.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
     return render(
         visit,
         "delivery.html",
-        found=found,
+        found=delivery,
         each=each,
-        automation=_automation_id(visit, found["automation"]),
+        automation=_automation_id(visit, delivery["automation"]),
         curl=_curl(
             '"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"], request["body"]
         ),
@@ -310,9 +310,9 @@ def show_delivery(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin", creates=True)
 def replay_delivery(visit: Visit) -> PageResponse:
     """Replays a request."""
-    made = replay(visit.ctx, visit.id)
+    new_id = replay(visit.ctx, visit.id)
     visit.tell(_("The request was answered once more; this is the new delivery."))
-    return see(f"{BASE}/deliveries/{made}")
+    return see(f"{BASE}/deliveries/{new_id}")
 
 
 def _ask(visit: Visit, form: Form) -> PageResponse:
@@ -336,8 +336,8 @@ def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
 
 
 def _new(visit: Visit, fields: OpenForm) -> PageResponse:
-    found = lookup.search(visit, "automation", f"trigger:{responding.TRIGGER}")
-    options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in found]
+    automations = lookup.search(visit, "automation", f"trigger:{responding.TRIGGER}")
+    options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in automations]
     fields.change(replace(fields.control("automation"), options=options))
     return render(
         visit,
@@ -345,7 +345,7 @@ def _new(visit: Visit, fields: OpenForm) -> PageResponse:
         fields.status,
         form=fields.values,
         fields=fields,
-        has_some=bool(found),
+        has_some=bool(automations),
         trigger=responding.TRIGGER,
     )
 
@@ -354,16 +354,18 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
     """The request to try, beside the settings of a webhook. `sample` in the address names a stored sample."""
     if not fields.id:
         return fields
-    asked = visit.query.text("sample", "")
-    sample = hook_samples.SAMPLES.get(asked) or hook_samples.SAMPLES[FIRST_SAMPLE]
-    made = sample.make(visit.now)
-    return fields.fill(try_method="POST", try_headers=made.headers, try_body=made.body, sample=asked or FIRST_SAMPLE)
+    sample_name = visit.query.text("sample", "")
+    sample = hook_samples.SAMPLES.get(sample_name) or hook_samples.SAMPLES[FIRST_SAMPLE]
+    request = sample.make(visit.now)
+    return fields.fill(
+        try_method="POST", try_headers=request.headers, try_body=request.body, sample=sample_name or FIRST_SAMPLE
+    )
 
 
 def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None = None) -> PageResponse:
     each, form = fields.stored, fields.values
     page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
-    listed, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
+    latest, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
     former, last_id = tokens.former_of(visit.ctx, id), deliveries.newest(visit.ctx, id)
     speed = deliveries.speed(visit.ctx, id)
     url = visit.service.webhook_url(each["guid"])
@@ -392,7 +394,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
             received.body.decode("utf-8", "replace"),
         ),
         mistakes=bindings.problems(form.get("automations_kata")),
-        listed=listed,
+        listed=latest,
         total=total,
         page=page_number,
         speed=speed,
@@ -452,14 +454,14 @@ def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> An
     winner, wrong = None, None
     for one in considered:
         if one.handler is None:
-            kind, told = ("muted", _("disabled")) if one.is_off else ("err", _("cannot answer"))
-            entries.append(BindingEntry(one, kind, told, one.reason))
+            kind, word = ("muted", _("disabled")) if one.is_off else ("err", _("cannot answer"))
+            entries.append(BindingEntry(one, kind, word, one.reason))
         elif winner is None:
-            winner, given = one.handler.automation, one.handler.inputs
-            wrong = misfit(winner.script, given)
-            kind, told, note = ("err", _("answers 500"), wrong.message) if wrong else ("ok", _("answers"), "")
-            as_json = json.dumps(plain(given), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if given else ""
-            entries.append(BindingEntry(one, kind, told, note, as_json))
+            winner, inputs = one.handler.automation, one.handler.inputs
+            wrong = misfit(winner.script, inputs)
+            kind, word, note = ("err", _("answers 500"), wrong.message) if wrong else ("ok", _("answers"), "")
+            as_json = json.dumps(plain(inputs), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if inputs else ""
+            entries.append(BindingEntry(one, kind, word, note, as_json))
         else:
             entries.append(BindingEntry(one, "muted", _("not asked"), _("an entry above it answers")))
     if winner is None:
@@ -503,15 +505,15 @@ def _received(visit: Visit, form: Form) -> WebhookRequest:
 
 def _headers(text: str) -> list[tuple[str, str]]:
     """Header lines as pairs. Raises Invalid for one without a colon."""
-    found = []
+    headers = []
     for line in text.splitlines():
         name, colon, value = line.partition(":")
         if not line.strip():
             continue
         if not colon or not name.strip().isascii():
             raise Invalid(_("'{line}' is no header; write Name: value.", line=line[:60]), field="try_headers")
-        found.append((name.strip(), value.strip()))
-    return found
+        headers.append((name.strip(), value.strip()))
+    return headers
 
 
 def _automation_id(visit: Visit, name: str) -> int:

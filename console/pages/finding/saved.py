@@ -15,23 +15,23 @@ PATH, FORGET = "/-/saved-searches", "/-/saved-searches/forget"
 @page("POST", PATH, creates=True)
 def save(visit: Visit) -> PageResponse:
     """Saves the search of a list and shows it. Mistakes are shown above the list. Raises NotFound."""
-    found = asked_list(visit)
-    back = back_to_list(visit, found.path)
+    listing = asked_list(visit)
+    back = back_to_list(visit, listing.path)
     name, query = visit.form.text("name", "").strip(), visit.form.text("query", "").strip()
     try:
-        made = saved_searches.save(visit, found.uri, name, query, visit.form.text("owner", ""))
+        search = saved_searches.save(visit, listing.uri, name, query, visit.form.text("owner", ""))
     except HelpdeskError as error:
         visit.tell(_("The search is not saved: {reason}", reason=shown(error.message)))
         return see(back)
-    undo = {"id": str(made.id), "list": found.path, "back": back}
-    visit.tell(_("The search is saved as “{name}”.", name=made.label), FORGET, **undo)
-    return see(made.path)
+    undo = {"id": str(search.id), "list": listing.path, "back": back}
+    visit.tell(_("The search is saved as “{name}”.", name=search.label), FORGET, **undo)
+    return see(search.path)
 
 
 @page("POST", FORGET)
 def forget(visit: Visit) -> PageResponse:
     """Take it back. Raises NotFound, Forbidden."""
-    found = asked_list(visit)
+    listing = asked_list(visit)
     records.delete(visit.ctx, saved_searches.URI, visit.form.id("id", required=True))
     visit.tell(_("The search is not saved any more."))
-    return see(back_to_list(visit, found.path))
+    return see(back_to_list(visit, listing.path))

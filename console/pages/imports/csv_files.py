@@ -71,14 +71,14 @@ def show_columns(visit: Visit) -> PageResponse:
     record_type = _type(visit)
     if (proof := _proof(visit, record_type)) is not None:
         return proof
-    kept = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
-    task = background.task_of(kept)
+    upload = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    task = background.task_of(upload)
     if task is not None:
-        return _task(visit, record_type, kept, task)
-    table, found = kept.table(), columns.targets(visit.ctx, record_type.uri)
-    guessed = columns.guess(table.names, found, _labels(found), table.rows)
+        return _task(visit, record_type, upload, task)
+    table, targets = upload.table(), columns.targets(visit.ctx, record_type.uri)
+    guessed = columns.guess(table.names, targets, _labels(targets), table.rows)
     values = {f"c{place}": name for place, name in enumerate(guessed)}
-    return _columns(visit, record_type, kept, table, Form({**values, "key": ID if ID in guessed else ""}))
+    return _columns(visit, record_type, upload, table, Form({**values, "key": ID if ID in guessed else ""}))
 
 
 @page("POST", "/records/{type}/import/{code}")
@@ -87,10 +87,10 @@ def run(visit: Visit) -> PageResponse:
     record_type = _type(visit)
     if (proof := _proof(visit, record_type)) is not None:
         return proof
-    kept = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
-    if not kept.content:  # it is imported
+    upload = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    if not upload.content:  # it is imported
         return see(visit.path)
-    table = kept.table()
+    table = upload.table()
     form = Form.sent(visit.form, (*(f"c{place}" for place in range(len(table.names))), "key"))
     names = _names(table, form)
     mapping = CsvMapping(record_type.uri, names, form.get("key"))
@@ -98,31 +98,31 @@ def run(visit: Visit) -> PageResponse:
     try:
         expand = _expand(visit, record_type, names)
         if len(table.rows) > background.MAX_AT_ONCE:
-            background.start(visit.ctx, kept, mapping, expand, is_trial=is_trial)
+            background.start(visit.ctx, upload, mapping, expand, is_trial=is_trial)
             return see(visit.path)
         if is_trial:
             result = importing.attempt(visit.ctx, table, mapping, expand)
         else:
-            result = importing.run(visit.ctx, kept, table, mapping)
+            result = importing.run(visit.ctx, upload, table, mapping)
     except HelpdeskError as error:
-        return _columns(visit, record_type, kept, table, form.refuse(error))
+        return _columns(visit, record_type, upload, table, form.refuse(error))
     if is_trial or result.mistakes:
         form.status = INVALID if result.mistakes else form.status
-        return _columns(visit, record_type, kept, table, form, result, is_trial)
+        return _columns(visit, record_type, upload, table, form, result, is_trial)
     visit.tell(_done(result))
     return see(f"/search/{record_type.uri}" if record_type.offers("search") else "/")
 
 
-def _task(visit: Visit, record_type: RecordType, kept: CsvUpload, task: CsvTask) -> PageResponse:
+def _task(visit: Visit, record_type: RecordType, upload: CsvUpload, task: CsvTask) -> PageResponse:
     """How far the scheduler is with a large file, or what came of it."""
-    if task.is_running or not kept.content:
-        done, total = background.progress(visit.ctx, kept.code)
+    if task.is_running or not upload.content:
+        done, total = background.progress(visit.ctx, upload.code)
         says = _done(task.result) if task.result is not None else ""
         drawn = render(
             visit,
             "record_import_progress.html",
             title=_title(record_type),
-            kept=kept,
+            kept=upload,
             task=task,
             done=done,
             says=says,
@@ -133,7 +133,7 @@ def _task(visit: Visit, record_type: RecordType, kept: CsvUpload, task: CsvTask)
     form = Form({f"c{place}": name for place, name in enumerate(task.mapping.names)} | {"key": task.mapping.key})
     if task.problem:
         form.fail("", sentence(task.problem))
-    return _columns(visit, record_type, kept, kept.table(), form, task.result, task.is_trial)
+    return _columns(visit, record_type, upload, upload.table(), form, task.result, task.is_trial)
 
 
 def _type(visit: Visit) -> RecordType:
@@ -171,15 +171,15 @@ def _upload(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
 def _columns(
     visit: Visit,
     record_type: RecordType,
-    kept: CsvUpload,
+    upload: CsvUpload,
     table: CsvTable,
     form: Form,
     result: CsvResult | None = None,
     is_trial: bool = True,
 ) -> PageResponse:
     """The columns of a file, and the result of a trial or an import."""
-    found = columns.targets(visit.ctx, record_type.uri)
-    labels = _labels(found)
+    targets = columns.targets(visit.ctx, record_type.uri)
+    labels = _labels(targets)
     shown_columns = _list_columns(visit, record_type, _names(table, form)) if result is not None else []
     return render(
         visit,
@@ -189,13 +189,13 @@ def _columns(
         title=_title(record_type),
         path=visit.path,
         base=_base(record_type),
-        kept=kept,
+        kept=upload,
         table=table,
         result=result,
         is_trial=is_trial,
         columns=_file_columns(table),
-        options=[("", N_("Leave out")), *((name, labels[name]) for name in found)],
-        keys=_keys(found, labels),
+        options=[("", N_("Leave out")), *((name, labels[name]) for name in targets)],
+        keys=_keys(targets, labels),
         separator=SEPARATORS.get(table.separator, table.separator),
         is_latin=table.encoding == reading.LATIN,
         labels={f"c{place}": name for place, name in enumerate(table.names)} | {"key": N_("Update records")},
@@ -212,19 +212,20 @@ def _title(record_type: RecordType) -> str:
     return _("Import {records}", records=in_sentence(record_type.label_names[1]))
 
 
-def _labels(found: Mapping[str, CsvTarget]) -> dict[str, str]:
+def _labels(targets: Mapping[str, CsvTarget]) -> dict[str, str]:
     """The labels of the targets; equal labels are told apart by an addition."""
-    alternatives = {each.field.alternative_to for each in found.values() if each.field is not None}
+    alternatives = {each.field.alternative_to for each in targets.values() if each.field is not None}
     called = {
-        name: shown(each.custom.name) if each.custom is not None else _label(name, each) for name, each in found.items()
+        name: shown(each.custom.name) if each.custom is not None else _label(name, each)
+        for name, each in targets.items()
     }
     counts = [label.casefold() for label in called.values()]
 
     def told_apart(name: str, label: str) -> str:
-        field = found[name].field
+        field = targets[name].field
         if counts.count(label.casefold()) == 1:
             return label
-        if field is not None and field.alternative_to in found:
+        if field is not None and field.alternative_to in targets:
             return _("{field}: by name, created if there is none", field=label)
         if name in alternatives:
             return _("{field}: number or name of an existing one", field=label)
@@ -240,20 +241,20 @@ def _label(name: str, target: CsvTarget) -> str:
     return sheet.named(field.alternative_to if field is not None and field.alternative_to else name)
 
 
-def _keys(found: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:
+def _keys(targets: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:
     chosen = [
-        (name, _("that have the same {field}", field=labels[name])) for name, each in found.items() if each.is_key
+        (name, _("that have the same {field}", field=labels[name])) for name, each in targets.items() if each.is_key
     ]
     return [("", N_("None: every row is a new record")), *chosen]
 
 
 def _file_columns(table: CsvTable) -> list[FileColumn]:
-    found = []
+    file_columns = []
     for place, name in enumerate(table.names):
         values = (row.cells[place].strip() for row in table.rows if place < len(row.cells))
         first = [value[:SAMPLE_CHARS] for value, _at in zip(filter(None, values), range(SAMPLES), strict=False)]
-        found.append(FileColumn(f"c{place}", name, " · ".join(first)))
-    return found
+        file_columns.append(FileColumn(f"c{place}", name, " · ".join(first)))
+    return file_columns
 
 
 def _names(table: CsvTable, form: Form) -> tuple[str, ...]:
@@ -276,7 +277,7 @@ def _done(result: CsvResult, is_trial: bool = False) -> str:
     else:
         created = ngettext("{count} record is created.", "{count} records are created.", new)
         updated = ngettext("{count} record is updated.", "{count} records are updated.", changed)
-    return " ".join(told for count, told in ((new, created), (changed, updated)) if count)
+    return " ".join(sentence for count, sentence in ((new, created), (changed, updated)) if count)
 
 
 def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
@@ -288,10 +289,10 @@ def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
 
 def _list_columns(visit: Visit, record_type: RecordType, names: Iterable[str]) -> list[ListColumn]:
     """The fields that the columns are written to, if lists show them; the label first unless it is among them."""
-    known = worklist_columns.available(visit.ctx, record_type, ())
+    available = worklist_columns.available(visit.ctx, record_type, ())
     keys = dict.fromkeys(_key(record_type, name) for name in names if name)
-    first = [] if record_type.label_column in keys else [known["_label"]]
-    return [*first, *(known[key] for key in keys if key in known)]
+    first = [] if record_type.label_column in keys else [available["_label"]]
+    return [*first, *(available[key] for key in keys if key in available)]
 
 
 def _key(record_type: RecordType, name: str) -> str:

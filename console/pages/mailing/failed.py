@@ -22,9 +22,9 @@ from server.mailroom.mailboxes import dead_letters, letters
 from server.translation import N_, N_ngettext, _
 
 
-def _rows(visit: Visit, asked: RowQuery) -> RowPage:
-    found = letters.list_letters(visit.ctx)
-    return of_all([asdict(each) | {"id": each.key, "_label": each.name} for each in found], asked)
+def _rows(visit: Visit, query: RowQuery) -> RowPage:
+    mails = letters.list_letters(visit.ctx)
+    return of_all([asdict(each) | {"id": each.key, "_label": each.name} for each in mails], query)
 
 
 def _why(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -76,8 +76,8 @@ def show_failed(visit: Visit) -> PageResponse:
 @page("GET", f"{FAILED}/{{name}}", "admin")
 def show_failed_mail(visit: Visit) -> PageResponse:
     """One of them as it came."""
-    found = letters.open_letter(visit.ctx, visit.arguments["name"])
-    return render(visit, "failed_mail.html", tabs=tabs(visit), found=found)
+    mail = letters.open_letter(visit.ctx, visit.arguments["name"])
+    return render(visit, "failed_mail.html", tabs=tabs(visit), found=mail)
 
 
 @page("GET", f"{FAILED}/{{name}}/source", "admin")

@@ -168,7 +168,7 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
     boxes, senders = lookup.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
     routes = mail_setup.routes(visit.ctx)
     parts = (("out", lookup.options(visit, transports)), ("from", senders), ("in", boxes), ("to", routes))
-    shown = {name: lookup.part(visit, rows, name) for name, rows in parts}
+    parts_shown = {name: lookup.part(visit, rows, name) for name, rows in parts}
     kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
         visit,
@@ -180,7 +180,7 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
         transports=lookup.options(visit, transports),
         kinds=kinds,
         boxes=boxes,
-        shown=shown,
+        shown=parts_shown,
         senders=senders,
         default=mail_setup.defaults(visit.ctx)[1],
         settings=settings,
@@ -282,14 +282,14 @@ def _listener_fields(settings: Settings) -> dict[str, str]:
 
 def _listener(visit: Visit, form: Form) -> PageResponse:
     settings = visit.service.settings
-    given = {name: settings.sources[name] for name in mail_listening.NAMES if settings.is_given(name)}
+    sources = {name: settings.sources[name] for name in mail_listening.NAMES if settings.is_given(name)}
     return render(
         visit,
         "mail_listener.html",
         form.status,
         form=form,
         labels=LABELS,
-        given=given,
+        given=sources,
         settings=settings,
         state=mail_listening.state(visit.service),
         protocols=[(name, name.upper()) for name in ("lmtp", "smtp")],
@@ -320,13 +320,15 @@ def test_transport(visit: Visit) -> PageResponse:
     return see(f"{TRANSPORTS}/{visit.id}")
 
 
-def _transport_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    if mail_setup.defaults(visit.ctx)[1] == made["id"]:
-        told = _("{name} is saved, and is the default: all mail leaves through it. Try it now.", name=made["_label"])
-        visit.tell(told, f"{BASE}/default", transport="0")
+def _transport_created(visit: Visit, fields: OpenForm, transport: dict[str, Any]) -> PageResponse:
+    if mail_setup.defaults(visit.ctx)[1] == transport["id"]:
+        sentence = _(
+            "{name} is saved, and is the default: all mail leaves through it. Try it now.", name=transport["_label"]
+        )
+        visit.tell(sentence, f"{BASE}/default", transport="0")
     else:
-        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=made["_label"]))
-    return see(f"{TRANSPORTS}/{made['id']}")
+        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=transport["_label"]))
+    return see(f"{TRANSPORTS}/{transport['id']}")
 
 
 def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
@@ -341,8 +343,8 @@ def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
         return fields
     params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
     verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
-    given = {name: str(params.get(name) or "") for name in PARAMS}
-    fields.fill(**given | {"encryption": given["encryption"].lower(), "verify": verify})
+    values = {name: str(params.get(name) or "") for name in PARAMS}
+    fields.fill(**values | {"encryption": values["encryption"].lower(), "verify": verify})
     if params.get("password"):
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
     return fields.fill(recipient=profile.of(visit.ctx)["email"])
@@ -415,7 +417,7 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
     each = fields.stored
     if each.get("password"):
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
-    shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
+    names = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
     return render(
         visit,
         "mailbox.html",
@@ -423,7 +425,7 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
         form=fields.values,
         fields=fields,
         dialogue=dialogue,
-        each={name: each[name] for name in shown} if each else None,
+        each={name: each[name] for name in names} if each else None,
         look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
     )
 

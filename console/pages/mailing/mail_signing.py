@@ -28,17 +28,17 @@ def make(visit: Visit) -> PageResponse:
     """Create a key for a domain; it is used once DNS shows it."""
     form = Form.sent(visit.form, ("domain",))
     try:
-        made = dkim.make(visit.ctx, form.get("domain"))
+        key = dkim.make(visit.ctx, form.get("domain"))
     except HelpdeskError as error:
         return _all(visit, form.refuse(error))
     visit.tell(
         _(
             "The key {selector} is made. Add its entry to the DNS of {domain}, then start signing.",
-            selector=made.selector,
-            domain=made.domain,
+            selector=key.selector,
+            domain=key.domain,
         )
     )
-    return see(f"{BASE}#key{made.id}")
+    return see(f"{BASE}#key{key.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/use", "proven admin")
@@ -63,13 +63,13 @@ def delete(visit: Visit) -> PageResponse:
     )
 
 
-def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], told: str) -> PageResponse:
+def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], message: str) -> PageResponse:
     """The response to a change of a domain's key. told: the message."""
     try:
         key = change(visit.ctx, visit.id)
     except HelpdeskError as error:
         return _all(visit, Form().fail("", sentence(error.message)))
-    visit.tell(told.format(domain=key.domain, selector=key.selector))
+    visit.tell(message.format(domain=key.domain, selector=key.selector))
     return see(BASE)
 
 

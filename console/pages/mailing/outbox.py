@@ -41,9 +41,9 @@ SHOWN = [
 WITH_ATTEMPT = ("held", "failing", "partly", "later", "queued")  # states in which it may be tried again by itself
 
 
-def _rows(visit: Visit, asked: RowQuery) -> RowPage:
-    found, total = mail_queue.list_queue(visit.ctx, asked.filters["state"], asked.limit, asked.page, asked.sort)
-    return RowPage([asdict(each) | {"_label": each.subject or _("(no subject)")} for each in found], total)
+def _rows(visit: Visit, query: RowQuery) -> RowPage:
+    mails, total = mail_queue.list_queue(visit.ctx, query.filters["state"], query.limit, query.page, query.sort)
+    return RowPage([asdict(each) | {"_label": each.subject or _("(no subject)")} for each in mails], total)
 
 
 def _mail(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -69,10 +69,10 @@ def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
         return ""
     path = f"{OUTBOX}/{row['id']}"
     again = N_("Send again") if row["is_given_up"] else N_("Send now")
-    asked = _("Drop '{subject}'? It is not sent. This cannot be undone.", subject=row["subject"])
+    question = _("Drop '{subject}'? It is not sent. This cannot be undone.", subject=row["subject"])
     return ui.row(
         ui.button(visit, f"{path}/send", again, "small"),
-        ui.button(visit, f"{path}/drop", N_("Drop"), "link danger", asked),
+        ui.button(visit, f"{path}/drop", N_("Drop"), "link danger", question),
     )
 
 
@@ -116,8 +116,8 @@ def show_outbox(visit: Visit) -> PageResponse:
 @page("GET", f"{OUTBOX}/{{id}}", "admin")
 def show_letter(visit: Visit) -> PageResponse:
     """One mail that has not left."""
-    found = mail_queue.letter(visit.ctx, visit.id)
-    return render(visit, "outbox_mail.html", tabs=tabs(visit), found=found, badges=STATES)
+    mail = mail_queue.letter(visit.ctx, visit.id)
+    return render(visit, "outbox_mail.html", tabs=tabs(visit), found=mail, badges=STATES)
 
 
 @page("POST", f"{OUTBOX}/{{id}}/send", "admin")

@@ -17,24 +17,24 @@ from server.records.records import SearchRequest
 @page("GET", "/records/{type}/{id}/activity")
 def show_activity(visit: Visit) -> PageResponse:
     """What happened to a record, newest first, as far as the worker may read it. Raises NotFound, Forbidden."""
-    found = read(visit)
+    sheet = read(visit)
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    q = f"target.{found.type.uri}:(id:{found.id}) sort:-created,-id"
+    q = f"target.{sheet.type.uri}:(id:{sheet.id}) sort:-created,-id"
     entries = records.search(visit.ctx, "activity_log", SearchRequest(q, ui.PAGE_ROWS, number, "_label,actor_"))
     sample = ui.Sample("GET", "/rest/records/activity_log/search.json", [("q", q)])
-    return render(visit, "record_activity.html", **head(visit, found), entries=entries, sample=sample)
+    return render(visit, "record_activity.html", **head(visit, sheet), entries=entries, sample=sample)
 
 
 @page("GET", "/records/{type}/{id}/raw")
 def show_raw(visit: Visit) -> PageResponse:
     """A record as the API returns it, with the keys in `expand`. Raises NotFound, Forbidden."""
-    found, form = read(visit), Form.of({"expand": visit.query.text("expand", "")})
-    uri = found.type.uri
+    sheet, form = read(visit), Form.of({"expand": visit.query.text("expand", "")})
+    uri = sheet.type.uri
     raw: dict[str, Any] = {}
     try:
-        raw = records.retrieve(visit.ctx, uri, found.id, form.get("expand"))
+        raw = records.retrieve(visit.ctx, uri, sheet.id, form.get("expand"))
     except (Invalid, TooLarge) as error:
         form.refuse(Invalid(error.message, field="expand"))
-    asked = [("expand", form.get("expand"))] if form.get("expand") else []
-    sample = ui.Sample("GET", f"/rest/records/{uri}/{found.id}.json", asked)
-    return render(visit, "record_raw.html", form.status, **head(visit, found), form=form, raw=raw, sample=sample)
+    parameters = [("expand", form.get("expand"))] if form.get("expand") else []
+    sample = ui.Sample("GET", f"/rest/records/{uri}/{sheet.id}.json", parameters)
+    return render(visit, "record_raw.html", form.status, **head(visit, sheet), form=form, raw=raw, sample=sample)

@@ -20,36 +20,36 @@ def read(visit: Visit) -> Sheet:
     return sheet.sheet(visit.ctx, visit.service.registry.type(visit.arguments["type"]).uri, visit.id)
 
 
-def head(visit: Visit, found: Sheet) -> dict[str, Any]:
+def head(visit: Visit, sheet: Sheet) -> dict[str, Any]:
     """The values for the templates."""
-    page = paths.record(found.type.uri, found.id)
+    page = paths.record(sheet.type.uri, sheet.id)
     tabs = [(page, _("Overview")), (f"{page}/activity", pgettext("log", "Activity")), (f"{page}/raw", _("Raw data"))]
     return {
-        "found": found,
-        "ways": _ways(visit, found),
+        "found": sheet,
+        "ways": _ways(visit, sheet),
         "parts": record_parts,
         "tabs": tabs,
-        "done": _done(visit, found),
+        "done": _done(visit, sheet),
     }
 
 
-def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
+def _ways(visit: Visit, sheet: Sheet) -> dict[str, str]:
     """{edit, delete, merge: path}, "" or nothing where who asks may not."""
-    uri, id = found.type.uri, found.id
+    uri, id = sheet.type.uri, sheet.id
     own = place_of(visit, uri, id)
     if own:
         return {"edit": own, "delete": ""}
     ways = {"edit": "update", "delete": "delete"}
-    shown = {
+    paths_by_name = {
         way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
         for way, operation in ways.items()
     }
-    is_merged = uri in merging.OFFERED and all(shown.values())
-    return shown | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
+    is_merged = uri in merging.OFFERED and all(paths_by_name.values())
+    return paths_by_name | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
 
 
-def _done(visit: Visit, found: Sheet) -> str:
+def _done(visit: Visit, sheet: Sheet) -> str:
     """The value of a task's button: `1` to complete it, `0` to open it again; "" if there is no button."""
-    if found.type.uri != TASK or not records.may(visit.ctx, TASK, "update", found.id):
+    if sheet.type.uri != TASK or not records.may(visit.ctx, TASK, "update", sheet.id):
         return ""
-    return "0" if found.keys["is_completed"] else "1"
+    return "0" if sheet.keys["is_completed"] else "1"

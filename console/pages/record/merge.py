@@ -59,13 +59,13 @@ def _merge(visit: Visit, uri: str) -> PageResponse:
     """Merge the other one into this. Raises NotFound, Forbidden."""
     record_type, form = visit.service.registry.type(uri), Form.sent(visit.form, (OTHER,))
     try:
-        found = _compared(visit, record_type, form)
-        taken = {
+        preview = _compared(visit, record_type, form)
+        chosen = {
             name: str(other)
-            for name, (_kept, other) in found.differing.items()
+            for name, (_kept, other) in preview.differing.items()
             if visit.form.text(f"{PREFIX}{name}", "") == TAKEN
         }
-        merging.merge(visit.ctx, record_type.uri, visit.id, [found.source["id"]], taken)
+        merging.merge(visit.ctx, record_type.uri, visit.id, [preview.source["id"]], chosen)
     except HelpdeskError as error:
         return _page(visit, record_type, form.refuse(error))
     visit.tell(_("They are one now: {label}.", label=records.retrieve(visit.ctx, record_type.uri, visit.id)["_label"]))
@@ -77,52 +77,52 @@ def _compared(visit: Visit, record_type: RecordType, form: Form) -> MergePreview
     return merging.compare(visit.ctx, record_type.uri, visit.id, other)
 
 
-def _page(visit: Visit, record_type: RecordType, form: Form, found: MergePreview | None = None) -> PageResponse:
+def _page(visit: Visit, record_type: RecordType, form: Form, preview: MergePreview | None = None) -> PageResponse:
     uri = record_type.uri
-    kept = records.retrieve(visit.ctx, uri, visit.id)
+    record = records.retrieve(visit.ctx, uri, visit.id)
     return render(
         visit,
         "record_merge.html",
         INVALID if form.is_wrong else 200,
         form=form,
-        kept=kept,
+        kept=record,
         uri=uri,
         type_name=record_type.label_names[0],
         choose=lookup.choosable(visit, uri, "", form.get(OTHER)),
         prefix=PREFIX,
-        found=found,
-        rows=_rows(visit, record_type, found) if found else [],
+        found=preview,
+        rows=_rows(visit, record_type, preview) if preview else [],
         here=paths.record(uri, visit.id),
-        moved=_moved(visit, found) if found else [],
-        other_label=_label(visit, uri, found) if found else "",
+        moved=_moved(visit, preview) if preview else [],
+        other_label=_label(visit, uri, preview) if preview else "",
     )
 
 
-def _label(visit: Visit, uri: str, found: MergePreview) -> str:
-    return str(records.retrieve(visit.ctx, uri, found.source["id"])["_label"])
+def _label(visit: Visit, uri: str, preview: MergePreview) -> str:
+    return str(records.retrieve(visit.ctx, uri, preview.source["id"])["_label"])
 
 
-def _rows(visit: Visit, record_type: RecordType, found: MergePreview) -> list[tuple[str, str, str, str]]:
+def _rows(visit: Visit, record_type: RecordType, preview: MergePreview) -> list[tuple[str, str, str, str]]:
     """(field, its name, this one's value, the other's) of what both have another value of."""
     return [
         (
             name,
             sheet.named(name.removesuffix("_id")),
-            _value(visit, record_type, name, kept),
+            _value(visit, record_type, name, present),
             _value(visit, record_type, name, other),
         )
-        for name, (kept, other) in found.differing.items()
+        for name, (present, other) in preview.differing.items()
     ]
 
 
 def _value(visit: Visit, record_type: RecordType, name: str, value: Any) -> str:
     """A value in words; of a record that it points to, the label."""
     target = getattr(record_type.fields[name], "target", "")
-    found = lookup.search(visit, target, f"id:{value}", lookup.LABEL) if target else []
-    return str(found[0][lookup.LABEL]) if found else str(value)
+    matches = lookup.search(visit, target, f"id:{value}", lookup.LABEL) if target else []
+    return str(matches[0][lookup.LABEL]) if matches else str(value)
 
 
-def _moved(visit: Visit, found: MergePreview) -> list[tuple[str, int]]:
+def _moved(visit: Visit, preview: MergePreview) -> list[tuple[str, int]]:
     """(what, how many) goes over."""
     registry = visit.service.registry
-    return [(registry.type(uri).label_names[1], count) for uri, count in sorted(found.moved.items())]
+    return [(registry.type(uri).label_names[1], count) for uri, count in sorted(preview.moved.items())]

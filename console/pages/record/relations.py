@@ -49,7 +49,7 @@ def remind(visit: Visit) -> PageResponse:
     label = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
     try:
         at = reply_form.ahead(visit, "remind_at", form.text("remind_at", ""))
-        made = records.create(
+        reminder = records.create(
             visit.ctx,
             REMINDER,
             {
@@ -62,7 +62,7 @@ def remind(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         visit.tell(error.message)
         return _back(visit, uri)
-    visit.tell(_("You are reminded."), f"/reminders/{made['id']}/drop")
+    visit.tell(_("You are reminded."), f"/reminders/{reminder['id']}/drop")
     return _back(visit, uri)
 
 

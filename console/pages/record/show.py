@@ -95,22 +95,22 @@ def former(visit: Visit) -> PageResponse:
 def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     """The page of a record. form: of a new comment."""
     text_key = TEXT_KEYS.get(record_type.uri, "")
-    found = sheet.sheet(visit.ctx, record_type.uri, visit.id, *([text_key] if text_key else []))
-    asked = id_in(visit.query.text(COMMENT, ""))
-    if asked and asked not in [each["id"] for each in found.comments]:  # an older one than the page has
-        return see(paths.record(COMMENT, asked))
-    own_file = sheet.file(found.keys) if record_type.uri == FILE else None
+    details = sheet.sheet(visit.ctx, record_type.uri, visit.id, *([text_key] if text_key else []))
+    comment_id = id_in(visit.query.text(COMMENT, ""))
+    if comment_id and comment_id not in [each["id"] for each in details.comments]:  # an older one than the page has
+        return see(paths.record(COMMENT, comment_id))
+    own_file = sheet.file(details.keys) if record_type.uri == FILE else None
     return render(
         visit,
         "record.html",
         form.status,
-        **head(visit, found),
-        text=found.keys.get(text_key, ""),
+        **head(visit, details),
+        text=details.keys.get(text_key, ""),
         form=form,
         own_file=own_file,
-        waiting=_waiting(visit, found),
+        waiting=_waiting(visit, details),
         most=MAX_TEXT_CHARS,
-        tickets=_tickets(visit, found),
+        tickets=_tickets(visit, details),
         takes_comments=record_type.has(traits.Comments),
         relation_form=Form.of({"to": "ticket"}),
         linkable=linkable(visit) if record_type.has(traits.Links) else [],
@@ -118,23 +118,23 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     )
 
 
-def _tickets(visit: Visit, found: Sheet) -> RelatedTickets | None:
+def _tickets(visit: Visit, details: Sheet) -> RelatedTickets | None:
     """The newest tickets of an organization, a contact or an address; None for another type."""
-    if found.type.uri not in TICKETS_OF:
+    if details.type.uri not in TICKETS_OF:
         return None
-    q = TICKETS_OF[found.type.uri].format(found.id)
-    asked = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label,group_")
-    answer = records.search(visit.ctx, TICKET, asked)
+    q = TICKETS_OF[details.type.uri].format(details.id)
+    search = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label,group_")
+    answer = records.search(visit.ctx, TICKET, search)
     return RelatedTickets(answer["results"], answer["total"], f"/search/{TICKET}?{urlencode({'q': q})}")
 
 
-def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
+def _waiting(visit: Visit, details: Sheet) -> Delivery | None:
     """The state of the mail of a message or draft that has not left."""
-    if found.type.uri == "draft":
-        told = delivery.of_draft(visit.ctx, found.id)
-        return told if told.draft_id else None
-    listed = delivery.of_ticket(visit.ctx, found.keys["ticket_id"]) if found.type.uri == "message" else []
-    return next((each for each in listed if each.message_id == found.id), None)
+    if details.type.uri == "draft":
+        draft_delivery = delivery.of_draft(visit.ctx, details.id)
+        return draft_delivery if draft_delivery.draft_id else None
+    deliveries = delivery.of_ticket(visit.ctx, details.keys["ticket_id"]) if details.type.uri == "message" else []
+    return next((each for each in deliveries if each.message_id == details.id), None)
 
 
 def _to(visit: Visit, path: str) -> PageResponse:

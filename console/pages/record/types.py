@@ -35,15 +35,15 @@ def show(visit: Visit) -> PageResponse:
     """The record types with a list; custom ones are among the first."""
     offered = {each.uri: each for each in visit.service.registry if each.offers("search")}
     own = [each for each in visit.service.registry.custom if each.uri in offered]
-    known = [offered[uri] for uri in OF_PEOPLE if uri in offered]
-    others = [each for each in offered.values() if each not in own and each not in known]
+    people_types = [offered[uri] for uri in OF_PEOPLE if uri in offered]
+    others = [each for each in offered.values() if each not in own and each not in people_types]
     groups = (
         (N_("Types of your own"), own),
-        (N_("Your data"), known),
+        (N_("Your data"), people_types),
         (N_("Configuration"), others),
     )
-    listed = [(title, [_listed(visit, each) for each in group]) for title, group in groups if group]
-    return render(visit, "record_types.html", groups=listed, sample=SAMPLE)
+    rows = [(title, [_listed(visit, each) for each in group]) for title, group in groups if group]
+    return render(visit, "record_types.html", groups=rows, sample=SAMPLE)
 
 
 def _listed(visit: Visit, record_type: RecordType) -> ListedType:

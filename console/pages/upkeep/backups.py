@@ -88,20 +88,20 @@ def send(visit: Visit) -> PageResponse:
         upload = visit.form.upload("file")
         if upload is None or not upload.content:
             raise Invalid(_("choose a backup first"), field="file")
-        made = backups.store_upload(visit.ctx, upload.content)
+        stored = backups.store_upload(visit.ctx, upload.content)
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")
         return _all(visit, form.refuse(where))
-    visit.tell(_("It is sound, and kept as {name}.", name=made.path.name))
-    return see(_path(made))
+    visit.tell(_("It is sound, and kept as {name}.", name=stored.path.name))
+    return see(_path(stored))
 
 
 @page("GET", RESTORE, "admin")
 def show_restore(visit: Visit) -> PageResponse:
     """How far the last restore is."""
     last = restoring.last(visit.ctx)
-    shown = render(visit, "restore.html", last=last, stages=STAGES)
-    return again(shown, AGAIN_SECONDS) if last is not None and last.is_under_way else shown
+    page = render(visit, "restore.html", last=last, stages=STAGES)
+    return again(page, AGAIN_SECONDS) if last is not None and last.is_under_way else page
 
 
 @page("GET", f"{BASE}/{{name}}", "admin")
@@ -122,8 +122,8 @@ def verify(visit: Visit) -> PageResponse:
 def download(visit: Visit) -> PageResponse:
     """Downloads the file. A request for its headers alone is not logged, since nothing leaves."""
     take = backups.find_backup if visit.request.method == "HEAD" else backups.fetch
-    found = take(visit.ctx, visit.arguments["name"])
-    return file(found.path, "application/octet-stream", found.bytes)
+    backup = take(visit.ctx, visit.arguments["name"])
+    return file(backup.path, "application/octet-stream", backup.bytes)
 
 
 @page("POST", f"{BASE}/{{name}}/remove", "proven admin")
@@ -145,10 +145,10 @@ def restore(visit: Visit) -> PageResponse:
     return see(RESTORE)
 
 
-def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+def _rows(visit: Visit, query: RowQuery) -> RowPage:
     looks = backups.checks(visit.ctx)
-    listed = [_listed(each, looks, set()) for each in backups.list_all_backups(visit.service.settings)]
-    return of_all([_row(each) for each in listed], asked)
+    rows = [_listed(each, looks, set()) for each in backups.list_all_backups(visit.service.settings)]
+    return of_all([_row(each) for each in rows], query)
 
 
 def _row(each: BackupEntry) -> dict[str, Any]:
@@ -205,9 +205,9 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     if not backups.can_be_made(visit.service):
         return render(visit, "backups_elsewhere.html", form.status, form=form, labels=LABELS)
     ctx, settings, trouble = visit.ctx, visit.service.settings, ""
-    found: list[Backup] = []
+    all_backups: list[Backup] = []
     try:
-        found = backups.list_all_backups(settings)
+        all_backups = backups.list_all_backups(settings)
     except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
         trouble = (
             error.message
@@ -217,11 +217,11 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     view = RowView(visit, LIST) if settings.backup_folder and not trouble else None
     job, last = scheduled_jobs.find_only_job(ctx, backups.KIND), restoring.last(ctx)
     is_made = job is not None and job.state in ("due", "running") and not job.error
-    own = next((each for each in found if not each.is_sent), None)
+    own = next((each for each in all_backups if not each.is_sent), None)
     values = {
         "form": form,
         "labels": LABELS,
-        "rows": len(found),
+        "rows": len(all_backups),
         "trouble": trouble,
         "folder": settings.backup_folder,
         "kept": _kept(settings),
@@ -238,19 +238,19 @@ def _all(visit: Visit, form: Form) -> PageResponse:
         "most": bytes_text(MAX_UPLOAD_BYTES),
     }
     if view is not None:
-        shown = worklist.page_of(visit, view, "backups.html", form.status, **values)
+        page = worklist.page_of(visit, view, "backups.html", form.status, **values)
     else:
-        shown = render(visit, "backups.html", form.status, view=None, worklist=LIST, **values)
-    return again(shown, AGAIN_SECONDS) if is_made and not form.is_wrong else shown
+        page = render(visit, "backups.html", form.status, view=None, worklist=LIST, **values)
+    return again(page, AGAIN_SECONDS) if is_made and not form.is_wrong else page
 
 
 def _one(visit: Visit, form: Form) -> PageResponse:
-    found = backups.find_backup(visit.ctx, visit.arguments["name"])
-    each = _listed(found, backups.checks(visit.ctx), backups.being_verified(visit.ctx))
+    backup = backups.find_backup(visit.ctx, visit.arguments["name"])
+    each = _listed(backup, backups.checks(visit.ctx), backups.being_verified(visit.ctx))
     last = restoring.last(visit.ctx)
     step = backups.steps(visit.ctx).get(each.name, "")
-    shown = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last, step=step)
-    return again(shown, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else shown
+    page = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last, step=step)
+    return again(page, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else page
 
 
 def _listed(each: Backup, looks: dict[str, BackupCheck], read: set[str]) -> BackupEntry:
@@ -284,7 +284,7 @@ def told_times(settings: Settings) -> str:
 
 def _kept(settings: Settings) -> str:
     """The rules of retention, in words."""
-    rules = [_(told, count=getattr(settings, name)) for name, told in KEPT if getattr(settings, name)]
+    rules = [_(message, count=getattr(settings, name)) for name, message in KEPT if getattr(settings, name)]
     return ", ".join(rules)
 
 

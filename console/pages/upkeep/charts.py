@@ -20,16 +20,16 @@ def jobs(visit: Visit) -> list[Markup]:
     """The number of finished jobs in each of the last hours, and of waiting jobs by kind; none if there are no jobs."""
     since = visit.now - visit.now % HOUR_SECONDS - (HOURS - 1) * HOUR_SECONDS
     done, failed = scheduled_jobs.by_hour(visit.ctx, since, HOURS)
-    found = []
+    markup = []
     if any(done) or any(failed):
         places = [_hour(visit, since + place * HOUR_SECONDS) for place in range(HOURS)]
         series = [Series(N_("Done"), done), Series(N_("Failed"), failed, "err")]
-        found.append(charts.columns(N_("Jobs per hour"), places, series, N_("Hour")))
+        markup.append(charts.columns(N_("Jobs per hour"), places, series, N_("Hour")))
     waiting = scheduled_jobs.kinds_waiting(visit.ctx)
     if waiting:
         rows = [(kind, count, f"/admin/jobs?kind={kind}") for kind, count in waiting]
-        found.append(charts.rows(N_("Jobs that are not done yet"), rows))
-    return found
+        markup.append(charts.rows(N_("Jobs that are not done yet"), rows))
+    return markup
 
 
 def _hour(visit: Visit, at: int) -> str:
@@ -43,10 +43,10 @@ def storage(visit: Visit) -> Markup:
     rows = [(N_("Records and indexes"), max(whole - files, 0), ""), (N_("Files and original mails"), files, "")]
     if settings.backup_folder and visit.service.store.path is not None:
         try:
-            kept = sum(each.bytes for each in backups.list_all_backups(settings))
+            size = sum(each.bytes for each in backups.list_all_backups(settings))
         except HelpdeskError:  # its own page says why
-            kept = 0
-        rows.append((N_("Backups"), kept, "/admin/backups"))
+            size = 0
+        rows.append((N_("Backups"), size, "/admin/backups"))
     return charts.rows(
         _("Storage, {free} free", free=bytes_text(health.free_bytes(Path(settings.data)))), rows, bytes_text
     )

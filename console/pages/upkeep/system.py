@@ -131,13 +131,13 @@ def show_checkup(visit: Visit) -> PageResponse:
 def show_log(visit: Visit) -> PageResponse:
     """The last lines of the log. Raises Invalid for an unknown level."""
     level, q = _asked_of_log(visit)
-    found = _lines(level, q)
+    lines = _lines(level, q)
     return render(
         visit,
         "system_log.html",
         tabs=TABS,
-        found=found[:MAX_LINES],
-        total=len(found),
+        found=lines[:MAX_LINES],
+        total=len(lines),
         level=level,
         q=q,
         levels=[("", N_("Every level")), *((name, _("From {level} on", level=name)) for name in log.LEVELS)],
@@ -179,12 +179,12 @@ def _asked_of_log(visit: Visit) -> tuple[str, str]:
 def _newest(level: str, q: str) -> int:
     """The time of the newest matching line, in microseconds; 0 for none. Lines about this page do not count, since each
     look would be news."""
-    least, wanted = log.LEVELS.get(level, 0), q.lower()
+    least, words = log.LEVELS.get(level, 0), q.lower()
     return max(
         (
             int(each.at * 1_000_000)
             for each in log.recent_lines()
-            if each.level >= least and wanted in each.text.lower() and LOG not in each.text
+            if each.level >= least and words in each.text.lower() and LOG not in each.text
         ),
         default=0,
     )
@@ -230,19 +230,19 @@ def show_audit(visit: Visit) -> PageResponse:
 
 def _lines(level: str, q: str) -> list[LogRow]:
     """The last lines from a level on that hold a text, the newest first."""
-    least, wanted = log.LEVELS.get(level, 0), q.lower()
+    least, words = log.LEVELS.get(level, 0), q.lower()
     return [
         LogRow(int(each.at), log.NAMES.get(each.level, "error"), each.text)
         for each in log.recent_lines()
-        if each.level >= least and wanted in each.text.lower()
+        if each.level >= least and words in each.text.lower()
     ]
 
 
 def _of_request(visit: Visit) -> Iterator[Finding]:
     """Whether this request reached the service by the address that it is configured with."""
-    headers, known = visit.request.headers, urlsplit(visit.service.base_url)
+    headers, base_url = visit.request.headers, urlsplit(visit.service.base_url)
     host = headers.get("Host", "")
-    if host != known.netloc:
+    if host != base_url.netloc:
         yield Finding(
             N_("address"),
             "warning",
@@ -306,9 +306,9 @@ def _server_facts(server: ServerState | None) -> list[tuple[str, str]]:
 
 def _report(facts: list[tuple[str, str]], checks: dict[str, bool], waiting: Backlog) -> str:
     """A report for support: figures, without names, addresses or paths."""
-    told = [*facts, *((name, "ok" if is_well else "FAILING") for name, is_well in checks.items())]
-    told += [(label, str(getattr(waiting, name))) for name, label, _ in WAITING]
-    return "\n".join(f"{name}: {value}" for name, value in told)
+    lines = [*facts, *((name, "ok" if is_well else "FAILING") for name, is_well in checks.items())]
+    lines += [(label, str(getattr(waiting, name))) for name, label, _ in WAITING]
+    return "\n".join(f"{name}: {value}" for name, value in lines)
 
 
 def _rows(visit: Visit) -> list[SettingRow]:
