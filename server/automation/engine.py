@@ -368,7 +368,7 @@ class Run:
         if annotation in ("csv", "list"):
             self.budget.elements(parts)
         else:
-            self.budget.made(parts)
+            self.budget.entries(parts)
 
     def plain_leaf(self, key: str, text: str) -> tuple[str, Any] | None:
         """Name and value of a plain text, or of the name of a variable, which most are; None for others."""
@@ -379,7 +379,7 @@ class Run:
             return name, text
         if listed != _KEY:
             return None
-        self.budget.made(1)
+        self.budget.entries(1)
         return name, entry_at(self.values, text)
 
     def parameter(self, key: str, value: "str | Tree", path: str, *, is_below: bool = False) -> tuple[str, Any] | None:

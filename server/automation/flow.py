@@ -124,7 +124,7 @@ def _repeat(run: "Run", node: CommandNode) -> None:
         return
     if count > MAX_NODES:
         raise BudgetSpent(f"a loop over {count:,} elements is too long; a run takes {MAX_NODES:,} commands at most")
-    run.budget.made(count)
+    run.budget.entries(count)
     left = [[key, value] for key, value in pairs(listed)]
     frame = Frame(block, kind="repeat", memory={"names": names, "left": left[::-1]})
     _next(run, frame)

@@ -1,11 +1,12 @@
-"""The template language of scripts: an interpreter of our own, since what people write may come from anybody.
+"""The template language of scripts. It has its own interpreter because templates may be written by people who are not
+trusted.
 
-Values are maps, lists, text, numbers, booleans and null and nothing else; no template reaches Python's objects. All
-that repeats or grows is charged to a budget.
+Values are maps, lists, text, numbers, booleans and null; a template cannot reach Python objects. Everything that
+repeats or grows is charged to a budget.
 
     lexer.py       text to pieces and tokens     parser.py      tags
     expressions.py expressions                   operators.py   what operators do
-    values.py      truth, printing, comparing    run.py         one rendering
+    values.py      truth, printing, comparison   run.py         one rendering
     filters/ functions/ tests.py                 by name, in registry.py
     budget.py      limits                        patterns.py    regular expressions, by RE2"""
 
@@ -23,13 +24,14 @@ from server.template.run import Rendering, Surroundings
 
 __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
 
-GIVE_BACK_BYTES = 32 * 1024 * 1024  # what a rendering must have taken for the memory to be given back at once
-MAX_KEPT = 1024  # compiled templates
-MAX_KEPT_CHARS = 16 * 1024  # of one of them: compiled, a template takes a hundred times its size
+GIVE_BACK_BYTES = 32 * 1024 * 1024  # memory used by a rendering, above which it is returned to the system at once
+MAX_CACHED = 1024  # compiled templates
+MAX_CACHED_CHARS = 16 * 1024  # of a cached template; compiled, it takes a hundred times its size
 
 
 class Template:
-    """A compiled template. It holds nothing of any rendering, so threads may share it. names: those that it uses."""
+    """A compiled template. It holds no state of a rendering, so threads may share it. names: the names that the
+    template uses."""
 
     def __init__(self, source: str, delimiters: Delimiters = SCRIPT) -> None:
         if len(source) > MAX_TEMPLATE_CHARS:
@@ -39,19 +41,19 @@ class Template:
     def render(
         self, values: Mapping[str, Any], budget: Budget | None = None, around: Surroundings | None = None
     ) -> str:
-        """The text. values: the placeholders. budget: of all that is done for one purpose, of which a rendering has its
-        part. Raises TemplateFailed and BudgetSpent, both with a `line`."""
+        """Returns the rendered text. values: the placeholders. budget: the budget of the whole task, which a rendering
+        draws on. Raises TemplateFailed and BudgetSpent, both with a `line`."""
         whole = budget or Budget()
         before = whole.memory
-        found = self._rendered(values, whole, around or Surroundings())
+        result = self._rendered(values, whole, around or Surroundings())
         if before - whole.memory > GIVE_BACK_BYTES:
             give_back()
-        if isinstance(found, str):
-            return found
-        raise found
+        if isinstance(result, str):
+            return result
+        raise result
 
     def _rendered(self, values: Mapping[str, Any], whole: Budget, around: Surroundings) -> str | ScriptError:
-        """The text, or the error: without its traceback, whose frames would hold all that was made."""
+        """Returns the text, or the error without its traceback, whose frames would hold everything that was created."""
         with whole.part() as budget:
             run = Rendering(values, budget, around)
             try:
@@ -66,10 +68,10 @@ class Template:
 
 
 def compile(source: str, delimiters: Delimiters = SCRIPT) -> Template:  # noqa: A001 - as in `re`
-    """The template of a text; the same one for the same short text. Raises TemplateFailed with a `line`."""
-    return _kept(source, delimiters) if len(source) <= MAX_KEPT_CHARS else Template(source, delimiters)
+    """Returns the template of a text; the same instance for equal short texts. Raises TemplateFailed with a `line`."""
+    return _cached(source, delimiters) if len(source) <= MAX_CACHED_CHARS else Template(source, delimiters)
 
 
-@functools.lru_cache(maxsize=MAX_KEPT)
-def _kept(source: str, delimiters: Delimiters) -> Template:
+@functools.lru_cache(maxsize=MAX_CACHED)
+def _cached(source: str, delimiters: Delimiters) -> Template:
     return Template(source, delimiters)

@@ -1,5 +1,5 @@
-"""What a script may use up: steps, memory, time. Charged wherever a script can repeat something or make it grow, before
-it is done: one piece of work cannot be interrupted, so it must be small."""
+"""Limits of a script: steps, memory and time. A script is charged wherever it can repeat or grow something, before the
+work is done: a single piece of work cannot be interrupted, so it must be small."""
 
 import sys
 import time
@@ -8,21 +8,21 @@ from server.errors import BudgetSpent
 
 MiB = 1024 * 1024
 MAX_TEMPLATE_CHARS = 256 * 1024
-MAX_OUTPUT_CHARS = 16 * MiB  # of one text that a template makes, its output among them
-MAX_MEMORY = 64 * MiB  # bytes of all that one rendering makes on its way, whether it is kept or not
-MAX_STEPS = 1_000_000  # iterations, calls, compared and copied elements; each takes 2 microseconds at most
-MAX_ELEMENTS = 100_000  # of a list that a script makes
-MAX_TEMPLATE_SECONDS = 2.0  # of one rendering
-MAX_SECONDS = 10.0  # of all renderings for one purpose, when the caller names no end
-STEPS_A_LOOK = 512  # between two looks at the clock
-CHARS_A_LOOK = 64 * 1024  # of a text that is worth a look of its own
-ELEMENT_BYTES = 64  # that an entry of a list or a map takes, without its value
-HEADER_BYTES = 72  # of a text that is not ASCII, before its characters
+MAX_OUTPUT_CHARS = 16 * MiB  # including the output of a template
+MAX_MEMORY = 64 * MiB  # bytes of everything that one rendering creates, discarded values included
+MAX_STEPS = 1_000_000  # iterations, calls, compared and copied elements; each takes at most 2 microseconds
+MAX_ELEMENTS = 100_000  # limits a single list
+MAX_TEMPLATE_SECONDS = 2.0  # per rendering
+MAX_SECONDS = 10.0  # all renderings of a task, unless the caller sets a deadline
+STEPS_A_LOOK = 512  # between two checks of the clock
+CHARS_A_LOOK = 64 * 1024  # above this length, a text is a reason to check the clock
+ELEMENT_BYTES = 64  # an entry of a list or a map, without its value
+HEADER_BYTES = 72  # header of a text that is not ASCII
 
 
 class Budget:
-    """What is left for one rendering, or for all of an automation. memory: in bytes. ends_at: on the monotonic clock;
-    `latest`: up to when waiting for others may put it off."""
+    """The remaining budget of one rendering, or of a whole automation. memory: in bytes. ends_at: on the monotonic
+    clock. latest: the limit up to which `ends_at` may move while the script waits for the service."""
 
     __slots__ = ("steps", "memory", "ends_at", "latest", "_look", "_part")
 
@@ -34,22 +34,22 @@ class Budget:
         self._part: Budget | None = None
 
     def part(self) -> "PartOfBudget":
-        """The budget of one rendering out of this one, for `with`."""
+        """Returns the budget of one rendering as a part of this one, for `with`."""
         return PartOfBudget(self)
 
     def end(self) -> None:
-        """There is no time left. From another thread."""
+        """Ends the budget now. May be called from another thread."""
         self.ends_at = self.latest = time.monotonic()
         if self._part is not None:
             self._part.end()
 
     def waited(self, seconds: float) -> None:
-        """Time that others took, who have limits of their own, does not count for a rendering."""
+        """Moves the deadline by the time that a call into the service took, which has limits of its own."""
         self.ends_at = min(self.ends_at + seconds, self.latest)
         self.look()
 
     def step(self, number: int = 1) -> None:
-        """Use up steps. Raises BudgetSpent."""
+        """Uses steps. Raises BudgetSpent."""
         self.steps -= number
         if self.steps < 0:
             raise BudgetSpent("the script takes more steps than it may; let it handle less at once")
@@ -59,38 +59,39 @@ class Budget:
             self.look()
 
     def look(self) -> None:
-        """Look at the clock, between two things that may each take a while. Raises BudgetSpent."""
+        """Checks the clock, between two operations that may each take a while. Raises BudgetSpent."""
         if time.monotonic() > self.ends_at:
             raise BudgetSpent("the script takes longer than it may; let it handle less at once")
 
     def take(self, memory: int) -> None:
-        """Before so many bytes of memory are taken. Raises BudgetSpent."""
+        """Charges bytes of memory before they are allocated. Raises BudgetSpent."""
         self.memory -= memory
         if self.memory < 0:
             raise BudgetSpent("the script takes more memory than it may; let it handle less at once")
 
     def text(self, chars: int, like: str = "") -> None:
-        """Before a text of so many characters is made, of such as are in `like`. Raises BudgetSpent."""
+        """Charges a text before it is created. like: a text with the same range of characters. Raises BudgetSpent."""
         if chars > MAX_OUTPUT_CHARS:
             raise BudgetSpent(f"a text of {chars:,} characters is too long; scripts make {MAX_OUTPUT_CHARS:,} at most")
         self.take(chars * _width(like))
         if chars > CHARS_A_LOOK:
             self.look()
 
-    def made(self, number: int, bytes_each: int = ELEMENT_BYTES) -> None:
-        """Before so many entries of lists and maps are made or copied. Raises BudgetSpent."""
+    def entries(self, number: int, bytes_each: int = ELEMENT_BYTES) -> None:
+        """Charges entries of lists and maps before they are created or copied. Raises BudgetSpent."""
         self.step(number)
         self.take(number * bytes_each)
 
     def elements(self, number: int) -> None:
-        """Before one list of so many elements is made. Raises BudgetSpent."""
+        """Charges one list before it is created. Raises BudgetSpent."""
         if number > MAX_ELEMENTS:
             raise BudgetSpent(f"a list of {number:,} elements is too long; scripts make {MAX_ELEMENTS:,} at most")
-        self.made(number)
+        self.entries(number)
 
 
 class PartOfBudget:
-    """No more than any rendering has, and than there is left of the whole; what was used up of it is taken off that."""
+    """The budget of one rendering: at most its own limits and what remains of the whole, from which its use is
+    subtracted."""
 
     __slots__ = ("_whole", "_outer", "_part", "_steps", "_memory")
 
@@ -113,7 +114,7 @@ class PartOfBudget:
 
 
 def _width(text: str) -> int:
-    """The bytes that a character takes in a text: 1, 2 or 4, as its widest one needs."""
+    """Returns the bytes that a character takes in a text: 1, 2 or 4, the width of its widest character."""
     if text.isascii():
         return 1
     return min(max((sys.getsizeof(text) - HEADER_BYTES) // (len(text) + 1), 1), 4)

@@ -1,4 +1,4 @@
-"""The expressions of a template, read by precedence and compiled to functions of a Run."""
+"""The expressions of a template, parsed by precedence and compiled to functions of a Rendering."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ from server.template.values import (
     within,
 )
 
-MAX_DEPTH = 200  # parentheses, arguments and operators inside each other
+MAX_DEPTH = 200  # nested parentheses, arguments and operators
 CONSTANTS = {
     "true": True,
     "TRUE": True,
@@ -46,8 +46,8 @@ Arguments = tuple[list[Eval], dict[str, Eval]]
 
 @dataclass
 class NamesUsed:
-    """The names that a template uses. read: {name: the line of its first use}. own: those that it gives values itself.
-    has_others: whether it may give values to further names, which are known only when it is rendered."""
+    """The names that a template uses. read: {name: the line of its first use}. own: names that it assigns. has_others:
+    whether it may assign names that are known only when it is rendered."""
 
     read: dict[str, int] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
@@ -55,7 +55,7 @@ class NamesUsed:
 
 
 class Expressions:
-    """Reads the tokens of one tag."""
+    """Parses the tokens of one tag."""
 
     def __init__(self, tokens: list[TemplateToken], names: "NamesUsed | None" = None) -> None:
         self.names = names if names is not None else NamesUsed()
@@ -73,7 +73,7 @@ class Expressions:
         return self._tokens[min(self._place + number, len(self._tokens) - 1)]
 
     def rest(self) -> list[TemplateToken]:
-        """The tokens that have not been read."""
+        """Returns the tokens that have not been read."""
         return self._tokens[self._place :]
 
     def next(self) -> TemplateToken:
@@ -87,7 +87,7 @@ class Expressions:
         return self.token.kind in ("symbol", "operator") and self.token.value in values
 
     def take(self, value: str) -> bool:
-        """Go on behind the next token if it is this one."""
+        """Reads the next token if it is this one, and returns whether it was."""
         if self.at(value):
             self._place += 1
             return True
@@ -98,25 +98,25 @@ class Expressions:
             raise self.unexpected(f"'{value}'")
 
     def name(self) -> str:
-        """The name that comes next."""
+        """Reads a name."""
         if self.token.kind != "name":
             raise self.unexpected("a name")
         return str(self.next().value)
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Raises TemplateFailed unless the tag ends here."""
         if self.token.kind != "end":
             raise self.unexpected("the end of the tag")
 
-    def unexpected(self, wanted: str) -> TemplateFailed:
+    def unexpected(self, expected: str) -> TemplateFailed:
         token = self.token
-        shown = "the end of the tag" if token.kind == "end" else f"'{str(token.value)[:50]}'"
-        return error(f"{shown} stands where {wanted} is expected", token.line)
+        actual = "the end of the tag" if token.kind == "end" else f"'{str(token.value)[:50]}'"
+        return error(f"{actual} stands where {expected} is expected", token.line)
 
     # -- precedence -------------------------------------------------------------------------------------------------
 
     def expression(self, floor: int = 0) -> Eval:
-        """Everything that binds at least as tightly as `floor`."""
+        """Parses everything that binds at least as tightly as `floor`."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise error(f"at most {MAX_DEPTH} expressions inside each other", self.token.line)
@@ -147,7 +147,7 @@ class Expressions:
         if name == "or":
             return lambda run: truthy(left(run)) or truthy(right(run))
         if name == "??":
-            return lambda run: right(run) if (found := left(run)) is None else found
+            return lambda run: right(run) if (value := left(run)) is None else value
         return _binary(BINARY[name][1], left, right, line)
 
     def _conditional(self, left: Eval) -> Eval:
@@ -212,7 +212,7 @@ class Expressions:
         return lambda run: run.lookup(name)
 
     def _expects_nothing(self) -> bool:
-        """Whether the author has thought of the name behind being empty: `a ?? b`, `a|default(b)`, `a is defined`."""
+        """Whether the author has provided for an undefined name: `a ?? b`, `a|default(b)`, `a is defined`."""
         is_default = self.at("|") and self.ahead(1).value == "default"
         return is_default or self.at("??") or self.token.value in ("is", "is not")
 
@@ -228,7 +228,7 @@ class Expressions:
                 break
 
         def make(run: Rendering) -> list[Any]:
-            run.budget.made(len(parts))
+            run.budget.entries(len(parts))
             return [part(run) for part in parts]
 
         return make
@@ -242,9 +242,9 @@ class Expressions:
                 break
 
         def make(run: Rendering) -> Any:
-            run.budget.made(len(parts))
-            found = {key_text(key(run)): value(run) for key, value in parts}
-            return keyed(found.items()) if found else {}
+            run.budget.entries(len(parts))
+            entries = {key_text(key(run)): value(run) for key, value in parts}
+            return keyed(entries.items()) if entries else {}
 
         return make
 
@@ -269,7 +269,7 @@ class Expressions:
         self.expect(":")
         return key, self.expression()
 
-    # -- what stands behind -----------------------------------------------------------------------------------------
+    # -- postfix ----------------------------------------------------------------------------------------------------
 
     def _postfix(self, value: Eval) -> Eval:
         while True:
@@ -290,7 +290,7 @@ class Expressions:
         for part in str(token.value).split("."):
             value = _child(value, _constant(part))
         if self.at("("):
-            self._arguments()  # nothing has methods
+            self._arguments()  # values have no methods
             return _nothing(value)
         return value
 
@@ -305,7 +305,7 @@ class Expressions:
         return _called(_known(FILTERS, "slice", "filter", line), [value, start, length], {}, line)
 
     def filters(self, value: Eval) -> Eval:
-        """`|name(arguments)` as often as it stands there."""
+        """Parses `|name(arguments)`, any number of times."""
         while self.take("|"):
             token = self.token
             name = str(self.next().value) if token.kind == "operator" else self.name()
@@ -321,41 +321,41 @@ class Expressions:
         if name == "defined":
             value = getattr(value, "exists", value)
         if self.at("(") or not callee.least:
-            found = self._call(callee, [value], token.line)
+            test = self._call(callee, [value], token.line)
         else:
-            found = _called(callee, [value, self._postfix(self._primary())], {}, token.line)
-        return (lambda run: not truthy(found(run))) if negated else (lambda run: truthy(found(run)))
+            test = _called(callee, [value, self._postfix(self._primary())], {}, token.line)
+        return (lambda run: not truthy(test(run))) if negated else (lambda run: truthy(test(run)))
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
-    def _call(self, callee: Callee, given: list[Eval], line: int) -> Eval:
-        listed, named = self._arguments(callee.takes_arrow) if self.at("(") else ([], {})
-        _check_arguments(callee, len(listed), named, line)
-        return _called(callee, [*given, *listed], named, line)
+    def _call(self, callee: Callee, leading: list[Eval], line: int) -> Eval:
+        positional, keywords = self._arguments(callee.takes_arrow) if self.at("(") else ([], {})
+        _check_arguments(callee, len(positional), keywords, line)
+        return _called(callee, [*leading, *positional], keywords, line)
 
     def _arguments(self, takes_arrow: bool = False) -> Arguments:
         self.expect("(")
-        listed: list[Eval] = []
-        named: dict[str, Eval] = {}
+        positional: list[Eval] = []
+        keywords: dict[str, Eval] = {}
         while not self.take(")"):
             behind = self.ahead(1)
             if self.token.kind in ("name", "operator") and behind.kind == "symbol" and behind.value == "=":
                 name = str(self.next().value)  # an argument may be called `and`
                 self.expect("=")
-                if name in named:
+                if name in keywords:
                     raise error(f"the argument '{name[:50]}' stands here twice", self.token.line)
-                named[name] = self._arrow_or(0) if takes_arrow else self.expression()
-            elif named:
+                keywords[name] = self._arrow_or(0) if takes_arrow else self.expression()
+            elif keywords:
                 raise error("an argument without a name stands behind one with a name", self.token.line)
             else:
-                listed.append(self._arrow_or(0) if takes_arrow else self.expression())
+                positional.append(self._arrow_or(0) if takes_arrow else self.expression())
             if not self.take(","):
                 self.expect(")")
                 break
-        return listed, named
+        return positional, keywords
 
     def _arrow_or(self, floor: int) -> Eval:
-        """`x => expression`, `(x, y) => expression`, or any other expression."""
+        """Parses `x => expression`, `(x, y) => expression`, or any other expression."""
         names = self._arrow_names()
         if names is None:
             return self.expression(floor)
@@ -389,11 +389,11 @@ class Expressions:
 
 
 def whole_expression(tokens: list[TemplateToken], names: "NamesUsed | None" = None) -> Eval:
-    """The one expression that a tag holds. names: collects those it uses."""
+    """Parses the single expression of a tag. names: collects the names that it uses."""
     reader = Expressions(tokens, names)
-    found = reader.expression()
+    value = reader.expression()
     reader.end()
-    return found
+    return value
 
 
 def is_arrow(compiled: Eval) -> bool:
@@ -402,57 +402,58 @@ def is_arrow(compiled: Eval) -> bool:
 
 
 def _known(table: dict[str, Callee], name: str, kind: str, line: int) -> Callee:
-    found = table.get(name)
-    if found is None:
+    callee = table.get(name)
+    if callee is None:
         raise error(f"there is no {kind} '{name[:50]}'{nearest(name, table)}", line)
-    return found
+    return callee
 
 
-def _check_arguments(callee: Callee, listed: int, named: dict[str, Eval], line: int) -> None:
-    """Raises TemplateFailed for too few, too many and unknown arguments."""
-    if callee.most is not None and listed + len(named) > callee.most:
+def _check_arguments(callee: Callee, count: int, keywords: dict[str, Eval], line: int) -> None:
+    """Raises TemplateFailed for too few, too many or unknown arguments."""
+    if callee.most is not None and count + len(keywords) > callee.most:
         raise error(f"'{callee.name}' takes at most {callee.most} arguments", line)
-    for name in named:
-        if name not in callee.names or name in callee.names[:listed]:
-            known = nearest(name, callee.names)
-            raise error(f"'{callee.name}' takes no argument '{name[:50]}' here{known}", line)
-    missing = [name for name in callee.names[listed : callee.least] if name not in named]
+    for name in keywords:
+        if name not in callee.names or name in callee.names[:count]:
+            suggestion = nearest(name, callee.names)
+            raise error(f"'{callee.name}' takes no argument '{name[:50]}' here{suggestion}", line)
+    missing = [name for name in callee.names[count : callee.least] if name not in keywords]
     if missing:
         raise error(f"'{callee.name}' needs the argument '{missing[0]}'", line)
 
 
-def _called(callee: Callee, listed: list[Eval], named: dict[str, Eval], line: int) -> Eval:
+def _called(callee: Callee, arguments: list[Eval], by_name: dict[str, Eval], line: int) -> Eval:
     call, charges_itself = callee.call, callee.charges_itself
-    keywords = {_python_name(callee, name): value for name, value in named.items()}
+    keywords = {_python_name(callee, name): value for name, value in by_name.items()}
 
     def run_it(run: Rendering) -> Any:
         run.budget.step()
-        given = [each(run) for each in listed]
+        values = [each(run) for each in arguments]
         more = {name: each(run) for name, each in keywords.items()}
         try:
             if not charges_itself:
-                _charge(run.budget, (*given, *more.values()))
-            found = call(run, *given, **more)
+                _charge(run.budget, (*values, *more.values()))
+            result = call(run, *values, **more)
         except (TemplateFailed, BudgetSpent) as failed:
             raise located(failed, line) from failed
-        if isinstance(found, str):
-            run.budget.text(len(found), found)
-        return found
+        if isinstance(result, str):
+            run.budget.text(len(result), result)
+        return result
 
     return run_it
 
 
-def _charge(budget: Budget, given: Iterable[Any]) -> None:
-    """What it takes to look through these values once. Raises BudgetSpent."""
-    for each in given:
+def _charge(budget: Budget, values: Iterable[Any]) -> None:
+    """Charges the cost of reading these values once. Raises BudgetSpent."""
+    for each in values:
         if isinstance(each, str):
             budget.step(len(each) // CHARS_A_STEP)
         elif isinstance(each, (list, dict)):
-            budget.made(len(each))
+            budget.entries(len(each))
 
 
 def _python_name(callee: Callee, name: str) -> str:
-    """Python has words of its own: the argument `and` is the parameter `and_`."""
+    """Returns the name of the parameter. A keyword of Python has an underscore: the argument `and` is the parameter
+    `and_`."""
     return name if name in inspect.signature(callee.call).parameters else f"{name}_"
 
 
@@ -480,7 +481,7 @@ def _nothing(value: Eval) -> Eval:
 
 
 def _or_else(left: Eval, otherwise: Eval) -> Eval:
-    return lambda run: found if truthy(found := left(run)) else otherwise(run)
+    return lambda run: value if truthy(value := left(run)) else otherwise(run)
 
 
 def _if_else(condition: Eval, then: Eval, otherwise: Eval) -> Eval:
@@ -488,8 +489,8 @@ def _if_else(condition: Eval, then: Eval, otherwise: Eval) -> Eval:
 
 
 def _negated(value: Any, line: int) -> int | float:
-    found = number(value, line)
-    return within(-found) if isinstance(found, int) else -found
+    operand = number(value, line)
+    return within(-operand) if isinstance(operand, int) else -operand
 
 
 def _interpolated(parts: list[Any]) -> Eval:

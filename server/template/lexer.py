@@ -1,6 +1,6 @@
-"""A template text becomes pieces: plain text, output tags and statement tags, the inside of tags as tokens.
+"""Splits a template into pieces: plain text, output tags and statement tags, with the inside of tags as tokens.
 
-Two sets of delimiters: those of scripts, and those of packages, which leave the former alone."""
+Scripts and packages have different delimiters, so that a package can contain scripts unchanged."""
 
 import re
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from server.dataclass import dataclass
 from server.errors import BudgetSpent, TemplateFailed
 from server.late_pattern import late_pattern
 
-MAX_INTERPOLATED = 20  # texts inside texts
-MAX_TOKENS = 50_000  # of all tags of a template
+MAX_INTERPOLATED = 20  # nested interpolations
+MAX_TOKENS = 50_000  # in all tags of a template
 
 OPERATORS = (
     "b-and", "b-xor", "b-or", "starts with", "ends with", "has some", "has every", "not in", "is not", "matches",
@@ -34,7 +34,7 @@ _ESCAPE = late_pattern(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Delimiters:
-    """How tags begin and end."""
+    """The marks that begin and end tags."""
 
     output: tuple[str, str]
     tag: tuple[str, str]
@@ -65,12 +65,12 @@ class Piece:
 
 
 def error(message: str, line: int) -> TemplateFailed:
-    """A mistake in a template, with its line."""
+    """Returns the error for a mistake in a template, with its line."""
     return TemplateFailed(f"{message} (line {line})", line=line)
 
 
 def located(failed: TemplateFailed | BudgetSpent, line: int) -> TemplateFailed | BudgetSpent:
-    """The same error with its line in the details and in the message; `line` where it has none."""
+    """Returns the same error with its line in the details and in the message. line: used if the error has no line."""
     line = int(str(failed.details.get("line", line)))
     message = f"{failed.message.removesuffix(f' (line {line})')} (line {line})"
     if message == failed.message:
@@ -79,7 +79,7 @@ def located(failed: TemplateFailed | BudgetSpent, line: int) -> TemplateFailed |
 
 
 def pieces(source: str, delimiters: Delimiters = SCRIPT) -> list[Piece]:
-    """The pieces of a template. Raises TemplateFailed."""
+    """Returns the pieces of a template. Raises TemplateFailed."""
     return list(_Lexer(source.replace("\r\n", "\n").replace("\r", "\n"), delimiters).run())
 
 
@@ -96,7 +96,7 @@ class _Lexer:
         self._tokens = 0
 
     def line(self, place: int) -> int:
-        """The line of a place; places are asked for in rising order."""
+        """Returns the line of a position. Fast for rising positions: it counts from the last one."""
         if place < self._counted:
             return self.source.count("\n", 0, place) + 1
         self._line += self.source.count("\n", self._counted, place)
@@ -105,7 +105,7 @@ class _Lexer:
 
     def run(self) -> Iterator[Piece]:
         source = self.source
-        strip = ""  # how the text behind the latest tag loses blanks at its beginning
+        strip = ""  # how white space is removed at the start of the text after the latest tag
         while True:
             match = self._start.search(source, self._place)
             end = match.start() if match else len(source)
@@ -152,7 +152,7 @@ class _Lexer:
         return text.rstrip() if match[1] else text
 
     def _inside(self, place: int, kind: str, line: int) -> tuple[list[TemplateToken], int, str]:
-        """The tokens of a tag, the place behind it, and how the text there is stripped."""
+        """Returns the tokens of a tag, the position after it, and how the text there is stripped."""
         close = self.delimiters.output[1] if kind == "output" else self.delimiters.tag[1]
         tokens, place = self.tokens(place, re.compile(rf"\s*([-~]?){re.escape(close)}"), line)
         mark = self.source[place - len(close) - 1]
@@ -161,13 +161,13 @@ class _Lexer:
     def tokens(
         self, place: int, close: re.Pattern[str], began: int, nested: int = 0
     ) -> tuple[list[TemplateToken], int]:
-        """The tokens up to what closes them, and the place behind that."""
-        source, found, depth = self.source, [], 0
+        """Returns the tokens up to the closing mark, and the position after it."""
+        source, found_tokens, depth = self.source, [], 0
         while True:
             match = _BLANK.match(source, place)
             if not depth and (ending := close.match(source, place)):
-                found.append(TemplateToken("end", "", self.line(place)))
-                return found, ending.end()
+                found_tokens.append(TemplateToken("end", "", self.line(place)))
+                return found_tokens, ending.end()
             if match:
                 place = match.end()
             if place >= len(source):
@@ -183,7 +183,7 @@ class _Lexer:
                 if not depth:
                     raise error(f"'{token.value}' closes nothing", line)
                 depth -= 1
-            found.append(token)
+            found_tokens.append(token)
 
     def _token(self, place: int, line: int, nested: int) -> tuple[TemplateToken, int]:
         source = self.source
@@ -207,7 +207,7 @@ class _Lexer:
         return TemplateToken("symbol", match.group(), line), match.end()
 
     def _text(self, place: int, line: int, nested: int) -> tuple[TemplateToken, int]:
-        """A text in double quotes, with expressions in it."""
+        """Reads a text in double quotes, which may contain expressions."""
         source, (opening, closing) = self.source, self.delimiters.interpolation
         parts: list[Any] = []
         begun = place = place + 1
@@ -255,7 +255,7 @@ def _end_of_text(source: str, place: int, quote: str, line: int) -> int:
 
 
 def unescaped(text: str) -> str:
-    """A text without its backslashes: those of C mean what they mean there, any other is dropped."""
+    """Replaces the escapes of C; a backslash before any other character is dropped."""
     return _ESCAPE.sub(_unescape, text) if "\\" in text else text
 
 

@@ -1,4 +1,4 @@
-"""The operators of expressions, as functions of values. What they mean for which types is in values.py."""
+"""The operators of expressions, as functions of values. values.py defines what they mean for each type."""
 
 import math
 from collections.abc import Callable
@@ -25,12 +25,12 @@ from server.template.values import (
 )
 
 MAX_EXPONENT = 1024
-MAX_LETTER = 128  # ranges of letters are of ASCII
+MAX_LETTER = 128  # a range of letters is within ASCII
 Binary = Callable[[Rendering, Any, Any, int], Any]
 
 
 def add(run: Rendering, left: Any, right: Any, line: int) -> Any:
-    """The sum; of two lists or maps their union by key, where the left one wins."""
+    """Returns the sum; of two lists or maps their union by key, in which the left one wins."""
     if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
         run.budget.elements(len(left) + len(right))
         return keyed(_union(left, right))
@@ -39,12 +39,12 @@ def add(run: Rendering, left: Any, right: Any, line: int) -> Any:
 
 def _union(left: Any, right: Any) -> list[tuple[Any, Any]]:
     own = pairs(left)
-    taken = {key for key, _ in own}
-    return own + [(key, value) for key, value in pairs(right) if key not in taken]
+    keys = {key for key, _ in own}
+    return own + [(key, value) for key, value in pairs(right) if key not in keys]
 
 
-def _checked(found: int | float) -> int | float:
-    return within(found) if isinstance(found, int) else found
+def _checked(value: int | float) -> int | float:
+    return within(value) if isinstance(value, int) else value
 
 
 def subtract(run: Rendering, left: Any, right: Any, line: int) -> Any:
@@ -65,19 +65,19 @@ def divide(run: Rendering, left: Any, right: Any, line: int) -> Any:
 
 
 def floor_divide(run: Rendering, left: Any, right: Any, line: int) -> Any:
-    found = divide(run, left, right, line)
-    if isinstance(found, float) and not math.isfinite(found):
-        return found
-    return _checked(math.floor(found))
+    quotient = divide(run, left, right, line)
+    if isinstance(quotient, float) and not math.isfinite(quotient):
+        return quotient
+    return _checked(math.floor(quotient))
 
 
 def remainder(run: Rendering, left: Any, right: Any, line: int) -> Any:
-    """Of whole numbers, with the sign of the left one."""
+    """Returns the remainder of whole numbers, with the sign of the left one."""
     above, below = whole(number(left, line)), whole(number(right, line))
     if not below:
         raise TemplateFailed("a division by zero", **at(line))
-    found = abs(above) % abs(below)
-    return -found if above < 0 else found
+    remaining = abs(above) % abs(below)
+    return -remaining if above < 0 else remaining
 
 
 def power(run: Rendering, left: Any, right: Any, line: int) -> Any:
@@ -87,8 +87,8 @@ def power(run: Rendering, left: Any, right: Any, line: int) -> Any:
     try:
         if isinstance(base, int) and isinstance(exponent, int) and exponent >= 0:
             return _checked(base**exponent)
-        found = float(base) ** exponent
-        return found if isinstance(found, float) else math.nan  # a root of a negative number
+        result = float(base) ** exponent
+        return result if isinstance(result, float) else math.nan  # a root of a negative number
     except ZeroDivisionError:
         raise TemplateFailed("a division by zero", **at(line)) from None
     except OverflowError:
@@ -102,12 +102,12 @@ def join(run: Rendering, left: Any, right: Any, line: int) -> str:
 
 
 def span(run: Rendering, left: Any, right: Any, line: int) -> list[Any]:
-    """Every whole number, or letter, from one to the other, both included."""
+    """Returns every whole number, or letter, from one to the other, both included."""
     return stepped(run, left, right, 1)
 
 
 def stepped(run: Rendering, left: Any, right: Any, step: Any) -> list[Any]:
-    """As span, taking every `step`th."""
+    """Returns every `step`th element of span()."""
     width: int | float = abs(number(step)) or 1
     if _is_letter(left) and _is_letter(right):
         low, high = ord(left), ord(right)
@@ -162,7 +162,7 @@ def _bits(operation: Callable[[int, int], int]) -> Binary:
     return lambda run, left, right, line: operation(whole(left), whole(right))
 
 
-# level, whether it binds to the right, meaning. Lazy ones (and, or, ??) and tests (is) are in expressions.py.
+# (level, meaning). The lazy operators (and, or, ??) and the tests (is) are in expressions.py.
 BINARY: dict[str, tuple[int, Binary]] = {
     "b-or": (16, _bits(lambda left, right: left | right)),
     "b-xor": (17, _bits(lambda left, right: left ^ right)),

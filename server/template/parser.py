@@ -1,4 +1,4 @@
-"""The tags of a template, compiled to functions of a Run."""
+"""The tags of a template, compiled to functions of a Rendering."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +9,13 @@ from server.template.lexer import SCRIPT, Delimiters, Piece, TemplateToken, erro
 from server.template.run import Act, Eval, Rendering
 from server.template.values import items, looped, pairs, printed, truthy
 
-MAX_DEPTH = 100  # tags inside each other
+MAX_DEPTH = 100  # nested tags
 Closers = tuple[str, ...]
 
 
 def parsed(source: str, delimiters: Delimiters = SCRIPT) -> tuple[Act, NamesUsed]:
-    """The work of a template, and the names that it uses. Raises TemplateFailed with the line of the first mistake."""
+    """Returns the compiled template and the names that it uses. Raises TemplateFailed with the line of the first
+    mistake."""
     reader = _TemplateParser(pieces(source, delimiters))
     try:
         act, _, _ = reader.body(())
@@ -24,15 +25,16 @@ def parsed(source: str, delimiters: Delimiters = SCRIPT) -> tuple[Act, NamesUsed
 
 
 class _TemplateParser:
-    def __init__(self, listed: list[Piece]) -> None:
-        self._pieces = listed
+    def __init__(self, source_pieces: list[Piece]) -> None:
+        self._pieces = source_pieces
         self._place = 0
         self._depth = 0
         self.line = 1
         self.names = NamesUsed()
 
     def body(self, closers: Closers, opener: str = "", line: int = 0) -> tuple[Act, str, Expressions]:
-        """Everything up to one of the tags `closers`; answers which one it was, and its tokens."""
+        """Parses everything up to one of the tags `closers`. Returns the compiled part, the name of the closing tag,
+        and its tokens."""
         acts: list[Act] = []
         self._depth += 1
         if self._depth > MAX_DEPTH:
@@ -58,7 +60,7 @@ class _TemplateParser:
         return _sequence(acts), "", Expressions([])
 
     def _closed(self, closers: Closers, opener: str, line: int) -> Act:
-        """Everything up to the tag that closes `opener`, which takes nothing."""
+        """Parses everything up to the tag that closes `opener`, which has no arguments."""
         act, _, tokens = self.body(closers, opener, line)
         tokens.end()
         return act
@@ -104,11 +106,11 @@ class _TemplateParser:
             names.append(reader.name())
         self.names.own.update(names, ("loop",))
         reader.expect("in")
-        listed = _last(reader)
+        sequence = _last(reader)
         each, closer, tokens = self.body(("else", "endfor"), "for", line)
         tokens.end()
         otherwise = self._closed(("endfor",), "for", line) if closer == "else" else None
-        return _loop(tuple(names), listed, each, otherwise)
+        return _loop(tuple(names), sequence, each, otherwise)
 
     def set_(self, reader: Expressions, line: int) -> Act:
         names = [reader.name()]
@@ -182,14 +184,14 @@ TAGS: dict[str, Callable[[_TemplateParser, Expressions, int], Act]] = {
     "sandbox": _TemplateParser.sandbox,
 }
 PARTS = ("elseif", "else", *(f"end{name}" for name in (*TAGS, "verbatim")))
-_APPLIED = " applied"  # no variable can be called so
+_APPLIED = " applied"  # has a space, so no variable can have this name
 
 
 def _last(reader: Expressions) -> Eval:
-    """The expression that a tag ends with."""
-    found = reader.expression()
+    """Parses the expression that ends a tag."""
+    expression = reader.expression()
     reader.end()
-    return found
+    return expression
 
 
 def _sequence(acts: list[Act]) -> Act:
@@ -231,44 +233,44 @@ def _assign(names: list[str], values: list[Eval]) -> Act:
         return lambda run: run.assign(name, value(run))
 
     def act(run: Rendering) -> None:
-        for name, found in zip(names, [value(run) for value in values], strict=True):
-            run.assign(name, found)
+        for name, result in zip(names, [value(run) for value in values], strict=True):
+            run.assign(name, result)
 
     return act
 
 
 def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
     def act(run: Rendering) -> None:
-        given = variables(run) if variables is not None else {}
-        if not isinstance(given, dict) and given != []:
+        assigned = variables(run) if variables is not None else {}
+        if not isinstance(assigned, dict) and assigned != []:
             raise error("with takes a map", line)
-        run.budget.made(len(given))
-        kept = run.scopes, run.closed
+        run.budget.entries(len(assigned))
+        outer = run.scopes, run.closed
         if only:
             run.scopes, run.closed = [{}], [True]
-        run.push(dict(given) if given else {}, closed=True)
+        run.push(dict(assigned) if assigned else {}, closed=True)
         try:
             body(run)
         finally:
             run.pop()
-            run.scopes, run.closed = kept
+            run.scopes, run.closed = outer
 
     return act
 
 
-def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None) -> Act:
+def _loop(names: tuple[str, ...], sequence: Eval, each: Act, otherwise: Act | None) -> Act:
     def act(run: Rendering) -> None:
-        value = looped(listed(run))
-        run.budget.made(len(value) if isinstance(value, (list, dict)) else 0)
-        found = pairs(value) if len(names) == 2 else list(enumerate(items(value)))
-        if not found:
+        value = looped(sequence(run))
+        run.budget.entries(len(value) if isinstance(value, (list, dict)) else 0)
+        entries = pairs(value) if len(names) == 2 else list(enumerate(items(value)))
+        if not entries:
             if otherwise is not None:
                 otherwise(run)
             return
         outer = run.lookup("loop")
-        length = len(found)
+        length = len(entries)
         budget = run.budget
-        for place, (key, item) in enumerate(found):
+        for place, (key, item) in enumerate(entries):
             budget.step()
             variables: dict[str, Any] = {names[-1]: item}
             if len(names) == 2:

@@ -1,4 +1,4 @@
-"""Regular expressions as scripts write them: between delimiters, with flags behind. RE2 runs them, in linear time."""
+"""Regular expressions of scripts: between delimiters, followed by flags. RE2 runs them, in linear time."""
 
 import functools
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from server.template.budget import Budget
 from server.template.values import at
 
 MAX_PATTERN_CHARS = 10_000
-MAX_KEPT = 128  # compiled patterns
-MAX_PATTERN_BYTES = 2 * 1024 * 1024  # of memory for one of them
-MAX_WORK = 500_000_000  # instructions of a pattern times characters of a text: some 4 ns each at worst
+MAX_CACHED = 128  # compiled patterns
+MAX_PATTERN_BYTES = 2 * 1024 * 1024  # of memory for a compiled pattern
+MAX_WORK = 500_000_000  # instructions of a pattern times characters of a text; at most 4 ns each
 WORK_A_STEP = 1000
 PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
 FLAGS = {"i": "i", "m": "m", "s": "s", "u": "", "U": "U", "D": ""}
 
 
 def compiled(pattern: str, line: int = 0) -> Any:
-    """The pattern between its delimiters, such as `/^a/i`. Raises TemplateFailed for one that cannot be used."""
+    """Returns the compiled pattern of a text such as `/^a/i`. Raises TemplateFailed for an invalid one."""
     try:
         return _compiled(pattern)
     except TemplateFailed as error:
@@ -26,7 +26,7 @@ def compiled(pattern: str, line: int = 0) -> Any:
 
 
 def search(budget: Budget, pattern: Any, text: str) -> Any:
-    """The first match of a compiled pattern, None for none. Raises BudgetSpent for much work."""
+    """Returns the first match of a compiled pattern, or None. Raises BudgetSpent for too much work."""
     _charge(budget, pattern, text)
     try:
         return pattern.search(text)
@@ -35,7 +35,7 @@ def search(budget: Budget, pattern: Any, text: str) -> Any:
 
 
 def matches(budget: Budget, pattern: Any, text: str) -> Iterator[Any]:
-    """All matches of a compiled pattern in turn. Each may look through the rest of the text. Raises BudgetSpent."""
+    """Yields all matches of a compiled pattern. Each step may scan the rest of the text. Raises BudgetSpent."""
     _charge(budget, pattern, text)
     try:
         for match in pattern.finditer(text):
@@ -57,23 +57,23 @@ def _charge(budget: Budget, pattern: Any, text: str) -> None:
     budget.step(work // WORK_A_STEP)
 
 
-@functools.lru_cache(maxsize=MAX_KEPT)
+@functools.lru_cache(maxsize=MAX_CACHED)
 def _compiled(pattern: str) -> Any:
-    shown = pattern[:80]
+    excerpt = pattern[:80]
     if len(pattern) > MAX_PATTERN_CHARS:
         raise TemplateFailed(f"a pattern has at most {MAX_PATTERN_CHARS:,} characters")
     pattern = pattern.lstrip()
     if not pattern or pattern[0].isalnum() or pattern[0] == "\\":
-        raise TemplateFailed(f"the pattern '{shown}' needs delimiters, such as /{shown}/")
-    import re2  # a large library in C++, which few of the first requests need
+        raise TemplateFailed(f"the pattern '{excerpt}' needs delimiters, such as /{excerpt}/")
+    import re2  # imported late: a large C++ library, which few of the first requests need
 
     end = pattern.rfind(PAIRED.get(pattern[0], pattern[0]))
     if end < 1:
-        raise TemplateFailed(f"the pattern '{shown}' has no closing delimiter")
+        raise TemplateFailed(f"the pattern '{excerpt}' has no closing delimiter")
     flags = pattern[end + 1 :].strip()
     unknown = [flag for flag in flags if flag not in FLAGS and flag != "x"]
     if unknown:
-        raise TemplateFailed(f"the pattern '{shown}' has the flag {unknown[0]}; there are i, m, s, u and x")
+        raise TemplateFailed(f"the pattern '{excerpt}' has the flag {unknown[0]}; there are i, m, s, u and x")
     body = pattern[1:end]
     if "x" in flags:
         body = _without_blanks(body)
@@ -87,16 +87,16 @@ def _compiled(pattern: str) -> Any:
         raise _no_text() from None
     except re2.error as error:
         reason = str(error).strip("b'\"")[:200]
-        raise TemplateFailed(f"the pattern '{shown}' cannot be used: {reason}") from None
+        raise TemplateFailed(f"the pattern '{excerpt}' cannot be used: {reason}") from None
 
 
 def _without_blanks(body: str) -> str:
-    """A pattern with the flag x, without the blanks and comments that it allows."""
-    kept, place, in_class = [], 0, False
+    """Removes the blanks and comments that the flag x allows."""
+    chars, place, in_class = [], 0, False
     while place < len(body):
         char = body[place]
         if char == "\\":
-            kept.append(body[place : place + 2])
+            chars.append(body[place : place + 2])
             place += 2
             continue
         in_class = char == "[" or (in_class and char != "]")
@@ -104,6 +104,6 @@ def _without_blanks(body: str) -> str:
             place = (body.find("\n", place) + 1) or len(body)
             continue
         if in_class or not char.isspace():
-            kept.append(char)
+            chars.append(char)
         place += 1
-    return "".join(kept)
+    return "".join(chars)

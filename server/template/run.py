@@ -1,4 +1,4 @@
-"""One rendering: the placeholders, the variables of the template, the output, and what it may use up."""
+"""One rendering: placeholders, variables of the template, output, and budget."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -13,8 +13,8 @@ Act = Callable[["Rendering"], None]
 
 @dataclass
 class Surroundings:
-    """What a template may ask of its caller. zone: the name of the time zone. now: Unix seconds. host: functions of the
-    service by name, such as `svc_url`; filters and tests that need it ask there too."""
+    """What the caller provides to a template. zone: the name of the time zone. now: Unix seconds. host: functions of
+    the service by name, such as `svc_url`; some filters and tests call them too."""
 
     zone: str = "UTC"
     now: int | None = None
@@ -22,8 +22,8 @@ class Surroundings:
 
 
 class Rendering:
-    """scopes: variables, the innermost last. `closed` marks those that assignments do not leave. line: of the tag that
-    is being rendered."""
+    """The state of a rendering. scopes: variables, the innermost scope last. closed: for each scope, whether it stops
+    assignments from reaching outer scopes. line: of the tag that is being rendered."""
 
     __slots__ = ("values", "scopes", "closed", "out", "budget", "around", "line")
 
@@ -37,7 +37,7 @@ class Rendering:
         self.line = 1
 
     def lookup(self, name: str) -> Any:
-        """A variable, else a placeholder, else null."""
+        """Returns a variable, else a placeholder, else null."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -47,9 +47,10 @@ class Rendering:
             return None
 
     def assign(self, name: str, value: Any) -> None:
-        """Change the variable of this name, wherever it is up to the next closed scope; else make one here.
+        """Assigns the variable of this name in any scope up to the next closed one; creates it in the innermost scope
+        if it is new.
 
-        A placeholder is hidden by a variable that lives as long as the scope that loops stand in."""
+        A placeholder is hidden by a variable that lives as long as the nearest closed scope, so it outlives loops."""
         place = len(self.scopes) - 1
         while name not in self.scopes[place] and not self.closed[place]:
             place -= 1
@@ -67,23 +68,23 @@ class Rendering:
         self.closed.pop()
 
     def write(self, text: str) -> None:
-        """Put text out."""
+        """Appends text to the output."""
         if text:
             self.budget.text(len(text), text)
             self.out.append(text)
 
     def captured(self, body: Act) -> str:
-        """What a part of the template puts out."""
-        kept, self.out = self.out, []
+        """Returns the output of a part of the template."""
+        outer, self.out = self.out, []
         try:
             body(self)
             return "".join(self.out)
         finally:
-            self.out = kept
+            self.out = outer
 
 
 class Arrow:
-    """`x => expression`, to be called with values. Lives no longer than the call that it is an argument of."""
+    """`x => expression`, callable with values. It is valid only during the call that it is an argument of."""
 
     __slots__ = ("names", "body", "run")
 

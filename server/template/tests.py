@@ -1,4 +1,4 @@
-"""The tests of the language, behind `is`. Whether a name is `defined` is asked of the expression, in expressions.py."""
+"""The tests of the language, which follow `is`. expressions.py finds out whether a name is `defined`."""
 
 from typing import Any
 
@@ -40,19 +40,19 @@ def iterable(run: Rendering, value: Any) -> bool:
 
 @test("even", charges_itself=True)
 def even(run: Rendering, value: Any) -> bool:
-    """Half of it is a whole number. Raises TemplateFailed for what is no number."""
+    """It is divisible by two. Raises TemplateFailed if it is not a number."""
     return whole(number(value)) % 2 == 0
 
 
 @test("odd", charges_itself=True)
 def odd(run: Rendering, value: Any) -> bool:
-    """Half of it is no whole number. Raises TemplateFailed for what is no number."""
+    """It is not divisible by two. Raises TemplateFailed if it is not a number."""
     return whole(number(value)) % 2 == 1
 
 
 @test("divisible by", charges_itself=True)
 def divisible_by(run: Rendering, value: Any, by: Any) -> bool:
-    """The division by this number leaves nothing. Raises TemplateFailed for zero and for what is no number."""
+    """The division by this number has no remainder. Raises TemplateFailed for zero and if it is not a number."""
     divisor = whole(number(by))
     if not divisor:
         raise TemplateFailed("a division by zero")
@@ -61,21 +61,22 @@ def divisible_by(run: Rendering, value: Any, by: Any) -> bool:
 
 @test("same as")
 def same_as(run: Rendering, value: Any, other: Any) -> bool:
-    """The same type and value."""
+    """It has the same type and value."""
     return same(value, other, run.budget.step)
 
 
 @test("numeric", charges_itself=True)
 def numeric(run: Rendering, value: Any) -> bool:
-    """A number, or a text that is one."""
+    """It is a number, or a text that is one."""
     return is_numeric(value)
 
 
 @test("pattern")
 def pattern(run: Rendering, value: Any, pattern: Any, *further: Any) -> bool:
-    """It fits one of the patterns, `*` for anything, in any letter case; of a list, one of its values does."""
-    wanted = [each for one in (pattern, *further) for each in patterns_of(run, one)]
-    return any(fits_any(run, read(run, each), wanted) for each in _values(value))
+    """It matches one of the patterns, in which `*` stands for anything, in any letter case; of a list, one of the
+    values does."""
+    patterns = [each for one in (pattern, *further) for each in patterns_of(run, one)]
+    return any(fits_any(run, read(run, each), patterns) for each in _values(value))
 
 
 @test("prefixed")
@@ -92,15 +93,15 @@ def suffixed(run: Rendering, value: Any, end: Any, *further: Any) -> bool:
 
 @test("record type")
 def record_type(run: Rendering, value: Any, type: Any, *further: Any) -> bool:
-    """It names one of these record types, each by any of its names."""
+    """It names one of these record types, by any of their names."""
     names = _texts(run, type, *further)
-    found = ask(run, "record_type", printed(value))
-    return found is not None and any(found == ask(run, "record_type", name) for name in names)
+    record_type = ask(run, "record_type", printed(value))
+    return record_type is not None and any(record_type == ask(run, "record_type", name) for name in names)
 
 
-def _texts(run: Rendering, *given: Any) -> tuple[str, ...]:
-    """The texts of arguments that may be lists of them."""
-    return tuple(read(run, each) for one in given for each in _values(one))
+def _texts(run: Rendering, *arguments: Any) -> tuple[str, ...]:
+    """Returns the texts of arguments that may be lists of texts."""
+    return tuple(read(run, each) for one in arguments for each in _values(one))
 
 
 def _values(value: Any) -> list[Any]:
@@ -109,7 +110,8 @@ def _values(value: Any) -> list[Any]:
 
 @test("card number")
 def card_number(run: Rendering, value: Any) -> bool:
-    """Its 13 to 19 digits, blanks and dashes left out, end with the check digit of payment cards (Luhn)."""
+    """It is the number of a payment card: 13 to 19 digits with a valid check digit (Luhn). Blanks and dashes are
+    ignored."""
     digits = [int(each) for each in read(run, value) if each in "0123456789"]
     if not 13 <= len(digits) <= 19 or set(read(run, value)) - set("0123456789 -\u00a0"):
         return False

@@ -1,7 +1,7 @@
-"""The values of scripts and what the language does with them: truth, printing, comparing, counting with them.
+"""The values of scripts: truth, printing, comparison and conversion to numbers.
 
 A value is text, a whole number, a float, a boolean, null, a list, a map with text keys, or a Moment. A list is a map
-whose keys are 0, 1, 2...: what keeps keys may turn one into the other."""
+with the keys 0, 1, 2..., so functions that preserve keys may turn one into the other."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -14,8 +14,8 @@ from server.late_pattern import late_pattern
 
 MAX_INT, MIN_INT = 2**63 - 1, -(2**63)
 MAX_DIGITS = 400  # of a number as text
-MAX_NUMBER_CHARS = 1000  # a longer text is no number
-CHARS_A_STEP = 1024  # of texts that are compared
+MAX_NUMBER_CHARS = 1000  # a longer text does not count as a number
+CHARS_A_STEP = 1024  # of compared texts
 _NUMERIC = late_pattern(r"[ \t\n\r\v\f]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\v\f]*\Z")
 _PREFIX = late_pattern(r"[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INDEX = late_pattern(r"(0|-?[1-9][0-9]{0,17})\Z")
@@ -24,26 +24,26 @@ Step = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Moment:
-    """An instant in a zone: can be compared and formatted, nothing else."""
+    """An instant in a time zone; it can only be compared and formatted."""
 
     at: datetime
 
 
 class Markup(str):
-    """Text that came from a value which is more than its text, such as an XML node."""
+    """Text of a value that has more than its text, such as an XML node."""
 
     __slots__ = ()
 
 
 def truthy(value: Any) -> bool:
-    """False: null, false, 0, "", "0", an empty list or map."""
+    """Whether a value is true; null, false, 0, "", "0" and an empty list or map are false."""
     if isinstance(value, str):
         return value not in ("", "0")
     return bool(value)
 
 
 def printed(value: Any) -> str:
-    """The text of a value in a template. Raises TemplateFailed for an instant."""
+    """Returns the text of a value in a template. Raises TemplateFailed for an instant."""
     if isinstance(value, str):
         return value
     if value is None or value is False:
@@ -62,7 +62,7 @@ def printed(value: Any) -> str:
 
 
 def printed_float(number: float, digits: int = 14) -> str:
-    """At most 14 digits, none in vain."""
+    """Formats a float with at most 14 significant digits."""
     if math.isnan(number):
         return "NAN"
     if math.isinf(number):
@@ -77,7 +77,7 @@ def printed_float(number: float, digits: int = 14) -> str:
 
 
 def is_numeric(value: Any) -> bool:
-    """A number, or a text that is one."""
+    """Whether a value is a number, or a text that is one."""
     if isinstance(value, bool):
         return False
     if isinstance(value, str):
@@ -86,12 +86,12 @@ def is_numeric(value: Any) -> bool:
 
 
 def within(number: int) -> int | float:
-    """A whole number, or a float beyond 64 bits."""
+    """Returns a whole number as it is, or as a float beyond 64 bits."""
     return number if MIN_INT <= number <= MAX_INT else float(number)
 
 
 def read_number(text: str) -> int | float:
-    """The number that a numeric text is."""
+    """Returns the number of a numeric text."""
     text = text.strip()
     if text.lstrip("+-").isdigit():
         return within(int(text)) if len(text) <= MAX_DIGITS else math.inf
@@ -99,7 +99,7 @@ def read_number(text: str) -> int | float:
 
 
 def number(value: Any, line: int = 0) -> int | float:
-    """The number for arithmetic. Raises TemplateFailed for what is none."""
+    """Returns the number for arithmetic. Raises TemplateFailed if the value is not a number."""
     if isinstance(value, bool) or value is None:
         return int(bool(value))
     if isinstance(value, (int, float)):
@@ -113,7 +113,7 @@ def number(value: Any, line: int = 0) -> int | float:
 
 
 def number_or(value: Any, otherwise: int | float = 0) -> int | float:
-    """As number, for filters that take anything."""
+    """Returns the number of a value, or `otherwise` if it is not one."""
     try:
         return number(value)
     except TemplateFailed:
@@ -121,17 +121,17 @@ def number_or(value: Any, otherwise: int | float = 0) -> int | float:
 
 
 def whole(value: Any, otherwise: int = 0) -> int:
-    """A whole number for filters that take anything: cut, within 64 bits."""
-    found = number_or(value, otherwise)
-    if isinstance(found, float):
-        if math.isnan(found):
+    """Returns a whole number: truncated, within 64 bits. otherwise: for values that are not numbers."""
+    result = number_or(value, otherwise)
+    if isinstance(result, float):
+        if math.isnan(result):
             return 0
-        found = MAX_INT if found >= MAX_INT else MIN_INT if found <= MIN_INT else int(found)
-    return found
+        result = MAX_INT if result >= MAX_INT else MIN_INT if result <= MIN_INT else int(result)
+    return result
 
 
 def kind(value: Any) -> str:
-    """What people call the type of a value."""
+    """Returns the name of a value's type as users know it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -144,7 +144,7 @@ def kind(value: Any) -> str:
 
 
 def at(line: int) -> dict[str, object]:
-    """The details of an error that happened on a line, 0 for an unknown one."""
+    """Returns the details of an error on a line, 0 for an unknown one."""
     return {"line": line} if line else {}
 
 
@@ -152,7 +152,7 @@ def at(line: int) -> dict[str, object]:
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
-    """[(key, value)] of a list or a map, [] of anything else. Keys that are numbers are whole numbers."""
+    """Returns [(key, value)] of a list or a map, [] for anything else. Numeric keys are whole numbers."""
     if isinstance(value, list):
         return list(enumerate(value))
     if isinstance(value, dict):
@@ -161,26 +161,26 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
 
 
 def items(value: Any) -> list[Any]:
-    """The values of a list or a map, [] of anything else."""
+    """Returns the values of a list or a map, [] for anything else."""
     return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
 
 
 def looped(value: Any) -> Any:
-    """What a loop goes over: a list or a map, the nodes that an XML node stands for."""
-    listed = getattr(value, "listed", None)
-    return value if listed is None else listed()
+    """Returns the sequence for a loop: a list or a map itself, or the nodes of an XML node."""
+    nodes = getattr(value, "listed", None)
+    return value if nodes is None else nodes()
 
 
-def keyed(listed: Iterable[tuple[Any, Any]]) -> Any:
-    """A list when the keys are 0, 1, 2... in this order, else a map. The last of two equal keys wins."""
-    found = {key if isinstance(key, str) else str(key): each for key, each in listed}
-    if all(key == str(place) for place, key in enumerate(found)):
-        return list(found.values())
-    return found
+def keyed(entries: Iterable[tuple[Any, Any]]) -> Any:
+    """Returns a list if the keys are 0, 1, 2... in this order, else a map. The last of two equal keys wins."""
+    entries_by_key = {key if isinstance(key, str) else str(key): each for key, each in entries}
+    if all(key == str(place) for place, key in enumerate(entries_by_key)):
+        return list(entries_by_key.values())
+    return entries_by_key
 
 
 def has_child(value: Any, key: Any) -> bool:
-    """Whether something stands under a key, and be it null."""
+    """Whether a list or map has an entry under a key; its value may be null."""
     return (
         child(value, key) is not None
         or (isinstance(value, dict) and key_text(key) in value)
@@ -189,8 +189,8 @@ def has_child(value: Any, key: Any) -> bool:
 
 
 def child(value: Any, key: Any) -> Any:
-    """What stands under a key, null for nothing. Positions count from 0; there are no negative ones. Raises
-    TemplateFailed for an instant, which has nothing in it."""
+    """Returns the entry under a key, null if it is missing. Positions count from 0 and are never negative. Raises
+    TemplateFailed for an instant, which has no entries."""
     if isinstance(value, dict):
         name = key if isinstance(key, str) else key_text(key)
         try:
@@ -207,7 +207,7 @@ def child(value: Any, key: Any) -> Any:
 
 
 def key_text(key: Any) -> str:
-    """A value as the key of a map."""
+    """Returns a value as the key of a map."""
     if isinstance(key, bool):
         return str(int(key))
     if isinstance(key, float):
@@ -219,7 +219,7 @@ def key_text(key: Any) -> str:
 
 
 def equal(left: Any, right: Any, step: Step) -> bool:
-    """The loose equality of ==."""
+    """Whether two values are loosely equal, as for ==."""
     if isinstance(left, str) and isinstance(right, str):
         step(min(len(left), len(right)) // CHARS_A_STEP)
         if left == right:
@@ -235,7 +235,7 @@ def equal(left: Any, right: Any, step: Step) -> bool:
 
 
 def compare(left: Any, right: Any, step: Step) -> int:
-    """-1, 0 or 1, as < and > see it."""
+    """Returns -1, 0 or 1, as < and > compare."""
     if isinstance(left, bool) or isinstance(right, bool):
         return sign(truthy(left), truthy(right))
     if left is None or right is None:
@@ -250,12 +250,12 @@ def compare(left: Any, right: Any, step: Step) -> int:
         return sign(number(left), number(right))
     one, other = printed(left), printed(right)
     step(min(len(one), len(other)) // CHARS_A_STEP)
-    return sign(one, other)  # code points are in the order of their bytes in UTF-8
+    return sign(one, other)  # the order of code points is the order of their bytes in UTF-8
 
 
 def _compare_lists(left: Any, right: Any, step: Step) -> int:
     if not isinstance(right, (list, dict)):
-        return 1  # a list is more than anything that is none
+        return 1  # a list is greater than any other type
     if not isinstance(left, (list, dict)):
         return -1
     if len(left) != len(right):
@@ -265,9 +265,9 @@ def _compare_lists(left: Any, right: Any, step: Step) -> int:
     for key, each in pairs(left):
         if str(key) not in others:
             return 1
-        found = compare(each, others[str(key)], step)
-        if found:
-            return found
+        order = compare(each, others[str(key)], step)
+        if order:
+            return order
     return 0
 
 
@@ -276,7 +276,7 @@ def sign(left: Any, right: Any) -> int:
 
 
 def same(left: Any, right: Any, step: Step) -> bool:
-    """The same type and value."""
+    """Whether type and value are the same."""
     if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
         if len(left) != len(right):
             return False
@@ -289,10 +289,10 @@ def same(left: Any, right: Any, step: Step) -> bool:
 
 
 def contains(needle: Any, where: Any, step: Step) -> bool:
-    """The operator `in`: a part of a text, or loosely equal to a value of a list or map."""
+    """Whether a text contains `needle`, or a list or map has a loosely equal value; the operator `in`."""
     if isinstance(where, str):
         step(len(where) // CHARS_A_STEP)
         return not isinstance(needle, (list, dict)) and printed(needle) in where
-    listed = items(where)
-    step(len(listed))
-    return any(equal(needle, each, step) for each in listed)
+    elements = items(where)
+    step(len(elements))
+    return any(equal(needle, each, step) for each in elements)

@@ -228,7 +228,7 @@ def _zipped(call: CommandCall, ctx: Context, given: Any) -> bytes:
             size += len(content)
             if size > most:
                 raise TooLarge(f"file.write: content: the files have more than {most:,} bytes", limit=most)
-            call.run.budget.made(PIECE_STEPS * (1 + len(content) // PIECE_BYTES))
+            call.run.budget.entries(PIECE_STEPS * (1 + len(content) // PIECE_BYTES))
             entry = zipfile.ZipInfo(path, stamp)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)

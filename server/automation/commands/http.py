@@ -201,7 +201,7 @@ def _encoded(call: CommandCall, given: Any, kind: str) -> str:
             raise TooLarge(
                 f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON", field="body"
             )
-        call.run.budget.made(size * STEPS_A_YAML_CHAR, 1)
+        call.run.budget.entries(size * STEPS_A_YAML_CHAR, 1)
         import yaml  # few requests are written in it
 
         return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)

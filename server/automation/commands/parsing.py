@@ -29,7 +29,7 @@ def kata_parse(call: CommandCall) -> Any:
 
     try:
         text = source if isinstance(source, str) else encode(source)
-        run.budget.made(text.count("\n") * STEPS_A_LINE)
+        run.budget.entries(text.count("\n") * STEPS_A_LINE)
         document = parse(text)
         found = Generic(Environment(values=values, render=render, read_date=run.read_date)).value(document.tree)
     except (KataSyntax, TemplateFailed) as error:

@@ -99,7 +99,7 @@ def _charge(call: CommandCall, path: list[str]) -> None:
     """Before what holds the end of a path is copied, and what holds that. Raises BudgetSpent."""
     for length in range(1, len(path)):
         found = _at(call.run.values, path[:length])
-        call.run.budget.made(len(found) if isinstance(found, (list, dict)) else 1)
+        call.run.budget.entries(len(found) if isinstance(found, (list, dict)) else 1)
 
 
 def _at(values: Any, path: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""The filters of the language. Each file is a family that registers by being imported; all are found here."""
+"""The filters of the language. Each file is a family of filters, which registers when it is imported."""
 
 from server.discovery import load_all
 

@@ -1,4 +1,4 @@
-"""Which browser on which platform a User-Agent header names. The first row that fits counts."""
+"""Reads browser and platform from a User-Agent header. The first matching row counts."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from server.template.registry import filter
 from server.template.run import Rendering
 from server.template.shared.texts import read_text
 
-MAX_AGENT_CHARS = 2000  # that are looked at
+MAX_AGENT_CHARS = 2000  # of the header that are read
 
 PLATFORMS = (
     ("Windows Phone", "Windows Phone"),
@@ -20,7 +20,7 @@ PLATFORMS = (
     ("FreeBSD", "FreeBSD"),
     ("Linux", "Linux|X11"),
 )
-# Others name themselves Chrome and Safari as well, so those two come last.
+# Other browsers include the names Chrome and Safari in their headers, so these two come last.
 BROWSERS = (
     ("Edge", "Edge|EdgA|EdgiOS|Edg"), ("Opera", "OPR|Opera Mini|Opera"), ("Samsung Browser", "SamsungBrowser"),
     ("Vivaldi", "Vivaldi"), ("Yandex", "YaBrowser"), ("Firefox", "Firefox|FxiOS"), ("Thunderbird", "Thunderbird"),
@@ -35,18 +35,18 @@ _FIRST = late_pattern(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
 
 @filter("parse_user_agent")
 def parse_user_agent(run: Rendering, value: Any) -> dict[str, Any]:
-    """{platform, browser, version} of a User-Agent header, null for what it does not tell."""
+    """The {platform, browser, version} of a User-Agent header; null for unknown parts."""
     return browser_of(read_text(run, value) or "")
 
 
 def browser_of(agent: str) -> dict[str, str | None]:
-    """{platform, browser, version} of a User-Agent header, None for what it does not tell."""
+    """Returns {platform, browser, version} of a User-Agent header; None for unknown parts."""
     agent = agent[:MAX_AGENT_CHARS]
     platform = next((name for name, pattern in _PLATFORMS if pattern.search(agent)), None)
     for name, pattern in _BROWSERS:
-        found = pattern.search(agent)
-        if found is not None:
-            return {"platform": platform, "browser": name, "version": found[1]}
+        match = pattern.search(agent)
+        if match is not None:
+            return {"platform": platform, "browser": name, "version": match[1]}
     own = _FIRST.match(agent)
     if own is None or own[1] == "Mozilla":
         return {"platform": platform, "browser": None, "version": None}

@@ -1,4 +1,4 @@
-"""Tables as CSV texts."""
+"""Tables as CSV text."""
 
 import functools
 import re
@@ -17,8 +17,8 @@ _QUOTED = frozenset(' ,"\\\n\r\t')
 
 @filter("csv")
 def csv_(run: Rendering, value: Any) -> str:
-    """The rows of a list as lines of values with commas between them. Rows that are no lists are left out. A value that
-    a spreadsheet would take for a formula has a quote before it, unless it is a number."""
+    """The rows of a list as lines of comma-separated values. Rows that are not lists are left out. A value that a
+    spreadsheet would read as a formula gets a leading quote, unless it is a number."""
     out = TextBuffer(run)
     for row in items(value):
         run.budget.step()
@@ -38,8 +38,8 @@ def _cell(text: str) -> str:
 
 @filter("parse_csv")
 def parse_csv(run: Rendering, value: Any, separator: Any = ",", enclosure: Any = '"', escape: Any = "\\") -> list[Any]:
-    """The rows of a CSV text, each a list of texts; blank lines are left out. escape: a character behind which the
-    enclosure does not end. Raises TemplateFailed for marks that are not one character."""
+    """The rows of a CSV text, each a list of texts; blank lines are left out. escape: a character after which the
+    enclosure does not end the value. Raises TemplateFailed for marks that are not a single character."""
     text = read_text(run, value)
     if text is None:
         return []
@@ -49,15 +49,15 @@ def parse_csv(run: Rendering, value: Any, separator: Any = ",", enclosure: Any =
     rows: list[list[str]] = [[]]
     place = 0
     while place < len(text):
-        found = cell.match(text, place)
-        assert found is not None  # every place begins a cell, an empty one at least
-        run.budget.made(1 + len(found[0]) // CHARS_A_STEP)
-        place = found.end()
-        inside = found["inside"]
-        rows[-1].append(found["plain"] if inside is None else inside.replace(quote * 2, quote) + found["behind"])
-        if found["end"] in ("\n", "\r", "\r\n"):
+        match = cell.match(text, place)
+        assert match is not None  # every position matches a cell, at least an empty one
+        run.budget.entries(1 + len(match[0]) // CHARS_A_STEP)
+        place = match.end()
+        inside = match["inside"]
+        rows[-1].append(match["plain"] if inside is None else inside.replace(quote * 2, quote) + match["behind"])
+        if match["end"] in ("\n", "\r", "\r\n"):
             rows.append([])
-        elif place == len(text) and found["end"]:
+        elif place == len(text) and match["end"]:
             rows[-1].append("")
     return [row for row in rows if row not in ([], [""])]
 
@@ -70,7 +70,8 @@ def _mark(text: str, name: str) -> str:
 
 @functools.lru_cache(maxsize=16)
 def _pattern(separator: str, quote: str, escape: str) -> re.Pattern[str]:
-    """A cell and what ends it; the marks are escaped. What is repeated is never given back, so it takes linear time."""
+    """Returns the pattern of a cell and its end; the marks are escaped. Repetitions are possessive, so it runs in
+    linear time."""
     blanks = "" if separator == r"\ " else " *+"
     return re.compile(
         rf"(?:{blanks}{quote}(?P<inside>(?:[^{quote}{escape}]|{escape}.|{quote}{quote}|{escape})*+)(?:{quote}|\Z)"

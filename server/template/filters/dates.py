@@ -1,4 +1,4 @@
-"""Dates: written by a format, moved, and how long ago they are."""
+"""Dates: formatted, moved, and relative to now."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from server.template.filters.numbers import parts_of_time
 from server.template.registry import filter
 from server.template.run import Rendering
 from server.template.shared import date_letters
-from server.template.shared.moments import moment, moved, now, seen
+from server.template.shared.moments import moment, moment_in_zone, moved, now
 from server.template.values import Moment, is_numeric, printed, truthy, whole
 
 DEFAULT_FORMAT = "F j, Y H:i"
@@ -14,22 +14,22 @@ DEFAULT_FORMAT = "F j, Y H:i"
 
 @filter("date")
 def date(run: Rendering, value: Any, format: Any = DEFAULT_FORMAT, tz: Any = None) -> str:
-    """A date in letters, `Y-m-d H:i`: of Unix seconds, of a date text, of now for null and "". tz: the name of a time
-    zone, or false for the one that the date has. Raises TemplateFailed for an unreadable one."""
-    wanted = DEFAULT_FORMAT if format is None else printed(format)
-    return date_letters.written(run, seen(run, value, tz).at, wanted)
+    """A date in a format such as `Y-m-d H:i`. The value is Unix seconds, a date as text, or null or "" for now. tz: the
+    name of a time zone, or false for the zone of the date. Raises TemplateFailed for an invalid date."""
+    letters = DEFAULT_FORMAT if format is None else printed(format)
+    return date_letters.written(run, moment_in_zone(run, value, tz).at, letters)
 
 
 @filter("date_modify")
 def date_modify(run: Rendering, value: Any, change: Any) -> Moment:
-    """The date moved by a text such as `+1 month`. Raises TemplateFailed for an unreadable one."""
+    """The date moved by a text such as `+1 month`. Raises TemplateFailed for an invalid change."""
     return moved(moment(run, value), printed(change))
 
 
 @filter("date_pretty")
 def date_pretty(run: Rendering, value: Any, is_delta: Any = False) -> str:
-    """How long ago Unix seconds are, in the largest unit: '1 hour ago', '3 days' when they are ahead. is_delta: the
-    value is a length in seconds, '+3 days'. Nothing for 0 and for what is no number."""
+    """The distance of Unix seconds from now in the largest unit: '1 hour ago', or '3 days' for a time in the future.
+    is_delta: the value is a duration in seconds, '+3 days'. Empty for 0 and if the value is not a number."""
     if isinstance(value, Moment):
         value = int(value.at.timestamp())
     seconds = whole(value) if is_numeric(value) else 0

@@ -24,74 +24,74 @@ CHARSETS = frozenset(
     "iso8859-14 iso8859-15 iso8859-16 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 "
     "koi8-r koi8-u mac-roman shift_jis utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le utf-7 utf-8".split()
 )
-NAME_CHARS = 40  # of a character set
+NAME_CHARS = 40  # of the name of a character set
 _BASE64 = f"{string.ascii_letters}{string.digits}+/".encode()
 _NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 
 
 @filter("base64_encode")
 def base64_encode(run: Rendering, value: Any) -> str:
-    """The Base64 text of a text's bytes. Nothing of what is no text."""
+    """The Base64 form of a text's bytes. Empty if the value is not text."""
     text = read_text(run, value)
     return "" if text is None else base64.b64encode(bytes_of(text)).decode()
 
 
 @filter("base64url_encode")
 def base64url_encode(run: Rendering, value: Any) -> str:
-    """As base64_encode, with letters for URLs and no padding."""
+    """The Base64 form for URLs (RFC 4648, section 5), without padding."""
     return base64_encode(run, value).rstrip("=").translate(str.maketrans("+/", "-_"))
 
 
 @filter("base64_decode")
 def base64_decode(run: Rendering, value: Any) -> str:
-    """What a Base64 text stands for; other characters in it do not count."""
+    """The text that a Base64 text encodes; other characters in it are ignored."""
     text = read_text(run, value)
     if text is None:
         return ""
-    kept = text.partition("=")[0].encode("ascii", "ignore").translate(None, _NOT_BASE64)
-    if len(kept) % 4 == 1:  # six bits are no byte
-        kept = kept[:-1]
-    return text_of_bytes(binascii.a2b_base64(kept + b"=" * (-len(kept) % 4)))
+    digits = text.partition("=")[0].encode("ascii", "ignore").translate(None, _NOT_BASE64)
+    if len(digits) % 4 == 1:  # six bits are less than a byte
+        digits = digits[:-1]
+    return text_of_bytes(binascii.a2b_base64(digits + b"=" * (-len(digits) % 4)))
 
 
 @filter("base64url_decode")
 def base64url_decode(run: Rendering, value: Any) -> str:
-    """As base64_decode, of letters for URLs."""
+    """The text that a Base64 text for URLs encodes; see base64_decode."""
     text = read_text(run, value)
     return "" if text is None else base64_decode(run, text.translate(str.maketrans("-_", "+/")))
 
 
 @filter("md5")
 def md5(run: Rendering, value: Any) -> str:
-    """The MD5 digest in hexadecimal digits. Nothing of what is no text."""
+    """The MD5 digest in hexadecimal digits. Empty if the value is not text."""
     text = read_text(run, value)
     return "" if text is None else hashlib.md5(bytes_of(text), usedforsecurity=False).hexdigest()
 
 
 @filter("sha1")
 def sha1(run: Rendering, value: Any) -> str:
-    """The SHA-1 digest in hexadecimal digits. Nothing of what is no text."""
+    """The SHA-1 digest in hexadecimal digits. Empty if the value is not text."""
     text = read_text(run, value)
     return "" if text is None else hashlib.sha1(bytes_of(text), usedforsecurity=False).hexdigest()
 
 
 @filter("hash_hmac")
 def hash_hmac(run: Rendering, value: Any, key: Any = "", algo: Any = "sha256", raw: Any = False) -> str:
-    """The keyed digest (HMAC) in hexadecimal digits, or as bytes when `raw`. Nothing of an empty text and of what is
-    none. Raises TemplateFailed for an unknown algorithm."""
+    """The keyed digest (HMAC, RFC 2104) in hexadecimal digits, or as bytes if `raw` is set. Empty if the value is empty
+    or not text. Raises TemplateFailed for an unknown algorithm."""
     text, name = read_text(run, value), printed(algo).lower()
     if name not in ALGORITHMS:
         raise TemplateFailed(f"there is no algorithm '{name[:50]}'{nearest(name, ALGORITHMS)}")
     if not text:
         return ""
-    made = hmac.new(bytes_of(read(run, key)), bytes_of(text), ALGORITHMS[name])
-    return ByteText(made.digest()) if truthy(raw) else made.hexdigest()
+    digest = hmac.new(bytes_of(read(run, key)), bytes_of(text), ALGORITHMS[name])
+    return ByteText(digest.digest()) if truthy(raw) else digest.hexdigest()
 
 
 @filter("convert_encoding")
 def convert_encoding(run: Rendering, value: Any, to: Any, from_: Any) -> str:
-    """The text whose bytes are in one character set, as bytes in another. What a set does not have becomes `?`.
-    Raises TemplateFailed for an unknown set."""
+    """The text converted from one character set to another, as bytes. Characters that the new set does not have become
+    `?`. Raises TemplateFailed for an unknown set."""
     source, target = _charset(printed(from_)), _charset(printed(to))
     text = bytes_of(read_slowly(run, value)).decode(source, "replace")
     run.budget.text(len(text) * 2)
@@ -100,12 +100,12 @@ def convert_encoding(run: Rendering, value: Any, to: Any, from_: Any) -> str:
 
 def _charset(name: str) -> str:
     try:
-        known = codecs.lookup(name[:NAME_CHARS]).name
+        charset = codecs.lookup(name[:NAME_CHARS]).name
     except (LookupError, ValueError):
-        known = ""
-    if known not in CHARSETS:
+        charset = ""
+    if charset not in CHARSETS:
         raise TemplateFailed(f"there is no character set '{name[:50]}'{nearest(name.lower(), CHARSETS)}")
-    return known
+    return charset
 
 
 # -- URLs -------------------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def _charset(name: str) -> str:
 
 @filter("url_encode")
 def url_encode(run: Rendering, value: Any) -> str:
-    """The text for a URL, a blank as %20; of a list or a map the query text `a%5Bb%5D=1&c=2`."""
+    """The text for a URL, a blank as %20; for a list or a map the query text `a%5Bb%5D=1&c=2`."""
     if isinstance(value, (list, dict)):
         return form_text(run, value)
     if isinstance(value, ByteText):
@@ -122,18 +122,18 @@ def url_encode(run: Rendering, value: Any) -> str:
 
 
 def percent_encoded(run: Rendering, value: Any) -> str:
-    """Letters, digits and -._~ as they are, the bytes of all others as %20."""
+    """Returns letters, digits and -._~ unchanged, and the bytes of all other characters as %20."""
     return mapped(run, value, lambda part: quote(part, safe="", errors="replace"))
 
 
 @filter("url_decode")
 def url_decode(run: Rendering, value: Any, as_: Any = "") -> str:
-    """The text with %20 as a blank; `+` stays. as: `json` for the JSON text of a query text's values.
-    Raises TemplateFailed for another one."""
+    """The text with %20 decoded; `+` is unchanged. as: `json` for the JSON text of the values of a query text. Raises
+    TemplateFailed for any other format."""
     form, text = printed(as_), read_slowly(run, value)
     if form == "json":
         return encoded(run, form_tree(run, text))
     if form:
         raise TemplateFailed(f"'url_decode' gives a text or json, not '{form[:50]}'")
-    run.budget.made(text.count("%"))
+    run.budget.entries(text.count("%"))
     return text_of_bytes(unquote_to_bytes(text.encode("utf-8", "replace")))

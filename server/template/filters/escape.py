@@ -1,4 +1,4 @@
-"""Texts made harmless for the place where they will stand, and back."""
+"""Escapes texts for HTML, JavaScript, CSS and URLs, and back."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -50,8 +50,8 @@ STRATEGIES = ("html", "url", *CHANGES)
 
 @filter("e", "escape")
 def escape(run: Rendering, value: Any, strategy: Any = "html") -> Any:
-    """The text for HTML, or for js, css, url, html_attr; numbers and lists as they are. Raises TemplateFailed for
-    another strategy."""
+    """The text escaped for HTML, or for js, css, url or html_attr; numbers and lists are unchanged. Raises
+    TemplateFailed for another strategy."""
     name = printed(strategy)
     if name not in STRATEGIES:
         raise TemplateFailed(f"'escape' has no strategy '{name[:50]}'{nearest(name, STRATEGIES)}")

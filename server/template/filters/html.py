@@ -1,4 +1,4 @@
-"""HTML: made from Markdown, made to text, without its tags. server/markup makes safe what a browser shows."""
+"""HTML: from Markdown, to text, without its tags. server/markup makes HTML safe for a browser."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ from server.template.run import Rendering
 from server.template.shared.texts import SLOW_CHARS_A_STEP, read, read_text, substituted
 from server.template.values import printed, truthy, whole
 
-MAX_MARKDOWN_CHARS = 64 * 1024  # read at once; tables of nothing but bars take 30 microseconds a character
+MAX_MARKDOWN_CHARS = 64 * 1024  # a table that consists only of bars takes 30 microseconds a character
 STEPS_A_MARKDOWN_CHAR = 15
 STEPS_A_TAG = 5
 _BETWEEN = re.compile(r">\s+<")
@@ -29,8 +29,8 @@ def spaceless(run: Rendering, value: Any) -> str:
 
 @filter("html_to_text")
 def html_to_text(run: Rendering, value: Any, truncate: Any = 50_000) -> str:
-    """The text of a page, a line for each paragraph. truncate: characters of HTML that are read. Nothing of what is no
-    text."""
+    """The text of an HTML page, with a line for each paragraph. truncate: the number of characters of HTML that are
+    read. Empty if the value is not text."""
     html, most = read_text(run, value), max(whole(truncate), 0)
     if html is None:
         return ""
@@ -39,15 +39,15 @@ def html_to_text(run: Rendering, value: Any, truncate: Any = 50_000) -> str:
         if html.rfind("<") > html.rfind(">"):  # half a tag would be read as text
             html = html[: html.rfind("<")]
     run.budget.step(html.count("<") * STEPS_A_TAG + len(html) // SLOW_CHARS_A_STEP)
-    found = text_of_html(html)
-    run.budget.text(len(found))
-    return _EMPTY_LINES.sub("\n", found) + "\n" if found else ""
+    plain = text_of_html(html)
+    run.budget.text(len(plain))
+    return _EMPTY_LINES.sub("\n", plain) + "\n" if plain else ""
 
 
 @filter("markdown_to_html")
 def markdown_to_html(run: Rendering, value: Any, is_untrusted: Any = True) -> str:
-    """The safe HTML of a Markdown text. HTML in it shows as text when it is untrusted, else harmless elements count.
-    Raises TemplateFailed for a text that is too long."""
+    """The safe HTML of a Markdown text. HTML in an untrusted text is displayed as text; in a trusted one, harmless
+    elements are rendered. Raises TemplateFailed for a text that is too long."""
     text, untrusted = read(run, value), truthy(is_untrusted)
     if len(text) > MAX_MARKDOWN_CHARS:
         raise TemplateFailed(f"'markdown_to_html' takes at most {MAX_MARKDOWN_CHARS:,} characters, not {len(text):,}")
@@ -62,20 +62,21 @@ def markdown_to_html(run: Rendering, value: Any, is_untrusted: Any = True) -> st
 def striptags(run: Rendering, value: Any, allowed: Any = "") -> str:
     """The text without tags and comments, except for the tags named in `allowed`, such as `<b><i>`."""
     text = read(run, value)
-    kept = {name.lower() for name in _NAME.findall(printed(allowed))}
+    names = {name.lower() for name in _NAME.findall(printed(allowed))}
     parts, place = [], 0
     while (tag := _TAG.search(text, place)) is not None:
         end = _end_of_tag(run, text, tag.start())
         parts.append(text[place : tag.start()])
         name = _NAME.match(text, tag.start())
-        if name is not None and name[1].lower() in kept:
+        if name is not None and name[1].lower() in names:
             parts.append(text[tag.start() : end])
         place = end
     return "".join([*parts, text[place:]])
 
 
 def _end_of_tag(run: Rendering, text: str, start: int) -> int:
-    """Behind the tag or comment that begins here; tags inside it are part of it. The end of the text for none."""
+    """Returns the position after the tag or comment that begins at `start`, including the tags inside it; the end of
+    the text if it is not closed."""
     if text.startswith("<!--", start):
         run.budget.step()
         end = text.find("-->", start + 4)

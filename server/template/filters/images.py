@@ -1,4 +1,4 @@
-"""What the first bytes of an image tell: its size, channels, bits and type. Nothing is decoded."""
+"""Reads size, channels, bits and type from the header of an image, without decoding it."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from server.template.registry import filter
 from server.template.run import Rendering
 from server.template.shared.texts import bytes_of, read_text
 
-MAX_SEGMENTS = 1000  # of a JPEG that are looked at before its size
+MAX_SEGMENTS = 1000  # of a JPEG that are read before its size
 NO_IMAGE = "The text is no image; give the bytes or the data URI of a PNG, JPEG, GIF, WebP or BMP"
 _DATA = re.compile(r"data:[^,]{0,200}?;base64,", re.IGNORECASE)
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -21,8 +21,8 @@ Info = dict[str, Any]
 
 @filter("image_info")
 def image_info(run: Rendering, value: Any) -> Info:
-    """{width, height, channels, bits, type} of an image's bytes or data URI, pixels and bits a channel, the type as in
-    mail; {_error} for what is none."""
+    """The {width, height, channels, bits, type} of an image from its bytes or data URI: pixels, bits per channel, and
+    the media type. {_error} if the value is not an image."""
     text = read_text(run, value)
     data = None if text is None else _bytes(text)
     if data is None:
@@ -38,7 +38,7 @@ def image_info(run: Rendering, value: Any) -> Info:
 
 
 def _bytes(text: str) -> bytes | None:
-    """The bytes of a data URI, or those that the text is; None for broken ones."""
+    """Returns the bytes of a data URI, or those of the text itself; None for an invalid URI."""
     uri = _DATA.match(text)
     if uri is None:
         return bytes_of(text)

@@ -20,17 +20,17 @@ FLAGS = FORCE_OBJECT | PRETTY | UNESCAPED_SLASHES | UNESCAPED_UNICODE
 
 @filter("json_encode")
 def json_encode(run: Rendering, value: Any, flags: Any = 0) -> str:
-    """The JSON text of a value. flags, added up: 16 lists as objects, 64 no `\\/`, 128 on several lines, 256 letters as
-    they are. Raises TemplateFailed for other flags and for what is no JSON."""
-    given = whole(flags)
-    if given & ~FLAGS:
-        raise TemplateFailed(f"'json_encode' has the flags 16, 64, 128 and 256, added up, not {given}")
-    return encoded(run, value, given)
+    """The JSON text of a value. flags, added up: 16 lists as objects, 64 no `\\/`, 128 on several lines, 256 letters
+    unescaped. Raises TemplateFailed for other flags and for a value that JSON cannot represent."""
+    bits = whole(flags)
+    if bits & ~FLAGS:
+        raise TemplateFailed(f"'json_encode' has the flags 16, 64, 128 and 256, added up, not {bits}")
+    return encoded(run, value, bits)
 
 
 @filter("json_pretty")
 def json_pretty(run: Rendering, value: Any) -> str:
-    """A JSON text on several lines, indented by 4. Raises TemplateFailed for what is no JSON."""
+    """A JSON text on several lines, indented by 4. Raises TemplateFailed for invalid JSON."""
     if not printed(value).strip():
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Letters: upper and lower case, and which of them a text keeps."""
+"""Letters: upper and lower case, and the removal of other characters."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from server.template.run import Rendering
 from server.template.shared.texts import EachCharacter, mapped, read_slowly, substituted
 from server.template.values import printed
 
-# What may stand inside a word without ending it: apostrophes, points, accents of their own.
+# Characters that may occur inside a word: apostrophes, points, combining accents.
 _INSIDE = r"'.:^`\u00a8\u00ad\u00af\u00b4\u00b7\u00b8\u02b0-\u036f\u2018\u2019\u2024\u2027"
 _WORD = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{_INSIDE}])*")
 _OTHERS = re.compile("[^A-Za-z0-9]+")
@@ -21,26 +21,26 @@ _ASCII = str.maketrans({
 
 @filter("lower")
 def lower(run: Rendering, value: Any) -> str:
-    """The text in small letters."""
+    """The text in lower case."""
     return mapped(run, value, str.lower)
 
 
 @filter("upper")
 def upper(run: Rendering, value: Any) -> str:
-    """The text in capital letters."""
+    """The text in upper case."""
     return mapped(run, value, str.upper)
 
 
 @filter("capitalize")
 def capitalize(run: Rendering, value: Any) -> str:
-    """The first letter as a capital, the rest small."""
-    found = mapped(run, value, str.lower)
-    return found[:1].upper() + found[1:]
+    """The text in lower case, with a capital first letter."""
+    small = mapped(run, value, str.lower)
+    return small[:1].upper() + small[1:]
 
 
 @filter("title")
 def title(run: Rendering, value: Any) -> str:
-    """Every word with a capital first: They're Bob-O."""
+    """The text with a capital at the start of each word: They're Bob-O."""
     return substituted(run, read_slowly(run, value), _WORD, _titled)
 
 
@@ -50,14 +50,14 @@ def _titled(word: re.Match[str]) -> str:
 
 @filter("alphanum")
 def alphanum(run: Rendering, value: Any, also: Any = "", replace: Any = "") -> str:
-    """The ASCII letters and digits of a text and the characters in `also`; others become `replace`. Nothing of what is
-    no text."""
+    """The text with everything except ASCII letters, digits and the characters in `also` replaced by `replace`. Empty
+    if the value is not text."""
     if not isinstance(value, str):
         return ""
     other = printed(replace)
     run.budget.text(len(value) * len(other), other)
-    kept = frozenset(printed(also))
-    table = EachCharacter(lambda char: char if _is_plain(char) or char in kept else other)
+    extra = frozenset(printed(also))
+    table = EachCharacter(lambda char: char if _is_plain(char) or char in extra else other)
     return mapped(run, value, lambda part: part.translate(table))
 
 
@@ -67,7 +67,7 @@ def _is_plain(char: str) -> bool:
 
 @filter("permalink")
 def permalink(run: Rendering, value: Any, spaces_as: Any = "-") -> str:
-    """A text for URLs: ASCII letters and digits, what stands between them as one `spaces_as`."""
+    """The text for URLs: ASCII letters and digits, with one `spaces_as` in place of other characters between them."""
     text, between = mapped(run, value, lambda part: _without_marks(part.translate(_ASCII))), printed(spaces_as)
     words = substituted(run, text, _OTHERS, lambda _: " ").strip()
     run.budget.text(len(words) + words.count(" ") * len(between), between)
@@ -75,6 +75,6 @@ def permalink(run: Rendering, value: Any, spaces_as: Any = "-") -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Letters without their accents: é is e."""
+    """Removes the accents of letters: é becomes e."""
     apart = unicodedata.normalize("NFKD", text)
     return apart if apart.isascii() else "".join(char for char in apart if not unicodedata.combining(char))

@@ -1,4 +1,4 @@
-"""Lines: indented, quoted, left out, counted apart."""
+"""Lines: indented, quoted, removed, split."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\S+")
 
 @filter("indent")
 def indent(run: Rendering, value: Any, marker: Any = "", from_line: Any = 0) -> str:
-    """The text with a marker before each line from the line of this number on, the first being 1."""
+    """The text with a marker before each line, beginning with line `from_line`; the first line is 1."""
     text, mark, first = read(run, value), printed(marker), max(whole(from_line), 1)
     if first > text.count("\n") + 1:
         return text
@@ -35,23 +35,23 @@ def nl2br(run: Rendering, value: Any) -> str:
 
 @filter("strip_lines")
 def strip_lines(run: Rendering, value: Any, prefixes: Any) -> str:
-    """The lines that begin with none of the prefixes, a text or a list of them, with CRLF between them."""
+    """The lines that begin with none of the prefixes (a text or a list of texts), with CRLF between them."""
     text = read(run, value)
-    given = items(prefixes) if isinstance(prefixes, (list, dict)) else [prefixes]
-    starts = tuple(start for start in listed(run, (printed(each) for each in given)) if start)
-    found = lines(run, text)
-    run.budget.step(len(found) * len(starts) // CHECKS_A_STEP)
-    return "\r\n".join(line for line in found if not line.startswith(starts))
+    prefix_list = items(prefixes) if isinstance(prefixes, (list, dict)) else [prefixes]
+    starts = tuple(start for start in listed(run, (printed(each) for each in prefix_list)) if start)
+    text_lines = lines(run, text)
+    run.budget.step(len(text_lines) * len(starts) // CHECKS_A_STEP)
+    return "\r\n".join(line for line in text_lines if not line.startswith(starts))
 
 
 @filter("split_crlf")
 def split_crlf(run: Rendering, value: Any, keep_blanks: Any = False, trim: Any = True) -> Any:
-    """The lines of a text, trimmed, by position; where blank ones are left out, their positions are."""
+    """The lines of a text, trimmed, by position. Blank lines are left out, and so are their positions."""
     return positions(lines(run, read(run, value)), truthy(keep_blanks), truthy(trim))
 
 
 def positions(parts: list[str], keep_blanks: bool, trim: bool) -> Any:
-    """The parts of a text by position, without the blank ones."""
+    """Returns the parts of a text by position, without the blank ones unless `keep_blanks` is set."""
     if trim:
         parts = [part.strip() for part in parts]
     return keyed((place, part) for place, part in enumerate(parts) if keep_blanks or part.strip())
@@ -59,7 +59,7 @@ def positions(parts: list[str], keep_blanks: bool, trim: bool) -> Any:
 
 @filter("quote")
 def quote(run: Rendering, value: Any, wrap_to: Any = 76) -> str:
-    """The text as mails quote it: `> ` before each line, lines longer than `wrap_to` characters broken between
+    """The text as mails quote it: `> ` before each line; lines longer than `wrap_to` characters are wrapped between
     words."""
     out, width = TextBuffer(run), whole(wrap_to)
     end = ""

@@ -1,4 +1,4 @@
-"""Lists and maps: their parts, in another order, changed by arrow functions."""
+"""Lists and maps: parts, order, and arrow functions."""
 
 import functools
 from typing import Any
@@ -10,52 +10,52 @@ from server.template.shared import lists
 from server.template.shared.lists import arrow_of, entries
 from server.template.values import compare, keyed, pairs, truthy, whole
 
-CHARS_A_STEP = 256  # compared at once
+CHARS_A_STEP = 256  # compared for one step
 Pair = tuple[Any, Any]
 
 
 @filter("keys")
 def keys(run: Rendering, value: Any) -> list[Any]:
-    """The keys of a map, the positions of a list, nothing of anything else."""
+    """The keys of a map or the positions of a list; an empty list for any other value."""
     return [key for key, _ in pairs(value)]
 
 
 @filter("values")
 def values(run: Rendering, value: Any) -> list[Any]:
-    """The values of a list or a map. Raises TemplateFailed for anything else."""
+    """The values of a list or a map. Raises TemplateFailed for any other value."""
     return [each for _, each in entries(value, "values")]
 
 
 @filter("column")
 def column(run: Rendering, value: Any, key: Any, index: Any = None) -> Any:
-    """What stands under a key in each row that has it. Raises TemplateFailed for what is no list."""
+    """The entry under a key of each row that has it. Raises TemplateFailed if the value is not a list or a map."""
     entries(value, "column")
     return lists.column(value, key, index)
 
 
 @filter("merge")
 def merge(run: Rendering, value: Any, others: Any) -> Any:
-    """Two lists or maps in one: numbered entries follow each other, named ones of the second replace those of the
-    first. Raises TemplateFailed for anything else."""
-    found: dict[str, Any] = {}
+    """Two lists or maps joined: numbered entries are appended, named entries of the second replace those of the first.
+    Raises TemplateFailed for any other value."""
+    merged: dict[str, Any] = {}
     number = 0
-    listed, more = entries(value, "merge"), entries(others, "merge")
-    run.budget.elements(len(listed) + len(more))
-    for key, each in listed + more:
+    own, more = entries(value, "merge"), entries(others, "merge")
+    run.budget.elements(len(own) + len(more))
+    for key, each in own + more:
         if isinstance(key, int):
             key, number = str(number), number + 1
-        found[key] = each
-    return keyed(found.items())
+        merged[key] = each
+    return keyed(merged.items())
 
 
 @filter("batch")
 def batch(run: Rendering, value: Any, size: Any, fill: Any = None, preserve_keys: Any = True) -> list[Any]:
-    """Parts of so many entries, which keep their keys. fill: what the last part is filled up with.
-    Raises TemplateFailed for what is no list and for a size below 1."""
-    listed, most = entries(value, "batch"), whole(size)
+    """The value split into parts of `size` entries, which keep their keys. fill: fills up the last part. Raises
+    TemplateFailed if the value is not a list or a map, and for a size below 1."""
+    numbered, most = entries(value, "batch"), whole(size)
     if most < 1:
         raise TemplateFailed(f"a part has at least 1 entry, not {most}")
-    parts = [listed[start : start + most] for start in range(0, len(listed), most)]
+    parts = [numbered[start : start + most] for start in range(0, len(numbered), most)]
     if not truthy(preserve_keys):
         parts = [[(place, each) for place, (_, each) in enumerate(part)] for part in parts]
     if parts and fill is not None:
@@ -71,10 +71,11 @@ def batch(run: Rendering, value: Any, size: Any, fill: Any = None, preserve_keys
 
 @filter("sort", takes_arrow=True)
 def sort(run: Rendering, value: Any, arrow: Any = None) -> Any:
-    """By value, each under its key. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed for what is no list."""
-    listed = entries(value, "sort")
+    """The entries sorted by value, with their keys. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed if the value
+    is not a list or a map."""
+    numbered = entries(value, "sort")
     order = functools.partial(_by_value, run) if arrow is None else functools.partial(_by, arrow_of(arrow, "sort"))
-    return keyed(sorted(listed, key=functools.cmp_to_key(order)))
+    return keyed(sorted(numbered, key=functools.cmp_to_key(order)))
 
 
 def _by_value(run: Rendering, left: Pair, right: Pair) -> int:
@@ -86,10 +87,10 @@ def _by_value(run: Rendering, left: Pair, right: Pair) -> int:
 
 def _by(arrow: Arrow, left: Pair, right: Pair) -> int:
     one, other = left[1], right[1]
-    found = arrow(one, other)
-    if found is False:  # `a > b` tells too little when it is not so
+    order = arrow(one, other)
+    if order is False:  # false from `a > b` does not distinguish less from equal
         return -1 if truthy(arrow(other, one)) else 0
-    return whole(found)
+    return whole(order)
 
 
 # -- arrow functions --------------------------------------------------------------------------------------------------
@@ -97,24 +98,24 @@ def _by(arrow: Arrow, left: Pair, right: Pair) -> int:
 
 @filter("map", takes_arrow=True)
 def map_(run: Rendering, value: Any, arrow: Any) -> Any:
-    """What the arrow function makes of each value and key, under the same keys."""
+    """The results of the arrow function for each value and key, under the same keys."""
     change = arrow_of(arrow, "map")
     return keyed([(key, change(each, key)) for key, each in pairs(value)])
 
 
 @filter("filter", takes_arrow=True)
 def filter_(run: Rendering, value: Any, arrow: Any) -> Any:
-    """The entries for which the arrow function of value and key is true, under their keys.
-    Raises TemplateFailed for what is no list."""
+    """The entries for which the arrow function of value and key is true, under their keys. Raises TemplateFailed if the
+    value is not a list or a map."""
     fits = arrow_of(arrow, "filter")
     return keyed([(key, each) for key, each in entries(value, "filter") if truthy(fits(each, key))])
 
 
 @filter("reduce", takes_arrow=True)
 def reduce(run: Rendering, value: Any, arrow: Any, initial: Any = None) -> Any:
-    """One value, made by the arrow function of what there is so far, the next value and its key.
-    Raises TemplateFailed for what is no list."""
-    step, found = arrow_of(arrow, "reduce"), initial
+    """One value, computed by the arrow function of the result so far, the next value and its key. Raises TemplateFailed
+    if the value is not a list or a map."""
+    step, result = arrow_of(arrow, "reduce"), initial
     for key, each in entries(value, "reduce"):
-        found = step(found, each, key)
-    return found
+        result = step(result, each, key)
+    return result

@@ -1,4 +1,4 @@
-"""Numbers: rounded, written for people, in other bases, counted up."""
+"""Numbers: rounded, formatted for people, in other bases, and statistics."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ from server.template.shared.rounding import MAX_PLACES, METHODS, fixed, rounded_
 from server.template.shared.texts import read
 from server.template.values import is_numeric, items, number, number_or, printed, whole, within
 
-MAX_BASE_DIGITS = 1000  # that base_convert reads
+MAX_BASE_DIGITS = 1000  # limits the work of base_convert
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 BYTES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 SECONDS = (
@@ -28,15 +28,15 @@ SECONDS = (
 
 @filter("abs")
 def abs_(run: Rendering, value: Any) -> int | float:
-    """The number without its sign. Raises TemplateFailed for what is none."""
-    found = abs(number(value))
-    return within(found) if isinstance(found, int) else found
+    """The number without its sign. Raises TemplateFailed if the value is not a number."""
+    magnitude = abs(number(value))
+    return within(magnitude) if isinstance(magnitude, int) else magnitude
 
 
 @filter("round")
 def round_(run: Rendering, value: Any, precision: Any = 0, method: Any = "common") -> int | float:
-    """The number with so many digits behind the point, or before it for a negative precision. method: common, with
-    halves away from zero, ceil, floor. Raises TemplateFailed for another one."""
+    """The number rounded to `precision` digits after the point, or before it if negative. method: common (halves away
+    from zero), ceil or floor. Raises TemplateFailed for another method."""
     way = printed(method)
     if way not in METHODS:
         raise TemplateFailed(f"'round' has the methods common, ceil and floor, not '{way[:50]}'{nearest(way, METHODS)}")
@@ -45,7 +45,8 @@ def round_(run: Rendering, value: Any, precision: Any = 0, method: Any = "common
 
 @filter("number_format")
 def number_format(run: Rendering, value: Any, decimals: Any = 0, point: Any = ".", thousands: Any = ",") -> str:
-    """The number with so many digits behind the point and marks between thousands. What is no number counts as 0."""
+    """The number with `decimals` digits after the point and a mark between thousands. A value that is not a number
+    counts as 0."""
     text = fixed(number_or(value), max(0, min(whole(decimals), MAX_PLACES)))
     marks = {".": printed(point), ",": printed(thousands)}
     run.budget.text(len(text) * (1 + max(map(len, marks.values()))))
@@ -54,8 +55,8 @@ def number_format(run: Rendering, value: Any, decimals: Any = 0, point: Any = ".
 
 @filter("base_convert")
 def base_convert(run: Rendering, value: Any, from_: Any, to: Any) -> str:
-    """A whole number in another base, 2 to 36; characters that are no digits of its base are left out.
-    Raises TemplateFailed for other bases and above MAX_BASE_DIGITS digits."""
+    """A whole number in another base, 2 to 36; characters that are not digits of its base are ignored. Raises
+    TemplateFailed for other bases and above MAX_BASE_DIGITS digits."""
     old, new = whole(from_), whole(to)
     for base in (old, new):
         if not 2 <= base <= 36:
@@ -64,16 +65,16 @@ def base_convert(run: Rendering, value: Any, from_: Any, to: Any) -> str:
     if len(text) > MAX_BASE_DIGITS:
         raise TemplateFailed(f"'base_convert' reads at most {MAX_BASE_DIGITS:,} digits")
     rest = int("".join(char for char in text if char in DIGITS[:old]) or "0", old)
-    found = ""
+    digits = ""
     while rest:
         rest, digit = divmod(rest, new)
-        found = DIGITS[digit] + found
-    return found or "0"
+        digits = DIGITS[digit] + digits
+    return digits or "0"
 
 
 @filter("bytes_pretty")
 def bytes_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
-    """A number of bytes as people read it: '999 bytes', '1.5 KB'. Nothing for what is no number."""
+    """A number of bytes in a readable unit: '999 bytes', '1.5 KB'. Empty if the value is not a number."""
     if not is_numeric(value):
         return ""
     size = whole(value)
@@ -87,17 +88,17 @@ def bytes_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
 
 @filter("secs_pretty")
 def secs_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
-    """A number of seconds as people read it: '1 hour, 1 min'. precision: how many units at most, 0 for all. Nothing for
-    what is no number."""
+    """A number of seconds in readable units: '1 hour, 1 min'. precision: the maximum number of units, 0 for all. Empty
+    if the value is not a number."""
     if not is_numeric(value):
         return ""
     return ", ".join(parts_of_time(whole(value), whole(precision))) or "0 secs"
 
 
 def parts_of_time(seconds: int, most: int = 0) -> list[str]:
-    """['1 hour', '2 mins'] of a number of seconds, the largest units first, at most so many.
+    """Returns ['1 hour', '2 mins'] for a number of seconds, the largest units first, at most `most` of them.
 
-    Below 0 only the first part is negative, as in every division that rounds down."""
+    Below 0 only the first part is negative, as the division rounds down."""
     parts = []
     for unit, name in SECONDS:
         count, seconds = divmod(seconds, unit)
@@ -111,18 +112,18 @@ def parts_of_time(seconds: int, most: int = 0) -> list[str]:
 
 @filter("stat")
 def stat(run: Rendering, value: Any, measure: Any, decimals: Any = 2) -> Any:
-    """A measure of a list of numbers, rounded: count max mean median min mode stdevp stdevs sum varp vars. Null for an
-    unknown one, and for those that an empty list has not."""
-    listed = items(value)
-    numbers = [number_or(each) for each in listed]
+    """A statistic of a list of numbers, rounded: count max mean median min mode stdevp stdevs sum varp vars. Null for
+    an unknown one, and for an empty list except for count and sum."""
+    values = items(value)
+    numbers = [number_or(each) for each in values]
     name = printed(measure)
     if name in ("count", "sum"):
-        found: int | float = len(numbers) if name == "count" else _sum(numbers)
+        result: int | float = len(numbers) if name == "count" else _sum(numbers)
     elif name in MEASURES and numbers:
-        found = MEASURES[name](numbers)
+        result = MEASURES[name](numbers)
     else:
         return None
-    return rounded_number(found, whole(decimals))
+    return rounded_number(result, whole(decimals))
 
 
 def _sum(numbers: list[Any]) -> int | float:
@@ -130,7 +131,7 @@ def _sum(numbers: list[Any]) -> int | float:
         return within(sum(numbers))
     try:
         return math.fsum(numbers)
-    except (OverflowError, ValueError):  # beyond what a float holds, or infinities that cancel
+    except (OverflowError, ValueError):  # beyond the range of a float, or infinities that cancel out
         return sum(map(float, numbers))
 
 
@@ -144,7 +145,7 @@ def _median(numbers: list[Any]) -> int | float:
 
 
 def _spread(numbers: list[Any], fewer: int) -> float:
-    """The squared distances from the mean, shared among all, or all but one. 0 for a single number."""
+    """Returns the sum of squared distances from the mean, divided by the count less `fewer`; 0 for a single number."""
     mean = _mean(numbers)
     distances = [float(each - mean) for each in numbers]
     return _sum([each * each for each in distances]) / max(len(numbers) - fewer, 1)

@@ -1,4 +1,4 @@
-"""Texts changed and found by patterns: replace, format, regexp, regexp_replace."""
+"""Texts changed by patterns: replace, regexp, regexp_replace, format."""
 
 import math
 import re
@@ -13,8 +13,8 @@ from server.template.shared.lists import entries
 from server.template.shared.texts import TextBuffer, read, read_slowly
 from server.template.values import number_or, printed, whole
 
-MAX_PLACES = 400  # digits behind the point
-CHARS_A_STEP = 256  # compared at once
+MAX_PLACES = 400  # digits after the point
+CHARS_A_STEP = 256  # compared for one step
 _DIRECTIVE = re.compile(r"%(?:([0-9]{1,9})\$)?((?:[-+ 0]|'.)*)([0-9]{1,9})?(?:\.([0-9]{0,9}))?([a-zA-Z%])?", re.DOTALL)
 _GROUP = re.compile(r"\$(?:\$|([0-9]{1,2})|\{([A-Za-z0-9_]{1,50})\})", re.ASCII)
 _FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
@@ -22,28 +22,28 @@ _FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
 
 @filter("replace")
 def replace(run: Rendering, value: Any, pairs: Any) -> str:
-    """The text with each key of a map replaced by its value, all at once, the longest key first.
-    Raises TemplateFailed for anything but a map."""
+    """The text with each key of a map replaced by its value, all in one pass, the longest key first. Raises
+    TemplateFailed if the argument is not a map."""
     changes = {str(key): printed(each) for key, each in entries(pairs, "replace") if key != ""}
     text = read(run, value)
     if not changes:
         return text
     out, place = TextBuffer(run), 0
-    for start, found in _found(run, text, changes):
+    for start, key in _found(run, text, changes):
         out.add(text[place:start])
-        out.add(changes[found])
-        place = start + len(found)
+        out.add(changes[key])
+        place = start + len(key)
     out.add(text[place:])
     return out.text()
 
 
 def _found(run: Rendering, text: str, changes: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """Where which key stands, from left to right, none inside another."""
+    """Yields (position, key) of each match, from left to right, without overlaps."""
     lengths: dict[str, list[int]] = {}
     for key in sorted(changes, key=len, reverse=True):
-        known = lengths.setdefault(key[0], [])
-        if not known or known[-1] != len(key):
-            known.append(len(key))
+        key_lengths = lengths.setdefault(key[0], [])
+        if not key_lengths or key_lengths[-1] != len(key):
+            key_lengths.append(len(key))
     run.budget.step(len(lengths))
     first = re.compile("[" + "".join(map(re.escape, lengths)) + "]")
     place = 0
@@ -62,25 +62,24 @@ def _found(run: Rendering, text: str, changes: dict[str, str]) -> Iterator[tuple
 
 @filter("regexp")
 def regexp(run: Rendering, value: Any, pattern: Any, group: Any = 0) -> str:
-    """What a group of the first match is, "" where there is none. Raises TemplateFailed for a pattern that cannot be
-    used."""
+    """A group of the first match, "" if there is no match. Raises TemplateFailed for an invalid pattern."""
     text, number = read_slowly(run, value), whole(group)
-    found = patterns.search(run.budget, patterns.compiled(printed(pattern)), text)
-    if found is None or not 0 <= number <= len(found.groups()):
+    match = patterns.search(run.budget, patterns.compiled(printed(pattern)), text)
+    if match is None or not 0 <= number <= len(match.groups()):
         return ""
-    return found.group(number) or ""
+    return match.group(number) or ""
 
 
 @filter("regexp_replace", takes_arrow=True)
 def regexp_replace(run: Rendering, value: Any, pattern: Any, replacement: Any, limit: Any = None) -> str:
-    """The text with each match of a pattern replaced. $1 or ${name} in the replacement is a group, $0 the whole match,
-    $$ a dollar sign; or `m => ...`, of the list of groups. limit: the first matches only, so many.
-    Raises TemplateFailed for a pattern that cannot be used and a group that it does not have."""
-    text, found = read_slowly(run, value), patterns.compiled(printed(pattern))
+    """The text with each match of a pattern replaced. In the replacement, $1 or ${name} is a group, $0 the whole match,
+    $$ a dollar sign; it may also be `m => ...` with the list of groups. limit: the maximum number of replacements.
+    Raises TemplateFailed for an invalid pattern or an unknown group."""
+    text, compiled = read_slowly(run, value), patterns.compiled(printed(pattern))
     most = None if limit is None else max(0, whole(limit))
-    write = _groups_written(run, found, replacement)
+    write = _groups_written(run, compiled, replacement)
     out, place = TextBuffer(run), 0
-    for count, match in enumerate(patterns.matches(run.budget, found, text) if most != 0 else ()):
+    for count, match in enumerate(patterns.matches(run.budget, compiled, text) if most != 0 else ()):
         out.add(text[place : match.start()])
         for part in write(match):
             out.add(part)
@@ -92,11 +91,11 @@ def regexp_replace(run: Rendering, value: Any, pattern: Any, replacement: Any, l
 
 
 def _groups_written(run: Rendering, pattern: Any, replacement: Any) -> Callable[[Any], list[str]]:
-    """The parts of what stands in the place of a match. Raises TemplateFailed."""
+    """Returns the function that renders the replacement of a match in parts. Raises TemplateFailed."""
     if isinstance(replacement, Arrow):
 
         def call(match: Any) -> list[str]:
-            run.budget.made(pattern.groups + 1)
+            run.budget.entries(pattern.groups + 1)
             return [printed(replacement([match.group(number) or "" for number in range(pattern.groups + 1)]))]
 
         return call
@@ -111,7 +110,7 @@ def _groups_written(run: Rendering, pattern: Any, replacement: Any) -> Callable[
 
 
 def _group(pattern: Any, name: str) -> int:
-    """The number of a group by its number or name. Raises TemplateFailed."""
+    """Returns the number of a group by its number or name. Raises TemplateFailed."""
     number = int(name) if name.isdigit() else pattern.groupindex.get(name)
     if number is None or number > pattern.groups:
         raise TemplateFailed(f"the pattern has no group '{name[:50]}'; write $$ for a dollar sign")
@@ -123,9 +122,9 @@ def _group(pattern: Any, name: str) -> int:
 
 @filter("format")
 def format(run: Rendering, value: Any, *arguments: Any) -> str:
-    """The text with each directive replaced by an argument: %s, %d, %05.2f, %-8s, %'*8s, %2$s.
-    Raises TemplateFailed for an unknown directive and a missing argument."""
-    text, out, place, taken = read(run, value), TextBuffer(run), 0, 0
+    """The text with each directive replaced by an argument: %s, %d, %05.2f, %-8s, %'*8s, %2$s. Raises TemplateFailed
+    for an unknown directive or a missing argument."""
+    text, out, place, used = read(run, value), TextBuffer(run), 0, 0
     for match in _DIRECTIVE.finditer(text):
         run.budget.step()
         out.add(text[place : match.start()])
@@ -133,8 +132,8 @@ def format(run: Rendering, value: Any, *arguments: Any) -> str:
         if match[0] == "%%":
             out.add("%")
             continue
-        index = int(match[1]) - 1 if match[1] else taken
-        taken += not match[1]
+        index = int(match[1]) - 1 if match[1] else used
+        used += not match[1]
         if not 0 <= index < len(arguments):
             raise TemplateFailed(f"'format' has no argument {index + 1} for '{match[0][:30]}'")
         out.add(_written(run, match, arguments[index]))
@@ -143,28 +142,28 @@ def format(run: Rendering, value: Any, *arguments: Any) -> str:
 
 
 def _written(run: Rendering, match: re.Match[str], argument: Any) -> str:
-    given = _FLAG.findall(match[2])
-    flags = {letter for _, letter in given}
-    pad = next((own or letter for own, letter in reversed(given) if own or letter in (" ", "0")), " ")
+    flag_matches = _FLAG.findall(match[2])
+    flags = {letter for _, letter in flag_matches}
+    pad = next((own or letter for own, letter in reversed(flag_matches) if own or letter in (" ", "0")), " ")
     width, places = int(match[3] or 0), int(match[4]) if match[4] else None
     write = DIRECTIVES.get(match[5] or "")
     if write is None:
         raise TemplateFailed(f"'{match[0][:30]}' is no directive of 'format'; write %% for a percent sign")
     if match[5] != "s" and (places or 0) > MAX_PLACES:
         raise TemplateFailed(f"a number has at most {MAX_PLACES} digits behind the point")
-    found = write(argument, places)
-    if "+" in flags and match[5] in "deEfFgG" and not found.startswith("-"):
-        found = f"+{found}"
-    run.budget.text(max(width, len(found)))
+    formatted = write(argument, places)
+    if "+" in flags and match[5] in "deEfFgG" and not formatted.startswith("-"):
+        formatted = f"+{formatted}"
+    run.budget.text(max(width, len(formatted)))
     if "-" in flags:
-        return found.ljust(width, pad if match[5] == "s" or pad != "0" else " ")
-    if pad == "0" and found[:1] in ("-", "+") and match[5] != "s":
-        return found[0] + found[1:].rjust(width - 1, "0")
-    return found.rjust(width, pad)
+        return formatted.ljust(width, pad if match[5] == "s" or pad != "0" else " ")
+    if pad == "0" and formatted[:1] in ("-", "+") and match[5] != "s":
+        return formatted[0] + formatted[1:].rjust(width - 1, "0")
+    return formatted.rjust(width, pad)
 
 
 def _unsigned(argument: Any) -> int:
-    """The bits of a whole number."""
+    """Returns the bits of a whole number as an unsigned one."""
     return whole(argument) % 2**64
 
 

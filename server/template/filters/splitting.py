@@ -1,4 +1,4 @@
-"""Texts taken apart and put together: by a separator, into words, with a glue between."""
+"""Texts split and joined: by a separator, into words."""
 
 import re
 from typing import Any
@@ -15,8 +15,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 @filter("split")
 def split(run: Rendering, value: Any, separator: Any, limit: Any = None) -> list[str]:
-    """The parts between separators. limit: how many parts at most, the last one with all that follows; below 0, so many
-    are left out at the end. An empty separator: characters, or pieces of `limit` characters."""
+    """The parts between separators. limit: the maximum number of parts, the last one being the rest; if negative, as
+    many parts are left out at the end. An empty separator splits into characters, or into pieces of `limit` characters.
+    """
     text, between = read(run, value), printed(separator)
     most = None if limit is None else whole(limit)
     if not between:
@@ -36,30 +37,30 @@ def _pieces(run: Rendering, text: str, size: int) -> list[str]:
 
 @filter("split_csv")
 def split_csv(run: Rendering, value: Any) -> Any:
-    """The parts between commas, trimmed, by position; the positions of blank ones are left out."""
+    """The parts between commas, trimmed, by position; blank parts are left out, and so are their positions."""
     return positions(split(run, value, ","), keep_blanks=False, trim=True)
 
 
 @filter("tokenize")
 def tokenize(run: Rendering, value: Any) -> list[str]:
-    """The words of a text in small letters."""
+    """The words of a text in lower case."""
     text = read_text(run, value)
     return [] if text is None else listed(run, (word[0].lower() for word in _WORD.finditer(text)))
 
 
 @filter("join")
 def join(run: Rendering, value: Any, glue: Any = "", and_: Any = None) -> str:
-    """The values with a glue between them, `and` between the last two. A text stays as it is."""
+    """The values with a glue between them, `and` between the last two. Text is returned unchanged."""
     if not isinstance(value, (list, dict)):
         return read(run, value)
-    found, between = items(value), printed(glue)
+    values, between = items(value), printed(glue)
     last = printed(and_) if and_ is not None else between
     out = TextBuffer(run)
-    for start in range(0, len(found), JOINED_AT_ONCE):
+    for start in range(0, len(values), JOINED_AT_ONCE):
         pieces: list[str] = []
-        for place, each in enumerate(found[start : start + JOINED_AT_ONCE], start):
+        for place, each in enumerate(values[start : start + JOINED_AT_ONCE], start):
             if place:
-                pieces.append(between if place < len(found) - 1 else last)
+                pieces.append(between if place < len(values) - 1 else last)
             pieces.append(printed(each))
         out.add_all(pieces)
     return out.text()

@@ -1,4 +1,4 @@
-"""The functions of the language. Each file is a family that registers by being imported; all are found here."""
+"""The functions of the language. Each file is a family of functions, which registers when it is imported."""
 
 from server.discovery import load_all
 

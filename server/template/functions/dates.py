@@ -12,7 +12,7 @@ from server.template.run import Rendering
 from server.template.shared import moments
 from server.template.values import Moment, printed, whole
 
-MAX_INSTANTS = 10_000  # of a range unless asked otherwise
+MAX_INSTANTS = 10_000  # of a range, if no limit is passed
 SECONDS = {"minute": 60, "hour": 3600}
 DAYS = {"day": 1, "week": 7}
 MONTHS = {"month": 1, "year": 12}
@@ -21,14 +21,14 @@ UNITS = (*SECONDS, *DAYS, *MONTHS)
 
 @function("date")
 def date(run: Rendering, value: Any = "now", timezone: Any = None) -> Moment:
-    """The instant of a date, to be compared or formatted. Raises TemplateFailed for what is no date."""
-    return moments.seen(run, value, timezone)
+    """The instant of a date, for comparing or formatting. Raises TemplateFailed for an invalid date."""
+    return moments.moment_in_zone(run, value, timezone)
 
 
 @function("date_lerp")
 def date_lerp(run: Rendering, range_: Any, unit: Any, step: Any = 1, limit: Any = MAX_INSTANTS) -> list[int]:
     """Unix seconds from the start of a range of dates to its end, every `step` units, at most `limit`. Days and longer
-    units keep the time of day. Raises TemplateFailed for an unreadable range and an unknown unit."""
+    units keep the time of day. Raises TemplateFailed for an invalid range or an unknown unit."""
     home = moments.home(run)
     name = printed(unit).lower()
     if name not in UNITS:
@@ -37,20 +37,20 @@ def date_lerp(run: Rendering, range_: Any, unit: Any, step: Any = 1, limit: Any 
         span = times.span(printed(range_), moments.now(run), home)
     except Invalid as error:
         raise TemplateFailed(error.message) from None
-    found: list[int] = []
+    instants: list[int] = []
     most = whole(limit, MAX_INSTANTS)
     for at in _instants(datetime.fromtimestamp(span.start, home), name, max(1, whole(step, 1))):
-        if at > span.end or len(found) >= most:
+        if at > span.end or len(instants) >= most:
             break
-        run.budget.made(1)
-        found.append(at)
-        if len(found) > MAX_ELEMENTS:
-            run.budget.elements(len(found))
-    return found
+        run.budget.entries(1)
+        instants.append(at)
+        if len(instants) > MAX_ELEMENTS:
+            run.budget.elements(len(instants))
+    return instants
 
 
 def _instants(start: datetime, unit: str, width: int) -> Iterator[int]:
-    """Unix seconds from a start on, to the last year there is."""
+    """Yields Unix seconds from a start on, up to the year 9999."""
     seconds, place = int(start.timestamp()), 0
     try:
         while True:
@@ -64,7 +64,7 @@ def _instants(start: datetime, unit: str, width: int) -> Iterator[int]:
 
 
 def _later(start: datetime, unit: str, count: int) -> datetime:
-    """So many units later by the calendar. Days that a month does not have are those of the next one."""
+    """Returns the date `count` units later by the calendar. Days missing in a month count into the next one."""
     if unit in DAYS:
         return start + timedelta(days=count * DAYS[unit])
     years, month = divmod(start.month - 1 + count * MONTHS[unit], 12)

@@ -1,4 +1,4 @@
-"""Functions of lists and maps: columns, sets, counting, choosing."""
+"""Functions of lists and maps: columns, sets, counting, selection."""
 
 import functools
 from collections.abc import Callable
@@ -15,14 +15,15 @@ from server.template.values import compare, items, key_text, keyed, kind, number
 
 @function("array_column")
 def array_column(run: Rendering, rows: Any, key: Any, index_key: Any = None) -> Any:
-    """The values of one column of rows, under those of another one. Rows without the column are left out; [] for no
-    list."""
+    """The values of one column of rows, with those of another column as keys. Rows without the column are left out; []
+    if the value is not a list or a map."""
     return column(rows, key, index_key) if _is_listed(rows) else []
 
 
 @function("array_combine")
 def array_combine(run: Rendering, keys: Any, values: Any) -> Any:
-    """A map of these keys and values; [] where one is no list. Raises TemplateFailed for different sizes."""
+    """A map of these keys and values; [] if one of them is not a list or a map. Raises TemplateFailed for different
+    sizes."""
     if not (_is_listed(keys) and _is_listed(values)):
         return []
     if len(keys) != len(values):
@@ -32,51 +33,53 @@ def array_combine(run: Rendering, keys: Any, values: Any) -> Any:
 
 @function("array_count_values")
 def array_count_values(run: Rendering, values: Any) -> Any:
-    """How often each value is there, by its text; lists and maps in it are left out."""
-    found: dict[str, int] = {}
+    """The number of occurrences of each value, by its text; lists and maps among the values are left out."""
+    counts: dict[str, int] = {}
     for value in items(values):
         if not _is_listed(value):
             text = key_text(value)
-            found[text] = found.get(text, 0) + 1
-    return keyed(found.items())
+            counts[text] = counts.get(text, 0) + 1
+    return keyed(counts.items())
 
 
 @function("array_diff")
 def array_diff(run: Rendering, values: Any, others: Any) -> Any:
-    """What is in the first list and not, by its text, in the second; keys stay. null is an empty list; [] where one
-    is no list."""
-    found = _compared(values, others)
-    return [] if found is None else keyed((key, each) for key, each, is_there in found if not is_there)
+    """The entries of the first list whose text is not in the second; keys are preserved. null is an empty list; [] if
+    one of the arguments is not a list or a map."""
+    compared = _compared(values, others)
+    return [] if compared is None else keyed((key, each) for key, each, is_there in compared if not is_there)
 
 
 @function("array_intersect")
 def array_intersect(run: Rendering, values: Any, others: Any) -> Any:
-    """What is in both lists, by its text; keys are those of the first. null is an empty list; null where one is no
-    list."""
-    found = _compared(values, others)
-    return None if found is None else keyed((key, each) for key, each, is_there in found if is_there)
+    """The entries of the first list whose text is also in the second; keys are preserved. null is an empty list; null
+    if one of the arguments is not a list or a map."""
+    compared = _compared(values, others)
+    return None if compared is None else keyed((key, each) for key, each, is_there in compared if is_there)
 
 
 def _compared(values: Any, others: Any) -> list[tuple[Any, Any, bool]] | None:
-    """[(key, value, whether its text is among the others)]; None where one is neither a list nor null."""
+    """Returns [(key, value, whether its text is among the others)]; None if an argument is neither a list, a map nor
+    null."""
     values, others = [[] if each is None else each for each in (values, others)]
     if not (_is_listed(values) and _is_listed(others)):
         return None
-    known = {printed(each) for each in items(others)}
-    return [(key, each, printed(each) in known) for key, each in pairs(values)]
+    texts = {printed(each) for each in items(others)}
+    return [(key, each, printed(each) in texts) for key, each in pairs(values)]
 
 
 @function("array_extract_keys")
 def array_extract_keys(run: Rendering, rows: Any, keys: Any) -> Any:
-    """For each row a map of exactly these keys, null where it has none. A row that is no map is one with the key 0."""
-    wanted = items(keys) if _is_listed(keys) else [keys]
-    names = [key_text(each) for each in wanted]
-    found = []
+    """A map of exactly these keys for each row, null for missing ones. A row that is not a map counts as a map with the
+    key 0."""
+    key_list = items(keys) if _is_listed(keys) else [keys]
+    names = [key_text(each) for each in key_list]
+    result = []
     for place, row in pairs(rows):
-        run.budget.made(1 + len(names) + (len(row) if _is_listed(row) else 1))
-        held = {str(key): value for key, value in pairs(row if _is_listed(row) else [row])}
-        found.append((place, keyed((name, held.get(name)) for name in names)))
-    return keyed(found)
+        run.budget.entries(1 + len(names) + (len(row) if _is_listed(row) else 1))
+        row_map = {str(key): value for key, value in pairs(row if _is_listed(row) else [row])}
+        result.append((place, keyed((name, row_map.get(name)) for name in names)))
+    return keyed(result)
 
 
 @function("array_fill_keys")
@@ -88,26 +91,27 @@ def array_fill_keys(run: Rendering, keys: Any, value: Any = None) -> Any:
 
 @function("array_matches")
 def array_matches(run: Rendering, values: Any, patterns: Any) -> list[Any]:
-    """The entries of a list, or the text, that fit one of the patterns: `*` for anything, in any letter case."""
-    wanted = patterns_of(run, patterns)
-    listed = items(values) if _is_listed(values) else [values]
-    return [each for each in listed if fits_any(run, printed(each), wanted)]
+    """The entries of a list, or the text, that match one of the patterns, in which `*` stands for anything, in any
+    letter case."""
+    wanted_patterns = patterns_of(run, patterns)
+    candidates = items(values) if _is_listed(values) else [values]
+    return [each for each in candidates if fits_any(run, printed(each), wanted_patterns)]
 
 
 @function("array_sort_keys")
 def array_sort_keys(run: Rendering, values: Any) -> Any:
-    """The map in the order of its keys."""
+    """The map sorted by its keys."""
     return keyed(_sorted(run, pairs(values), lambda one, other: compare(one[0], other[0], run.budget.step)))
 
 
-def _sorted(run: Rendering, listed: list[Any], order: Callable[[Any, Any], int]) -> list[Any]:
-    run.budget.step(len(listed) * len(listed).bit_length())
-    return sorted(listed, key=functools.cmp_to_key(order))
+def _sorted(run: Rendering, entries: list[Any], order: Callable[[Any, Any], int]) -> list[Any]:
+    run.budget.step(len(entries) * len(entries).bit_length())
+    return sorted(entries, key=functools.cmp_to_key(order))
 
 
 @function("array_sum")
 def array_sum(run: Rendering, values: Any) -> Any:
-    """The sum of a list, where what is no number counts as 0; false for no list."""
+    """The sum of a list, in which values that are not numbers count as 0; false if the value is not a list or a map."""
     if not _is_listed(values):
         return False
     total: Any = 0
@@ -118,15 +122,15 @@ def array_sum(run: Rendering, values: Any) -> Any:
 
 @function("array_unique")
 def array_unique(run: Rendering, values: Any) -> Any:
-    """The list without the values whose text was there before; keys stay."""
-    seen: set[str] = set()
-    found = []
+    """The list without values whose text occurred before; keys are preserved."""
+    texts: set[str] = set()
+    unique = []
     for key, each in pairs(values):
         text = printed(each)
-        if text not in seen:
-            seen.add(text)
-            found.append((key, each))
-    return keyed(found)
+        if text not in texts:
+            texts.add(text)
+            unique.append((key, each))
+    return keyed(unique)
 
 
 @function("array_values")
@@ -137,33 +141,34 @@ def array_values(run: Rendering, values: Any) -> list[Any]:
 
 @function("cycle", charges_itself=True)
 def cycle(run: Rendering, values: Any, position: Any) -> Any:
-    """The element at a position, counted round and round. Raises TemplateFailed for no list and an empty one."""
+    """The element at a position, which wraps around at the end. Raises TemplateFailed if the value is not a list or a
+    map, or is empty."""
     if not isinstance(values, (list, dict)) or not values:
         raise TemplateFailed(f"cycle takes a list with something in it, this is {_shown(values)}")
-    run.budget.made(len(values) if isinstance(values, dict) else 0)
+    run.budget.entries(len(values) if isinstance(values, dict) else 0)
     return items(values)[whole(position) % len(values)]
 
 
 @function("max")
 def max_(run: Rendering, *values: Any) -> Any:
-    """The greatest of the arguments, or of one list or map. Raises TemplateFailed where there is nothing."""
+    """The greatest of the arguments, or of one list or map. Raises TemplateFailed without values."""
     return _first(run, "max", values, 1)
 
 
 @function("min")
 def min_(run: Rendering, *values: Any) -> Any:
-    """The least of the arguments, or of one list or map. Raises TemplateFailed where there is nothing."""
+    """The least of the arguments, or of one list or map. Raises TemplateFailed without values."""
     return _first(run, "min", values, -1)
 
 
-def _first(run: Rendering, name: str, given: tuple[Any, ...], wanted: int) -> Any:
-    listed = items(given[0]) if len(given) == 1 else list(given)
-    if not listed:
-        shown = _shown(given[0]) if given else "nothing"
-        raise TemplateFailed(f"{name} takes several values, or a list with something in it; this is {shown}")
-    best = listed[0]
-    for each in listed[1:]:
-        if compare(each, best, run.budget.step) == wanted:
+def _first(run: Rendering, name: str, arguments: tuple[Any, ...], sign: int) -> Any:
+    candidates = items(arguments[0]) if len(arguments) == 1 else list(arguments)
+    if not candidates:
+        actual = _shown(arguments[0]) if arguments else "nothing"
+        raise TemplateFailed(f"{name} takes several values, or a list with something in it; this is {actual}")
+    best = candidates[0]
+    for each in candidates[1:]:
+        if compare(each, best, run.budget.step) == sign:
             best = each
     return best
 

@@ -1,4 +1,4 @@
-"""Functions that read a notation: JSON, KATA, patterns, addresses."""
+"""Functions that read a notation: JSON, KATA, regular expressions, mail addresses."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ STEPS_A_LINE = 8  # of KATA
 
 @function("json_decode")
 def json_decode(run: Rendering, text: Any) -> Any:
-    """The value of a JSON text; null for what is none, and for one nested too deeply."""
+    """The value of a JSON text; null if it is invalid or nested too deeply."""
     try:
         return decoded(run, text)
     except ValueError:
@@ -25,31 +25,31 @@ def json_decode(run: Rendering, text: Any) -> Any:
 
 @function("kata_parse")
 def kata_parse(run: Rendering, text: Any) -> Any:
-    """The tree of a KATA text, keys with their annotations; false for what is none, [] for no text."""
+    """The tree of a KATA text, with annotations of keys; false for invalid KATA, [] if the value is not text."""
     if not isinstance(text, str):
         return []
     text = read_slowly(run, text)
-    run.budget.made(text.count("\n") * STEPS_A_LINE)
+    run.budget.entries(text.count("\n") * STEPS_A_LINE)
     return ask(run, "kata_parse", text)
 
 
 @function("regexp_match_all")
 def regexp_match_all(run: Rendering, pattern: Any, text: Any, group: Any = 0) -> list[Any]:
-    """What each group of a pattern matched, a list for each; of one group when its number or name is given.
-    Raises TemplateFailed for an unusable pattern and an unknown name."""
-    found = patterns.compiled(printed(pattern))
-    place = _group(found, group)
-    wanted = range(found.groups + 1) if not place else [place] if place <= found.groups else []
-    groups: list[list[str]] = [[] for _ in wanted]
-    for match in patterns.matches(run.budget, found, read(run, text)):
-        run.budget.made(len(groups))
-        for kept, number in zip(groups, wanted, strict=True):
-            kept.append(match.group(number) or "")
+    """The matches of each group of a pattern, a list for each group; only those of one group if its number or name is
+    passed. Raises TemplateFailed for an invalid pattern or an unknown name."""
+    compiled = patterns.compiled(printed(pattern))
+    place = _group(compiled, group)
+    numbers = range(compiled.groups + 1) if not place else [place] if place <= compiled.groups else []
+    groups: list[list[str]] = [[] for _ in numbers]
+    for match in patterns.matches(run.budget, compiled, read(run, text)):
+        run.budget.entries(len(groups))
+        for texts, number in zip(groups, numbers, strict=True):
+            texts.append(match.group(number) or "")
     return groups if not place else groups[0] if groups else []
 
 
 def _group(pattern: Any, group: Any) -> int:
-    """The number of a group. Raises TemplateFailed for an unknown name."""
+    """Returns the number of a group. Raises TemplateFailed for an unknown name."""
     if not isinstance(group, str) or is_numeric(group):
         return max(0, whole(group))
     if group not in pattern.groupindex:

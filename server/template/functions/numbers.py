@@ -1,4 +1,4 @@
-"""Functions of numbers: bounds, ranges, and what is one."""
+"""Functions of numbers: bounds, ranges, validation."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from server.template.values import MAX_INT, MIN_INT, is_numeric, number, number_
 
 @function("clamp_int")
 def clamp_int(run: Rendering, value: Any, min: Any = MIN_INT, max: Any = MAX_INT) -> int | bool:
-    """The whole number, cut, within two bounds; false for what is no number."""
+    """The number truncated to a whole one and limited to two bounds; false if the value is not a number."""
     if not is_numeric(value):
         return False
     return _bounded(whole(value), whole(min), whole(max))
@@ -20,7 +20,7 @@ def clamp_int(run: Rendering, value: Any, min: Any = MIN_INT, max: Any = MAX_INT
 
 @function("clamp_float")
 def clamp_float(run: Rendering, value: Any, min: Any = -math.inf, max: Any = math.inf) -> float | bool:
-    """The number within two bounds; false for what is no number. Ours: without a minimum there is none."""
+    """The number limited to two bounds; false if the value is not a number. Without a minimum it has no lower bound."""
     if not is_numeric(value):
         return False
     return _bounded(float(number(value)), float(number_or(min)), float(number_or(max)))
@@ -32,12 +32,12 @@ def _bounded(value: Any, least: Any, most: Any) -> Any:
 
 @function("range")
 def range_(run: Rendering, low: Any, high: Any, step: Any = 1) -> list[Any]:
-    """Every `step`th number or letter from one to the other, both included. Raises TemplateFailed for a step that is
-    larger than the way, BudgetSpent for too many."""
-    found = stepped(run, low, high, step)
-    if len(found) == 1 and low != high:
+    """Every `step`th number or letter from one to the other, both included. Raises TemplateFailed if the step is larger
+    than the range, BudgetSpent for too many elements."""
+    numbers = stepped(run, low, high, step)
+    if len(numbers) == 1 and low != high:
         raise TemplateFailed("the step of a range is larger than the range")
-    return found
+    return numbers
 
 
 @function("validate_number")

@@ -1,4 +1,4 @@
-"""Functions that reach into maps by the path of a key. What they answer is new; what they are given stays as it is."""
+"""Functions that change maps at the path of a key. They return a new map and leave their argument unchanged."""
 
 from typing import Any
 
@@ -14,20 +14,20 @@ APPEND = "[]"
 
 @function("attribute", charges_itself=True)
 def attribute(run: Rendering, holder: Any, key: Any) -> Any:
-    """What stands under a key, as `holder[key]`."""
+    """The entry under a key, as `holder[key]`."""
     return child(holder, key)
 
 
 @function("dict_set", charges_itself=True)
 def dict_set(run: Rendering, holder: Any, path: Any, value: Any, delimiter: Any = None) -> Any:
-    """The map with a value at a path such as `a.b`; the part `[]` is the next free number. null is an empty map.
-    Raises TemplateFailed for other values."""
+    """The map with a value at a path such as `a.b`; the part `[]` is the next free number. null is an empty map. Raises
+    TemplateFailed for other values."""
     return _changed(run, _held("dict_set", holder), _parts(run, path, delimiter), value)
 
 
 @function("jsonpath_set", charges_itself=True)
 def jsonpath_set(run: Rendering, holder: Any, path: Any, value: Any) -> Any:
-    """As dict_set; a part such as `name[]` is the next free number below `name`."""
+    """The map with a value at a path, like dict_set; a part such as `name[]` is the next free number below `name`."""
     parts = []
     for part in _parts(run, path, None):
         appends = part.endswith(APPEND) and part != APPEND
@@ -37,11 +37,11 @@ def jsonpath_set(run: Rendering, holder: Any, path: Any, value: Any) -> Any:
 
 @function("dict_unset", charges_itself=True)
 def dict_unset(run: Rendering, holder: Any, paths: Any) -> Any:
-    """The map without what stands at a path, or at any of a list of paths. null is an empty map."""
-    found = _held("dict_unset", holder)
+    """The map without the entry at a path, or at any of a list of paths. null is an empty map."""
+    result = _held("dict_unset", holder)
     for path in items(paths) if isinstance(paths, (list, dict)) else [paths]:
-        found = _without(run, found, _parts(run, path, None))
-    return found
+        result = _without(run, result, _parts(run, path, None))
+    return result
 
 
 def _held(name: str, holder: Any) -> Any:
@@ -60,32 +60,32 @@ def _parts(run: Rendering, path: Any, delimiter: Any) -> list[str]:
 
 
 def _changed(run: Rendering, holder: Any, parts: list[str], value: Any) -> Any:
-    held = _copied(run, holder)
-    name = _free(held) if parts[0] == APPEND else parts[0]
+    copy = _copied(run, holder)
+    name = _free(copy) if parts[0] == APPEND else parts[0]
     if len(parts) == 1:
-        held[name] = value
+        copy[name] = value
     else:
-        inner = held.get(name)
-        held[name] = _changed(run, inner if isinstance(inner, (list, dict)) else {}, parts[1:], value)
-    return keyed(held.items())
+        inner = copy.get(name)
+        copy[name] = _changed(run, inner if isinstance(inner, (list, dict)) else {}, parts[1:], value)
+    return keyed(copy.items())
 
 
 def _without(run: Rendering, holder: Any, parts: list[str]) -> Any:
-    held = _copied(run, holder)
-    if parts[0] not in held:
+    copy = _copied(run, holder)
+    if parts[0] not in copy:
         return holder
     if len(parts) == 1:
-        del held[parts[0]]
-    elif isinstance(held[parts[0]], (list, dict)):
-        held[parts[0]] = _without(run, held[parts[0]], parts[1:])
-    return keyed(held.items()) if held else {}
+        del copy[parts[0]]
+    elif isinstance(copy[parts[0]], (list, dict)):
+        copy[parts[0]] = _without(run, copy[parts[0]], parts[1:])
+    return keyed(copy.items()) if copy else {}
 
 
 def _copied(run: Rendering, holder: Any) -> dict[str, Any]:
-    run.budget.made(len(holder))
+    run.budget.entries(len(holder))
     return {str(key): each for key, each in pairs(holder)}
 
 
-def _free(held: dict[str, Any]) -> str:
-    """One more than the greatest number among the keys."""
-    return str(max((key for key, _ in pairs(held) if isinstance(key, int)), default=-1) + 1)
+def _free(entries: dict[str, Any]) -> str:
+    """Returns the greatest number among the keys plus one."""
+    return str(max((key for key, _ in pairs(entries) if isinstance(key, int)), default=-1) + 1)

@@ -1,4 +1,4 @@
-"""The dictionary that a template is filled from, as a map."""
+"""The placeholders of a template as a map."""
 
 from typing import Any
 
@@ -9,9 +9,10 @@ from server.template.values import keyed, printed
 
 @function("placeholders_list", "svc_placeholders_list")
 def placeholders_list(run: Rendering, extract: Any = None, prefix: Any = None) -> Any:
-    """All placeholders. extract: only those that begin so, without that beginning. prefix: put before each name."""
+    """All placeholders. extract: only those that begin with this text, which is removed from their names. prefix: put
+    before each name."""
     start, lead = printed(extract), printed(prefix)
-    run.budget.made(len(run.values))
+    run.budget.entries(len(run.values))
     run.budget.text(len(lead) * len(run.values))
     return keyed(
         [(lead + key.removeprefix(start), run.values[key]) for key in list(run.values) if key.startswith(start)]

@@ -1,4 +1,4 @@
-"""Functions that the service answers, where a template is rendered inside of one; what they do is told there."""
+"""Functions that call the service, available where it renders a template; the service defines what they do."""
 
 import time
 from typing import Any
@@ -9,19 +9,19 @@ from server.template.shared import moments
 from server.template.shared.host import ask
 from server.template.shared.texts import read_slowly
 
-STEPS_A_TAG = 8  # of HTML that is cleaned
-STEPS_A_CALL = 1000  # for another automation, or a wait, so that the clock is looked at each time
+STEPS_A_TAG = 8  # charged for cleaning HTML
+STEPS_A_CALL = 1000  # more than STEPS_A_LOOK, so that the clock is checked each time
 
 
 @function("svc_automation")
 def svc_automation(run: Rendering, uri: Any, inputs: Any = None) -> Any:
-    """What an automation for scripts answers: {exit_state, return} or {exit_state, error}; false for an unknown one."""
+    """The result of an automation for scripts: {exit_state, return} or {exit_state, error}; false if it is unknown."""
     return _waited_for(run, "svc_automation", uri, inputs)
 
 
 @function("svc_avatar_url")
 def svc_avatar_url(run: Rendering, type: Any, id: Any, updated: Any = 0) -> Any:
-    """The address of a record's picture."""
+    """The URL of a record's picture."""
     return ask(run, "svc_avatar_url", type, id, updated)
 
 
@@ -33,7 +33,7 @@ def svc_avatar_image(run: Rendering, type: Any, id: Any, updated: Any = 0) -> An
 
 @function("svc_calendar_time_elapsed")
 def svc_calendar_time_elapsed(run: Rendering, calendar_id: Any, from_: Any, to: Any) -> Any:
-    """The seconds between two dates that a calendar has as available."""
+    """The available seconds of a calendar between two dates."""
     start, end = (int(moments.moment(run, each).at.timestamp()) for each in (from_, to))
     return ask(run, "svc_calendar_time_elapsed", calendar_id, start, end)
 
@@ -42,54 +42,54 @@ def svc_calendar_time_elapsed(run: Rendering, calendar_id: Any, from_: Any, to: 
 def svc_extract_uris(run: Rendering, html: Any) -> Any:
     """The links and images of an HTML text, cleaned: {tokens, context, template}."""
     text = read_slowly(run, html)
-    run.budget.made(text.count("<") * STEPS_A_TAG)
+    run.budget.entries(text.count("<") * STEPS_A_TAG)
     return ask(run, "svc_extract_uris", text)
 
 
 @function("svc_file_url")
 def svc_file_url(run: Rendering, id: Any) -> Any:
-    """The address of an attachment; null for an unknown one."""
+    """The URL of an attachment; null for an unknown one."""
     return ask(run, "svc_file_url", id)
 
 
 @function("svc_has_priv")
 def svc_has_priv(run: Rendering, privilege: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
-    """Whether the acting worker, or the one named, has a privilege."""
+    """Whether the acting worker, or the named one, has a privilege."""
     return ask(run, "svc_has_priv", privilege, actor_type, actor_id)
 
 
 @function("svc_record_readable")
 def svc_record_readable(run: Rendering, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
-    """Whether the acting worker, or the one named, may read a record."""
+    """Whether the acting worker, or the named one, may read a record."""
     return ask(run, "svc_record_readable", type, id, actor_type, actor_id)
 
 
 @function("svc_record_writeable")
 def svc_record_writeable(run: Rendering, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
-    """Whether the acting worker, or the one named, may change a record."""
+    """Whether the acting worker, or the named one, may change a record."""
     return ask(run, "svc_record_writeable", type, id, actor_type, actor_id)
 
 
 @function("svc_url")
 def svc_url(run: Rendering, path: Any, full: Any = True, proxy: Any = True) -> Any:
-    """The address of a path of this service, with its host or without."""
+    """The URL of a path of this service, with or without its host."""
     return ask(run, "svc_url", path, full, proxy)
 
 
 @function("dns_get_record")
 def dns_get_record(run: Rendering, host: Any, type: Any = "any") -> Any:
-    """The entries of a name in DNS. Off unless the service allows it."""
+    """The DNS records of a host name. Disabled unless the service allows it."""
     return _waited_for(run, "dns_get_record", host, type)
 
 
 @function("dns_host_by_ip")
 def dns_host_by_ip(run: Rendering, ip: Any) -> Any:
-    """The name of an address in DNS. Off unless the service allows it."""
+    """The DNS name of an IP address. Disabled unless the service allows it."""
     return _waited_for(run, "dns_host_by_ip", ip)
 
 
 def _waited_for(run: Rendering, name: str, *arguments: Any) -> Any:
-    """What the service answers after a while that counts for the caller of the template, not for the template."""
+    """Calls the service; the time that the call takes is charged to the caller of the template, not to the template."""
     run.budget.step(STEPS_A_CALL)
     began = time.monotonic()
     try:

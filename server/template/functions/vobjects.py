@@ -9,9 +9,9 @@ from server.template.registry import function
 from server.template.run import Rendering
 from server.template.shared.texts import read_slowly, substituted
 
-LINE_BYTES = 512  # of a property that is read
+LINE_BYTES = 512  # of memory for a property
 STEPS_A_LINE = 4
-MAX_DEPTH = 32  # components inside each other
+MAX_DEPTH = 32  # nested components
 _FOLD = re.compile(r"\r?\n[ \t]")
 _VALUE = r'((?:"[^"]*"|[^";:])*+)'
 _PARAMETER = re.compile(rf";([A-Za-z0-9-]+)(?:={_VALUE})?")
@@ -21,9 +21,9 @@ _ESCAPE = re.compile(r"\\(.)")
 
 @function("vobject_parse")
 def vobject_parse(run: Rendering, text: Any) -> Any:
-    """{component: [{props: {NAME: [{params, value}]}, children: {component: [...]}}]}; `children` only where there are
-    some. Lines that are none of this are passed over; [] for no text. Raises TemplateFailed for deep nesting.
-    Follows RFC 5545, RFC 6350."""
+    """The components of a vCard or iCalendar text: {component: [{props: {NAME: [{params, value}]}, children:
+    {component: [...]}}]}; `children` only if there are any. Other lines are ignored; [] if the value is not text.
+    Raises TemplateFailed for deep nesting. Follows RFC 5545, RFC 6350."""
     if not isinstance(text, str):
         return []
     top: dict[str, Any] = {}
@@ -32,10 +32,10 @@ def vobject_parse(run: Rendering, text: Any) -> Any:
         if name == "BEGIN":
             if len(stack) >= MAX_DEPTH:
                 raise TemplateFailed(f"at most {MAX_DEPTH} components inside each other")
-            made: dict[str, Any] = {"props": {}}
+            component: dict[str, Any] = {"props": {}}
             around = stack[-1][1].setdefault("children", {}) if stack else top
-            around.setdefault(value.upper(), []).append(made)
-            stack.append((value.upper(), made))
+            around.setdefault(value.upper(), []).append(component)
+            stack.append((value.upper(), component))
         elif name == "END":
             if stack and stack[-1][0] == value.upper():
                 stack.pop()
@@ -45,8 +45,8 @@ def vobject_parse(run: Rendering, text: Any) -> Any:
 
 
 def _lines(run: Rendering, text: str) -> Iterator[tuple[str, dict[str, str], str]]:
-    """Name, parameters and value of each property."""
-    run.budget.made(text.count("\n"), LINE_BYTES)
+    """Yields name, parameters and value of each property."""
+    run.budget.entries(text.count("\n"), LINE_BYTES)
     for line in substituted(run, text, _FOLD, lambda _: "").split("\n"):
         run.budget.step(STEPS_A_LINE)
         match = _PROPERTY.match(line.rstrip("\r"))

@@ -1,4 +1,4 @@
-"""Functions of XML and HTML: reading, paths, attributes. Their tree is in shared/xml_tree.py."""
+"""Functions of XML and HTML: parsing, paths, attributes. shared/xml_tree.py has the tree."""
 
 from typing import Any
 
@@ -11,63 +11,63 @@ from server.template.values import pairs, printed, whole
 
 @function("xml_decode")
 def xml_decode(run: Rendering, text: Any, namespaces: Any = None, mode: Any = None) -> Any:
-    """The root of a document; false for what is no XML. namespaces: {prefix: URI} for paths. mode: `html` reads a page
-    as browsers do. Nothing outside of the text is read."""
-    found = parse_html(run, text) if printed(mode).lower() == "html" else parse_xml(run, text)
-    if found is None:
+    """The root of a document; false for invalid XML. namespaces: {prefix: URI} for paths. mode: `html` reads a page as
+    browsers do. External entities and files are never read."""
+    root = parse_html(run, text) if printed(mode).lower() == "html" else parse_xml(run, text)
+    if root is None:
         return False
     for prefix, uri in pairs(namespaces):
-        found.element.prefixes[str(prefix)] = printed(uri)
-    return found
+        root.element.prefixes[str(prefix)] = printed(uri)
+    return root
 
 
 @function("xml_encode")
 def xml_encode(run: Rendering, node: Any) -> Any:
-    """The XML of a node; false for anything else."""
+    """The XML of a node; false for any other value."""
     return written(run, node.element) if isinstance(node, XmlNode) else False
 
 
 @function("xml_tag")
 def xml_tag(run: Rendering, node: Any) -> Any:
-    """The name of a node without its prefix; false for anything else."""
+    """The name of a node without its prefix; false for any other value."""
     return node.element.local if isinstance(node, XmlNode) else False
 
 
 @function("xml_attr")
 def xml_attr(run: Rendering, node: Any, name: Any, default: Any = None) -> Any:
-    """One attribute of a node; false for anything else."""
+    """An attribute of a node; false for any other value."""
     return node.element.attributes.get(printed(name), default) if isinstance(node, XmlNode) else False
 
 
 @function("xml_attrs")
 def xml_attrs(run: Rendering, node: Any) -> Any:
-    """The attributes of a node as a map; false for anything else."""
+    """The attributes of a node as a map; false for any other value."""
     if not isinstance(node, XmlNode):
         return False
-    run.budget.made(len(node.element.attributes))
+    run.budget.entries(len(node.element.attributes))
     return dict(node.element.attributes)
 
 
 @function("xml_xpath")
 def xml_xpath(run: Rendering, node: Any, path: Any, index: Any = None) -> Any:
-    """The nodes at a path, or the one at a position, null for none; false for no node. Raises TemplateFailed for a path
-    that cannot be used."""
+    """The nodes at a path, or the one at a position, null if it does not exist; false if the value is not a node.
+    Raises TemplateFailed for an unsupported path."""
     if not isinstance(node, XmlNode):
         return False
-    found = [_shown(each) for each in select(run, node.element, printed(path))]
+    results = [_shown(each) for each in select(run, node.element, printed(path))]
     if index is None:
-        return found
+        return results
     place = whole(index, -1)
-    return found[place] if 0 <= place < len(found) else None
+    return results[place] if 0 <= place < len(results) else None
 
 
-def _shown(found: Found) -> Any:
-    return found.node() if isinstance(found, Element) else found
+def _shown(match: Found) -> Any:
+    return match.node() if isinstance(match, Element) else match
 
 
 @function("xml_xpath_ns")
 def xml_xpath_ns(run: Rendering, node: Any, prefix: Any, uri: Any) -> Any:
-    """The node, whose paths know this prefix from now on; false for anything else."""
+    """The node, with this prefix available to paths from now on; false for any other value."""
     if not isinstance(node, XmlNode):
         return False
     node.element.prefixes[printed(prefix)] = printed(uri)

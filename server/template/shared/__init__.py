@@ -1,1 +1,1 @@
-"""What several families of filters and functions share: texts and bytes, JSON, XML, dates, rounding, wildcards."""
+"""Helpers of several families of filters and functions: texts and bytes, JSON, XML, dates, rounding, wildcards."""

@@ -1,4 +1,4 @@
-"""Writes an instant by a format of single letters, `Y-m-d H:i`. Each letter is a row."""
+"""Formats an instant by single letters, as in `Y-m-d H:i`. Each letter is a row of LETTERS."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -15,8 +15,7 @@ MONTHS = (
 
 
 def written(run: Rendering, at: datetime, format: str) -> str:
-    """The instant as the format says; other characters stand for themselves, and so does a letter behind a
-    backslash."""
+    """Returns the formatted instant. Other characters stand for themselves, and so does a letter after a backslash."""
     out = TextBuffer(run)
     run.budget.step(len(format) * STEPS_A_LETTER)
     is_quoted = False
@@ -62,7 +61,7 @@ def _days_in_month(at: datetime) -> int:
 
 
 def _beat(at: datetime) -> str:
-    """A thousandth of a day in Central Europe without summer time."""
+    """Returns the Swatch beat: a thousandth of a day in Central European winter time."""
     seconds = (int(at.timestamp()) + 3600) % 86_400
     return f"{int(seconds / 86.4):03d}"
 

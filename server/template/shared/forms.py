@@ -1,4 +1,4 @@
-"""Query texts `a[b]=1&c=2` and the lists and maps they stand for."""
+"""Query texts such as `a[b]=1&c=2`, and the lists and maps that they represent."""
 
 import re
 from typing import Any
@@ -10,13 +10,14 @@ from server.template.shared.texts import TextBuffer, chunks
 from server.template.values import keyed, pairs, printed
 
 MAX_FIELDS = 1000  # of a query text
-MAX_DEPTH = 16  # brackets behind a name, maps inside each other
+MAX_DEPTH = 16  # brackets after a name, nested maps
 _NAME = re.compile(r"([^\[]+)((?:\[[^\[\]]*\])*)")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 
 
 def form_text(run: Rendering, value: Any) -> str:
-    """The query text of a list or a map; null has no field. Raises TemplateFailed for deep nesting, BudgetSpent."""
+    """Returns the query text of a list or a map; entries that are null are left out. Raises TemplateFailed for deep
+    nesting, BudgetSpent."""
     out = TextBuffer(run)
     _write(run, out, value, "", 0)
     return out.text().removeprefix("&")
@@ -41,17 +42,17 @@ def _quoted(text: str) -> str:
 
 
 def form_tree(run: Rendering, text: str) -> Any:
-    """The map of a query text. Raises TemplateFailed above MAX_FIELDS and MAX_DEPTH."""
+    """Returns the map of a query text. Raises TemplateFailed above MAX_FIELDS and MAX_DEPTH."""
     if text.count("&") >= MAX_FIELDS:
         raise TemplateFailed(f"a query text has at most {MAX_FIELDS:,} fields")
     tree: dict[str, Any] = {}
     for field in text.split("&"):
         run.budget.step()
         name, _, value = field.partition("=")
-        found = _NAME.match(unquote_plus(name))
-        if found is None:
+        match = _NAME.match(unquote_plus(name))
+        if match is None:
             continue
-        keys = [found[1], *_BRACKET.findall(found[2])]
+        keys = [match[1], *_BRACKET.findall(match[2])]
         if len(keys) > MAX_DEPTH:
             raise TemplateFailed(f"a name in a query text has at most {MAX_DEPTH} brackets")
         _put(tree, keys, unquote_plus(value))

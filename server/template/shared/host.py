@@ -1,4 +1,4 @@
-"""Asks the caller of a template for what only it can tell: records, URLs, privileges, other notations."""
+"""Calls the host of a template: records, URLs, privileges, notations that only the service knows."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from server.template.run import Rendering
 
 
 def ask(run: Rendering, name: str, *arguments: Any) -> Any:
-    """What the host's function `name` answers. Raises TemplateFailed where the caller does not offer it."""
-    found = run.around.host.get(name)
-    if found is None:
+    """Calls the host's function `name`. Raises TemplateFailed if the caller of the template does not offer it."""
+    call = run.around.host.get(name)
+    if call is None:
         raise TemplateFailed(f"'{name}' is not available in this template")
-    return found(*arguments)
+    return call(*arguments)

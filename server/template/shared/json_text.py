@@ -1,4 +1,4 @@
-"""JSON as scripts write and read it. A list and a map with the keys 0, 1, 2... are one thing; an empty map is `[]`."""
+"""JSON as scripts write and read it. A list and a map with the keys 0, 1, 2... are the same; an empty map is `[]`."""
 
 import json
 import math
@@ -11,15 +11,16 @@ from server.template.run import Rendering
 from server.template.shared.texts import TextBuffer, chunks, read
 from server.template.values import Moment, keyed, printed, read_number
 
-SHORT_CHARS = 1024  # a text that is quoted in one piece
+SHORT_CHARS = 1024  # a text up to this length is quoted in one piece
 SHORT_AT_ONCE = 50  # short entries of a map that are charged together
-VALUE_BYTES = 128  # of one that is read, with what it is read into on the way
-MAX_DEPTH = 128  # lists and maps inside each other
+VALUE_BYTES = 128  # memory for reading a value, including intermediate objects
+MAX_DEPTH = 128  # nested lists and maps
 FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
 
 
 def encoded(run: Rendering, value: Any, flags: int = 0) -> str:
-    """The JSON text of a value. Raises TemplateFailed for what is no JSON and for deep nesting, BudgetSpent."""
+    """Returns the JSON text of a value. Raises TemplateFailed for a value that JSON cannot represent and for deep
+    nesting, BudgetSpent."""
     writer = _Writer(run, flags)
     writer.write(value, 0)
     return writer.out.text()
@@ -34,7 +35,7 @@ class _Writer:
         self._has_slashes = bool(flags & UNESCAPED_SLASHES)
 
     def write(self, value: Any, depth: int) -> None:
-        self._step(1)  # for every visit: a list may hold itself many times over, through others
+        self._step(1)  # for every visit: nested lists may contain the same list many times
         if isinstance(value, str):
             self._text(value)
         elif isinstance(value, bool) or value is None:
@@ -51,7 +52,7 @@ class _Writer:
             self._text(printed(value))
 
     def _text(self, text: str, lead: str = "", tail: str = "") -> None:
-        """A text between what stands before and behind it; in one piece unless it is long."""
+        """Writes a text between `lead` and `tail`; in one piece unless it is long."""
         if len(text) <= SHORT_CHARS:
             self.out.add(f"{lead}{self._quoted(text)}{tail}")
             return
@@ -61,8 +62,8 @@ class _Writer:
         self.out.add(f'"{tail}')
 
     def _quoted(self, text: str) -> str:
-        found = self._quote(text)
-        return found if self._has_slashes else found.replace("/", "\\/")
+        quoted = self._quote(text)
+        return quoted if self._has_slashes else quoted.replace("/", "\\/")
 
     def _nested(self, value: list[Any] | dict[str, Any], depth: int) -> None:
         if depth >= MAX_DEPTH:
@@ -86,7 +87,7 @@ class _Writer:
         self.out.add(("\n" + "    " * depth if pretty else "") + closing)
 
     def _entries(self, entries: Iterable[tuple[Any, Any]], lead: str, line: str, colon: str, depth: int) -> None:
-        """The entries of a map, the first one behind `lead`. Most are short texts; many of these are charged as one."""
+        """Writes the entries of a map, the first one after `lead`. Short texts are charged in groups."""
         short: list[str] = []
         for key, each in entries:
             if type(each) is str and len(each) <= SHORT_CHARS and len(name := str(key)) <= SHORT_CHARS:
@@ -112,7 +113,7 @@ def _is_list(value: list[Any] | dict[str, Any]) -> bool:
 
 
 def json_float(number: float) -> str:
-    """The fewest digits that mean this number: 0.1, 1, 1.0e+25. Raises TemplateFailed for what is no number."""
+    """Returns the shortest text of this number: 0.1, 1, 1.0e+25. Raises TemplateFailed for infinity and NaN."""
     if not math.isfinite(number):
         raise TemplateFailed("JSON has no infinite numbers")
     if number.is_integer() and abs(number) < 1e15:
@@ -124,17 +125,17 @@ def json_float(number: float) -> str:
 
 
 class _Unreadable(Exception):
-    """The text is no JSON."""
+    """The text is not JSON."""
 
 
 def decoded(run: Rendering, value: Any) -> Any:
-    """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply; BudgetSpent."""
+    """Returns the value of a JSON text. Raises ValueError if it is invalid or nested too deeply; BudgetSpent."""
     text = read(run, value)
-    values = text.count(",") + text.count("[") + text.count("{")  # nothing makes more than these
-    run.budget.made(values, VALUE_BYTES)
+    values = text.count(",") + text.count("[") + text.count("{")  # an upper bound: only these characters begin a value
+    run.budget.entries(values, VALUE_BYTES)
     try:
-        found = json.loads(text, parse_int=read_number, parse_constant=_refuse)
-        return _plain(found, 0, "\\ud" in text.lower())
+        tree = json.loads(text, parse_int=read_number, parse_constant=_refuse)
+        return _plain(tree, 0, "\\ud" in text.lower())
     except (_Unreadable, RecursionError, UnicodeEncodeError) as error:
         raise ValueError("not JSON") from error
 
@@ -144,7 +145,7 @@ def _refuse(name: str) -> Any:
 
 
 def _plain(value: Any, depth: int, is_suspect: bool) -> Any:
-    """Maps as the language has them. is_suspect: half of a pair of surrogates may stand in a text."""
+    """Converts maps to those of the language. is_suspect: whether a text may contain half of a surrogate pair."""
     if isinstance(value, str):
         if is_suspect:
             value.encode()

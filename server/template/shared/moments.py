@@ -1,4 +1,4 @@
-"""Which instant a value of a script means, and in which zone it is seen. Writing one is in date_letters.py."""
+"""Converts values of scripts to instants in a time zone. date_letters.py formats them."""
 
 import calendar
 import re
@@ -19,28 +19,28 @@ _OFFSET = re.compile(r"([+-])([0-9]{1,2}):?([0-9]{2})?\Z")
 
 
 def now(run: Rendering) -> int:
-    """Unix seconds."""
+    """Returns Unix seconds."""
     return clock.now() if run.around.now is None else run.around.now
 
 
 def home(run: Rendering) -> tzinfo:
-    """The zone of whoever the template is rendered for."""
+    """Returns the time zone that the template is rendered in."""
     return zone(run.around.zone)
 
 
 def zone(name: str) -> tzinfo:
-    """The zone of a name such as 'Europe/Berlin', or of an offset such as '+02:00'. Raises TemplateFailed."""
-    found = _OFFSET.match(name.strip())
+    """Returns the zone of a name such as 'Europe/Berlin', or of an offset such as '+02:00'. Raises TemplateFailed."""
+    match = _OFFSET.match(name.strip())
     try:
-        return offset(found[1], found[2], found[3]) if found else times.zone(name)
+        return offset(match[1], match[2], match[3]) if match else times.zone(name)
     except (Invalid, ValueError) as error:
         reason = error.message if isinstance(error, Invalid) else f"'{name[:60]}' is not a time zone"
         raise TemplateFailed(reason) from None
 
 
 def moment(run: Rendering, value: Any) -> Moment:
-    """The instant of a date, of Unix seconds, of a date text; now for null and "". Texts without a zone are read at
-    home, and an instant stays in the zone of its text. Raises TemplateFailed."""
+    """Returns the instant of a date, of Unix seconds or of a date as text; now for null and "". A text without a zone
+    is in the zone of the rendering; an instant has the zone of its text. Raises TemplateFailed."""
     if isinstance(value, Moment):
         return value
     if value is None or value is False or value == "":  # 0 is an instant
@@ -52,23 +52,23 @@ def moment(run: Rendering, value: Any) -> Moment:
     return read(printed(value), now(run), home(run))
 
 
-def seen(run: Rendering, value: Any, zone_name: Any) -> Moment:
-    """The instant of a value in the zone of this name: home for null, the one it has for false."""
-    found = moment(run, value)
+def moment_in_zone(run: Rendering, value: Any, zone_name: Any) -> Moment:
+    """Returns the instant of a value in the zone of this name: that of the rendering for null, its own for false."""
+    instant = moment(run, value)
     if zone_name is False:
-        return found
-    return at(found.at.timestamp(), home(run) if zone_name is None else zone(printed(zone_name)))
+        return instant
+    return at(instant.at.timestamp(), home(run) if zone_name is None else zone(printed(zone_name)))
 
 
 def moved(start: Moment, change: str) -> Moment:
-    """The instant that a text such as `+1 month` means at another one, in its zone. Raises TemplateFailed."""
+    """Returns an instant moved by a text such as `+1 month`, in its zone. Raises TemplateFailed."""
     where = start.at.tzinfo
     assert where is not None  # every instant has a zone
     return read(change, int(start.at.timestamp()), where)
 
 
 def at(seconds: float, where: tzinfo) -> Moment:
-    """The instant of Unix seconds. Raises TemplateFailed outside of the years 1 to 9999."""
+    """Returns the instant of Unix seconds. Raises TemplateFailed outside of the years 1 to 9999."""
     try:
         return Moment((datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(seconds))).astimezone(where))
     except (ValueError, OverflowError):
@@ -76,7 +76,7 @@ def at(seconds: float, where: tzinfo) -> Moment:
 
 
 def read(text: str, base: int, where: tzinfo) -> Moment:
-    """The instant that a text means at `base`. Raises TemplateFailed for an unreadable one."""
+    """Returns the instant of a text, relative to `base`. Raises TemplateFailed for an invalid one."""
     if len(text) > MAX_TEXT:
         raise TemplateFailed(f"a date has at most {MAX_TEXT} characters, not {len(text):,}")
     if _SECONDS.match(text.strip()):
@@ -93,12 +93,12 @@ def read(text: str, base: int, where: tzinfo) -> Moment:
 
 
 def _rolled(text: str) -> str:
-    """A text in which days that the month does not have are those of the next month: 2024-02-30 is 1 March."""
-    found = _ROLLING.match(text)
-    if found is None:
+    """Moves days that a month does not have into the next month: 2024-02-30 becomes 1 March."""
+    match = _ROLLING.match(text)
+    if match is None:
         return text
-    year, month, day = int(found[1]), int(found[2]), int(found[3])
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
     if not (year and 1 <= month <= 12 and day <= 31) or day <= calendar.monthrange(year, month)[1]:
         return text
     rolled = date(year, month, 1) + timedelta(days=day - 1)
-    return f"{rolled.isoformat()}{text[found.end() :]}"
+    return f"{rolled.isoformat()}{text[match.end() :]}"

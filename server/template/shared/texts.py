@@ -1,4 +1,4 @@
-"""Texts that filters read and make, charged to the budget; and the bytes that some of them stand for."""
+"""Texts that filters read and create, charged to the budget, and the bytes that some of them represent."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -8,25 +8,25 @@ from server.template.budget import MAX_ELEMENTS, MAX_OUTPUT_CHARS
 from server.template.run import Rendering
 from server.template.values import printed
 
-CHUNK_CHARS = 64 * 1024  # what is worked on at once
+CHUNK_CHARS = 64 * 1024  # processed in one piece
 SLOW_CHARS_A_STEP = 64
 PARTS_AT_ONCE = 4096
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class ByteText(str):
-    """Bytes as a text: what can be read of them as UTF-8. In `data` they stand themselves, to be encoded or hashed."""
+    """Bytes as text: decoded as UTF-8 as far as possible. `data` has the original bytes, for encoding and hashing."""
 
     data: bytes
 
     def __new__(cls, data: bytes) -> "ByteText":
-        found = super().__new__(cls, data.decode("utf-8", "replace"))
-        found.data = data
-        return found
+        text = super().__new__(cls, data.decode("utf-8", "replace"))
+        text.data = data
+        return text
 
 
 def text_of_bytes(data: bytes) -> str:
-    """Plain text where the bytes are UTF-8, else ByteText."""
+    """Returns plain text if the bytes are UTF-8, else ByteText."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -34,7 +34,7 @@ def text_of_bytes(data: bytes) -> str:
 
 
 def bytes_of(value: str) -> bytes:
-    """The bytes that a text stands for: UTF-8 for most; lone surrogates, as `@base64` of KATA makes them, are bytes."""
+    """Returns the bytes of a text: UTF-8 for most; lone surrogates, which `@base64` of KATA creates, are bytes."""
     if isinstance(value, ByteText):
         return value.data
     try:
@@ -44,26 +44,26 @@ def bytes_of(value: str) -> bytes:
 
 
 def read(run: Rendering, value: Any) -> str:
-    """The printed form of a value, charged for being read. Raises BudgetSpent, TemplateFailed for a date."""
+    """Returns the printed form of a value and charges for reading it. Raises BudgetSpent, TemplateFailed for a date."""
     text = printed(value)
     run.budget.text(len(text), text)
     return text
 
 
 def read_slowly(run: Rendering, value: Any) -> str:
-    """As read, for what takes Python a while for each character."""
+    """Like read(), for operations that are slow in Python for each character."""
     text = read(run, value)
     run.budget.step(len(text) // SLOW_CHARS_A_STEP)
     return text
 
 
 def read_text(run: Rendering, value: Any) -> str | None:
-    """As read; None for anything but text, numbers among it."""
+    """Like read(); None if the value is not text, for example a number."""
     return read(run, value) if isinstance(value, str) else None
 
 
 class TextBuffer:
-    """A text that is made piece by piece; each piece is charged before it is kept."""
+    """A text that is created piece by piece; each piece is charged before it is stored."""
 
     def __init__(self, run: Rendering) -> None:
         self._budget = run.budget
@@ -72,18 +72,18 @@ class TextBuffer:
         self._chars = 0
 
     def add(self, text: str) -> None:
-        """Raises BudgetSpent when the whole would be too long."""
+        """Appends a piece. Raises BudgetSpent if the whole text becomes too long."""
         self._chars += len(text)
         if self._chars > MAX_OUTPUT_CHARS:
             self._budget.text(self._chars)
         self._budget.text(len(text), text)
         self._parts.append(text)
-        if len(self._parts) > PARTS_AT_ONCE:  # many small texts take far more room than one long one
+        if len(self._parts) > PARTS_AT_ONCE:  # many small texts need much more memory than a long one
             self._done.append("".join(self._parts))
             self._parts.clear()
 
     def add_all(self, texts: list[str]) -> None:
-        """As add, of so many that a call for each would take longer than the work. Raises BudgetSpent."""
+        """Appends many pieces, for which separate calls would take longer than the work. Raises BudgetSpent."""
         chars = sum(map(len, texts))
         if chars > CHUNK_CHARS or not all(map(str.isascii, texts)):  # their widths differ, or they are large
             for text in texts:
@@ -96,13 +96,13 @@ class TextBuffer:
 
 
 def chunks(text: str) -> Iterator[str]:
-    """The text in pieces, for work that makes it many times as long."""
+    """Yields the text in pieces, for operations that multiply its length."""
     for start in range(0, len(text), CHUNK_CHARS):
         yield text[start : start + CHUNK_CHARS]
 
 
 def mapped(run: Rendering, value: Any, change: Callable[[str], str]) -> str:
-    """The text of a value after a change that looks at each character by itself."""
+    """Returns the text of a value after a change that depends only on single characters."""
     out = TextBuffer(run)
     for chunk in chunks(read(run, value)):
         run.budget.step(len(chunk) // SLOW_CHARS_A_STEP)
@@ -111,8 +111,8 @@ def mapped(run: Rendering, value: Any, change: Callable[[str], str]) -> str:
 
 
 def substituted(run: Rendering, text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> str:
-    """The text with each match changed. As `re` does it, but for its list of all pieces, which may take far more room
-    than the text."""
+    """Returns the text with each match replaced. Like re.sub, but without its list of all pieces, which may need much
+    more memory than the text."""
     out, place = TextBuffer(run), 0
     for match in pattern.finditer(text):
         run.budget.step()
@@ -124,34 +124,34 @@ def substituted(run: Rendering, text: str, pattern: re.Pattern[str], change: Cal
 
 
 class EachCharacter(dict[int, str]):
-    """For str.translate: what each character becomes, found when it is first met."""
+    """A table for str.translate that computes the replacement of a character when it first occurs."""
 
     def __init__(self, change: Callable[[str], str]) -> None:
         super().__init__()
         self._change = change
 
     def __missing__(self, code: int) -> str:
-        found = self[code] = self._change(chr(code))
-        return found
+        text = self[code] = self._change(chr(code))
+        return text
 
 
 def lines(run: Rendering, text: str) -> list[str]:
-    """The lines of a text, whatever ends them. Raises BudgetSpent when there are too many."""
+    """Returns the lines of a text with any line ends. Raises BudgetSpent if there are too many."""
     run.budget.elements(line_ends(text) + 1)
     return _LINE_END.split(text)
 
 
 def line_ends(text: str) -> int:
-    """How many lines end in a text."""
+    """Returns the number of line ends in a text."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def listed(run: Rendering, found: Iterable[str]) -> list[str]:
-    """The texts as a list, each charged as it comes. Raises BudgetSpent when there are too many."""
-    kept: list[str] = []
-    for each in found:
-        run.budget.made(1)
-        kept.append(each)
-        if len(kept) > MAX_ELEMENTS:
-            run.budget.elements(len(kept))
-    return kept
+def listed(run: Rendering, texts: Iterable[str]) -> list[str]:
+    """Returns the texts as a list; each is charged as it arrives. Raises BudgetSpent if there are too many."""
+    result: list[str] = []
+    for each in texts:
+        run.budget.entries(1)
+        result.append(each)
+        if len(result) > MAX_ELEMENTS:
+            run.budget.elements(len(result))
+    return result

@@ -1,8 +1,7 @@
-"""Paths through a tree of elements: the part of XPath that scripts use. Every step looks at each element once.
-
+"""Paths through a tree of elements: the part of XPath that scripts use. Every step visits each element once.
 /a/b  //b  .  ..  *  @name  text()  prefix:name
 [2]  [last()]  [@id]  [name]  [@id='x']  [name!='x']  [local-name()='x']  [contains(@id, 'x')]  [starts-with(.,'x')]
-[not(...)], several one after another, and paths joined by |"""
+[not(...)], several conditions in a row, and paths joined by |"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from server.template.run import Rendering
 from server.template.shared.xml_tree import Element
 
 MAX_PATH_CHARS = 1000
-FOUND_BYTES = 160  # of an element that is noted as seen
+FOUND_BYTES = 160  # of an entry in the set of visited elements
 _PIECES = late_pattern(r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""")
 _STEP = late_pattern(r"\.\.?|\*|text\(\)|node\(\)|@(?:\*|[\w.-]+(?::[\w.-]+)?)|[\w.-]+(?::(?:[\w.-]+|\*))?")
 _OPERAND = r"(\.|text\(\)|local-name\(\)|name\(\)|@[\w.:-]+|[\w.-]+(?::[\w.-]+)?)"
@@ -24,12 +23,12 @@ _CALL = late_pattern(rf"(contains|starts-with)\(\s*{_OPERAND}\s*,\s*{_LITERAL}\s
 _POSITION = late_pattern(r"(?:position\(\)\s*(=|<=|>=|<|>)\s*)?([0-9]{1,9}|last\(\))")
 _NOT = late_pattern(r"not\((.*)\)", re.DOTALL)
 Found = Element | str
-Fits = Callable[[Element, int, int], bool]  # the element, its position from 1, and of how many
+Fits = Callable[[Element, int, int], bool]  # (element, its position from 1, number of elements)
 
 
 @dataclass(frozen=True)
 class PathStep:
-    """One step of a path: the name that is looked for, anywhere below or not, and what must be true of it."""
+    """One step of a path. name: of the elements. anywhere: at any depth below. fits: the conditions."""
 
     name: str
     anywhere: bool
@@ -37,10 +36,11 @@ class PathStep:
 
 
 def select(run: Rendering, element: Element, path: str) -> list[Found]:
-    """The elements, attributes and texts of a path, seen from an element. Raises TemplateFailed for other paths."""
+    """Returns the elements, attributes and texts at a path, relative to an element. Raises TemplateFailed for an
+    unsupported path."""
     if len(path) > MAX_PATH_CHARS:
         raise TemplateFailed(f"a path has at most {MAX_PATH_CHARS} characters")
-    found: list[Found] = []
+    results: list[Found] = []
     for is_absolute, steps in _parsed(run, path):
         start = element
         while is_absolute and start.parent is not None:
@@ -48,42 +48,42 @@ def select(run: Rendering, element: Element, path: str) -> list[Found]:
         at: list[Found] = [start]
         for step in steps:
             at = list(_taken(run, at, step))
-        found += at
-    return _unique(found)
+        results += at
+    return _unique(results)
 
 
 # -- walking ----------------------------------------------------------------------------------------------------------
 
 
-def _taken(run: Rendering, found: list[Found], step: PathStep) -> list[Found]:
-    elements = [each for each in found if isinstance(each, Element)]
+def _taken(run: Rendering, sources: list[Found], step: PathStep) -> list[Found]:
+    elements = [each for each in sources if isinstance(each, Element)]
     if step.anywhere:
         elements = _below(run, elements)
-    taken: list[Found] = []
+    matches: list[Found] = []
     for each in elements:
-        listed = list(_children(run, each, step.name))
+        children = list(_children(run, each, step.name))
         for fits in step.fits:
-            size = len(listed)
+            size = len(children)
             run.budget.step(size)
-            listed = [one for place, one in enumerate(listed, 1) if isinstance(one, str) or fits(one, place, size)]
-        taken += listed
-    return _unique(taken)
+            children = [one for place, one in enumerate(children, 1) if isinstance(one, str) or fits(one, place, size)]
+        matches += children
+    return _unique(matches)
 
 
 def _below(run: Rendering, elements: list[Element]) -> list[Element]:
-    """The elements and all below them, in the order of the document."""
-    seen: set[int] = set()
-    listed: list[Element] = []
+    """Returns the elements and all their descendants in document order."""
+    visited: set[int] = set()
+    below: list[Element] = []
     for each in elements:
         stack = [each]
         while stack:
             one = stack.pop()
-            run.budget.made(1, FOUND_BYTES)
-            if id(one) not in seen:
-                seen.add(id(one))
-                listed.append(one)
+            run.budget.entries(1, FOUND_BYTES)
+            if id(one) not in visited:
+                visited.add(id(one))
+                below.append(one)
                 stack += reversed(list(one.children()))
-    return listed
+    return below
 
 
 def _children(run: Rendering, element: Element, name: str) -> Iterator[Found]:
@@ -93,13 +93,13 @@ def _children(run: Rendering, element: Element, name: str) -> Iterator[Found]:
         if element.parent is not None and element.parent.name:
             yield element.parent
     elif name == "text()":
-        run.budget.made(len(element.parts))
+        run.budget.entries(len(element.parts))
         yield from (part for part in element.parts if isinstance(part, str))
     elif name.startswith("@"):
-        run.budget.made(len(element.attributes))
+        run.budget.entries(len(element.attributes))
         yield from (value for key, value in element.attributes.items() if name in ("@*", f"@{key}"))
     else:
-        run.budget.made(len(element.parts))
+        run.budget.entries(len(element.parts))
         yield from (each for each in element.children() if _is_called(each, name))
 
 
@@ -113,21 +113,21 @@ def _is_called(element: Element, name: str) -> bool:
     return element.name == name or (local == "*" and element.name.startswith(f"{prefix}:"))
 
 
-def _unique(found: list[Found]) -> list[Found]:
-    seen: set[int] = set()
-    kept: list[Found] = []
-    for each in found:
-        if isinstance(each, str) or id(each) not in seen:
-            seen.add(id(each))
-            kept.append(each)
-    return kept
+def _unique(elements: list[Found]) -> list[Found]:
+    visited: set[int] = set()
+    unique: list[Found] = []
+    for each in elements:
+        if isinstance(each, str) or id(each) not in visited:
+            visited.add(id(each))
+            unique.append(each)
+    return unique
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def _parsed(run: Rendering, path: str) -> Iterator[tuple[bool, list[PathStep]]]:
-    """Whether it begins at the document, and the steps, of each path between the bars."""
+    """Yields (whether it begins at the document, its steps) for each path between the bars."""
     steps: list[PathStep] = []
     is_absolute = anywhere = needs_name = False
     place, path = 0, path.strip()
@@ -170,27 +170,27 @@ def _complete(steps: list[PathStep], needs_name: bool, path: str) -> list[PathSt
 
 
 def _condition(run: Rendering, text: str, path: str) -> Fits:
-    if found := _POSITION.fullmatch(text):
-        return _position(found[1] or "=", found[2])
-    if found := _NOT.fullmatch(text):
-        inner = _condition(run, found[1].strip(), path)
+    if match := _POSITION.fullmatch(text):
+        return _position(match[1] or "=", match[2])
+    if match := _NOT.fullmatch(text):
+        inner = _condition(run, match[1].strip(), path)
         return lambda element, place, size: not inner(element, place, size)
-    if found := _CALL.fullmatch(text):
-        operand, wanted, is_start = found[2], found[3].strip("\"'"), found[1] == "starts-with"
+    if match := _CALL.fullmatch(text):
+        operand, expected, is_start = match[2], match[3].strip("\"'"), match[1] == "starts-with"
         return lambda element, _, __: any(
-            each.startswith(wanted) if is_start else wanted in each for each in _values(run, element, operand)
+            each.startswith(expected) if is_start else expected in each for each in _values(run, element, operand)
         )
-    if found := _COMPARISON.fullmatch(text):
-        operand, sign, literal = found[1], found[2], (found[3] or "").strip("\"'")
+    if match := _COMPARISON.fullmatch(text):
+        operand, sign, literal = match[1], match[2], (match[3] or "").strip("\"'")
         if sign is None:
             return lambda element, _, __: bool(_values(run, element, operand))
         return lambda element, _, __: any((each == literal) == (sign == "=") for each in _values(run, element, operand))
     raise _unreadable(path)
 
 
-def _position(sign: str, wanted: str) -> Fits:
+def _position(sign: str, number_text: str) -> Fits:
     def fits(element: Element, place: int, size: int) -> bool:
-        number = size if wanted == "last()" else int(wanted)
+        number = size if number_text == "last()" else int(number_text)
         return {
             "=": place == number,
             "<": place < number,
@@ -203,19 +203,19 @@ def _position(sign: str, wanted: str) -> Fits:
 
 
 def _values(run: Rendering, element: Element, operand: str) -> list[str]:
-    """The texts that an operand of a condition stands for."""
+    """Returns the texts that an operand of a condition stands for."""
     if operand == "local-name()":
         return [element.local]
     if operand == "name()":
         return [element.name]
     if operand == ".":
         return [_whole_text(run, element)]
-    found = _children(run, element, operand)
-    return [each if isinstance(each, str) else _whole_text(run, each) for each in found]
+    operands = _children(run, element, operand)
+    return [each if isinstance(each, str) else _whole_text(run, each) for each in operands]
 
 
 def _whole_text(run: Rendering, element: Element) -> str:
-    """Its text and that of all elements in it."""
+    """Returns the text of an element, including that of its descendants."""
     parts: list[str] = []
     stack: list[Found] = [element]
     while stack:

@@ -1,7 +1,8 @@
-"""XML and HTML as a tree of elements, and the nodes that scripts are given of it. Paths through it: xml_paths.py.
+"""XML and HTML as a tree of elements, and the nodes that scripts receive. xml_paths.py has the paths.
 
-Nothing is read from outside: a document that declares entities is refused, one that names a DTD is read without it.
-Ours, over the standard library's expat: each element counts against the memory of its run, which lxml cannot do."""
+External resources are never read: a document that declares entities is refused, an external DTD is ignored. Built on
+the expat parser of the standard library, because each element is charged to the memory of its run, which lxml cannot
+do."""
 
 from collections.abc import Iterator
 from typing import Any, Union
@@ -13,9 +14,9 @@ from server.template.run import Rendering
 from server.template.shared.texts import TextBuffer, read_slowly
 from server.template.values import Markup, is_numeric, key_text, whole
 
-ELEMENT_BYTES = 768  # of an element with its node and its place among the others
+ELEMENT_BYTES = 768  # of an element with its node and its entry in the parent
 ATTRIBUTE_BYTES = 128
-MAX_DEPTH = 128  # elements inside each other
+MAX_DEPTH = 128  # nested elements
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 CLOSED_BY_NEXT = {
     "p": ("p",),
@@ -32,8 +33,8 @@ CLOSED_BY_NEXT = {
 
 
 class Element:
-    """name: as written, with its prefix. uri: of its namespace. parts: texts and elements in order. declared: the
-    namespaces that it introduces, by prefix. prefixes: of the whole document, for paths."""
+    """An element. name: as written, with its prefix. uri: of its namespace. parts: texts and elements in order.
+    declared: the namespaces that it declares, by prefix. prefixes: of the whole document, for paths."""
 
     __slots__ = ("name", "uri", "attributes", "parts", "parent", "declared", "prefixes", "_index", "_node")
 
@@ -58,7 +59,7 @@ class Element:
         return (part for part in self.parts if isinstance(part, Element))
 
     def text(self) -> str:
-        """Its own text, without that of the elements in it."""
+        """Returns the element's own text, without that of its descendants."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
     def node(self) -> "XmlNode":
@@ -67,38 +68,38 @@ class Element:
         return self._node
 
     def named(self, name: str) -> "XmlNode | None":
-        """The children of a name, with or without their prefix; found once for all names."""
+        """Returns the children with a name, with or without prefix. All names are indexed at the first call."""
         if self._index is None:
             groups: dict[str, list[Element]] = {}
             for each in self.children():
-                for known in {each.name, each.local}:
-                    groups.setdefault(known, []).append(each)
-            self._index = {known: XmlNode(group[0], group) for known, group in groups.items()}
+                for key in {each.name, each.local}:
+                    groups.setdefault(key, []).append(each)
+            self._index = {key: XmlNode(group[0], group) for key, group in groups.items()}
         return self._index.get(name)
 
 
 class XmlNode(Markup):
-    """What a script holds of an element: its text, its children by name, and those of the same name by position."""
+    """An element as a value of scripts: its text, children by name, and siblings of the same name by position."""
 
     __slots__ = ("element", "group")
     element: Element
     group: list[Element] | None
 
     def __new__(cls, element: Element, group: list[Element] | None) -> "XmlNode":
-        found = super().__new__(cls, element.text())
-        found.element = element
-        found.group = group
-        return found
+        node = super().__new__(cls, element.text())
+        node.element = element
+        node.group = group
+        return node
 
     def child(self, key: Any) -> "XmlNode | None":
-        """The children called `key`, or the one at that position among its like."""
+        """Returns the children called `key`, or the sibling of the same name at that position."""
         if is_numeric(key):
             group, place = self.group or [self.element], whole(key, -1)
             return group[place].node() if 0 <= place < len(group) else None
         return self.element.named(key_text(key))
 
     def listed(self) -> list["XmlNode"]:
-        """What a loop goes over: all of its name, or its children."""
+        """Returns the nodes that a loop visits: the siblings of the same name, or the children."""
         return [each.node() for each in (self.group or self.element.children())]
 
 
@@ -107,7 +108,7 @@ class _EntityDeclared(Exception):
 
 
 def parse_xml(run: Rendering, value: Any) -> XmlNode | None:
-    """The root of a document, None when the text is no XML. Raises TemplateFailed for deep nesting."""
+    """Returns the root of a document, None for invalid XML. Raises TemplateFailed for deep nesting."""
     reader = _XmlReader(run)
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.namespace_prefixes = True
@@ -133,8 +134,8 @@ class _XmlReader:
         self._declared: dict[str, str] = {}
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._budget.made(1, ELEMENT_BYTES)
-        self._budget.made(len(attributes), ATTRIBUTE_BYTES)
+        self._budget.entries(1, ELEMENT_BYTES)
+        self._budget.entries(len(attributes), ATTRIBUTE_BYTES)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TemplateFailed(f"XML has at most {MAX_DEPTH} elements inside each other")
@@ -149,7 +150,7 @@ class _XmlReader:
             self._at = self._at.parent
 
     def characters(self, text: str) -> None:
-        self._budget.made(1)
+        self._budget.entries(1)
         self._at.parts.append(text)
 
     def declare(self, prefix: str | None, uri: str | None) -> None:
@@ -160,7 +161,7 @@ class _XmlReader:
 
 
 def _as_written(name: str) -> tuple[str, str]:
-    """The name with its prefix, and the URI of its namespace, of "uri name prefix"."""
+    """Splits "uri name prefix" of expat into (name with its prefix, URI)."""
     uri, _, rest = name.partition(" ")
     if not rest:
         return name, ""
@@ -169,12 +170,13 @@ def _as_written(name: str) -> tuple[str, str]:
 
 
 def parse_html(run: Rendering, value: Any) -> XmlNode:
-    """The element `html` of a page, however badly written; what stands outside of head and body is in the body."""
+    """Returns the element `html` of a page, which need not be valid; content outside of head and body is put into the
+    body."""
     root = Element("html", Element("", None))
     stack = [root]
     for token in tokens(read_slowly(run, value)):
-        run.budget.made(1, ELEMENT_BYTES)
-        run.budget.made(len(token.attributes), ATTRIBUTE_BYTES)
+        run.budget.entries(1, ELEMENT_BYTES)
+        run.budget.entries(len(token.attributes), ATTRIBUTE_BYTES)
         if token.kind is HtmlTokenKind.TEXT:
             if len(stack) == 1 and not token.value.strip():
                 continue
@@ -199,10 +201,10 @@ def _open(stack: list[Element], name: str, attributes: dict[str, str]) -> None:
         stack.pop()
     if name == "body" and len(stack) > 1:
         return
-    made = Element(name, stack[0] if name in ("head", "body") else _body(stack))
-    made.attributes = dict(attributes)
+    element = Element(name, stack[0] if name in ("head", "body") else _body(stack))
+    element.attributes = dict(attributes)
     if name not in VOID and len(stack) < MAX_DEPTH:
-        stack.append(made)
+        stack.append(element)
 
 
 def _close(stack: list[Element], name: str) -> None:
@@ -213,7 +215,7 @@ def _close(stack: list[Element], name: str) -> None:
 
 
 def written(run: Rendering, element: Element) -> str:
-    """The XML of an element; of the root of a document with a declaration in front."""
+    """Returns the XML of an element, with an XML declaration if it is the root."""
     out = TextBuffer(run)
     is_root = element.parent is not None and element.parent.parent is None
     out.add('<?xml version="1.0"?>\n' if is_root else "")
