@@ -123,7 +123,7 @@ INTERNAL = {
         console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
         console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.help.MAX_LABELS
         console.search.options.MAX_NAMES console.search.options.MAX_RECORDS records.search_words.MAX_NAME_WORDS
-        packages.results.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
+        packages.results.MAX_STORED console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
         imports.cells.MAX_FOUND

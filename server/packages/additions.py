@@ -1,6 +1,6 @@
-"""Adds to records that every desk has: entries of events and toolbars, nodes of behaviors, settings.
+"""Additions to records that every service has: entries of events and toolbars, nodes of behaviors, settings.
 
-An update changes what the last import added, and leaves the rest of the record alone."""
+An update changes the additions of the last import and leaves the rest of the record unchanged."""
 
 from typing import Any
 
@@ -19,17 +19,17 @@ from server.records import service_settings
 from server.records.writing import RecordWriter
 from server.translation import lazy_gettext
 
-NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them anyway
+NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are not records, but results name them
 ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
-MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
+MAX_SETTING_CHARS = 65_536  # of a setting or a preference
 NODE = "node"  # the name of a node in its baseline
 
 
 class Additions:
-    """The additions of one import, within its transaction. entries: {name: baseline} of the import before, those of
-    additions; {} for a first one. After it, `made` holds the new ones.
+    """The additions of one import, within its transaction. entries: {name: baseline} of the additions of the last
+    import, {} for a first import. made: the new baselines.
 
-    nodes: {uid: what the answer says of a new node}. granted, notes: as of an import."""
+    nodes: {uid: the entry of a new node in the result}. granted, notes: see ImportResult."""
 
     def __init__(self, writing: RecordWriter, entries: dict[str, Baseline], changes: Changes) -> None:
         self._writing = writing
@@ -44,7 +44,7 @@ class Additions:
         self._texts: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}  # {(section, name): (place, entries)}
 
     def add(self, addition: Addition, entry: Tree) -> None:
-        """Add what one entry says. Raises Invalid, and what writing the record raises."""
+        """Applies one entry. Raises Invalid, and the errors of writing the record."""
         if addition.section not in ADDED_TO:
             self._put_node(addition, entry)
             return
@@ -59,7 +59,7 @@ class Additions:
             self._append(addition.section, name, kata)
 
     def finish(self) -> None:
-        """Update the texts of events and toolbars, once all that the package says of them is known."""
+        """Updates the texts of events and toolbars, after all their entries have been added."""
         for name in self._entries:
             section, _, holder = name.partition(": ")
             if section in ADDED_TO:
@@ -89,7 +89,7 @@ class Additions:
         return [row[0] for row in self._tx.rows(lambda: table.sql.select(table.sql.name))]
 
     def _append(self, section: str, name: str, kata: str) -> None:
-        """Text behind the text of an event or a toolbar, with an empty line between."""
+        """Appends text to an event or a toolbar, after an empty line."""
         column = ADDED_TO[section][1]
         record = self._holder(section, name)
         added = kata.strip("\r\n")
@@ -113,12 +113,12 @@ class Additions:
             added.append(entry or "")
 
         baseline = self._entries[_text_name(section, name)]
-        told, known = merge(self._changes, uri, place, baseline, said, dict(blocks(text)), put)
+        changes, new_baseline = merge(self._changes, uri, place, baseline, said, dict(blocks(text)), put)
         if text != record[column]:
             self._write_text(section, record, text, "\n".join(filter(None, added)))
-        self._changes.tell(self._registry.type(uri).context, name, record["id"], name, told)
+        self._changes.record(self._registry.type(uri).context, name, record["id"], name, changes)
         if said:
-            self.made[_text_name(section, name)] = known
+            self.made[_text_name(section, name)] = new_baseline
 
     def _write_text(self, section: str, record: Record, text: str, added: str) -> None:
         uri, column = ADDED_TO[section]
@@ -129,8 +129,7 @@ class Additions:
     # -- nodes of behaviors -----------------------------------------------------------------------------------------
 
     def _put_node(self, addition: Addition, entry: Tree) -> None:
-        """A node at the end of a behavior's tree, whose nodes have no ids of their own; or in place of the one that the
-        import before put there."""
+        """Appends a node to a behavior's tree, whose nodes have no ids; or replaces the node of the last import."""
         behavior_id, parent_id = str(entry.pop("behavior_id")), str(entry.pop("parent_id"))
         id = id_in(behavior_id)
         behavior = self._writing.record("behavior", id) if id is not None else None
@@ -143,8 +142,8 @@ class Additions:
         baseline = self._entries.get(uid)
         place = len(nodes) if baseline is None else self._node_place(nodes, baseline)
         if baseline is not None and baseline.is_as_sent(NODE, entry):
-            told = [] if place < len(nodes) else [{"field": uid, "state": KEPT}]
-            self._tell_node(behavior, told)
+            changes = [] if place < len(nodes) else [{"field": uid, "state": KEPT}]
+            self._record_node_changes(behavior, changes)
             self.made[uid] = baseline
             return
         state = CHANGED
@@ -153,7 +152,7 @@ class Additions:
             state = self._changes.state_of_conflict
             if state == KEPT:
                 self.made[uid] = Baseline(NODE_CONTEXT, 0, {NODE: digest(entry)}, baseline.stored)
-                self._tell_node(behavior, [{"field": uid, "state": KEPT}])
+                self._record_node_changes(behavior, [{"field": uid, "state": KEPT}])
                 return
         nodes[place : place + 1] = [entry]
         self._writing.update("behavior", behavior["id"], {"nodes": nodes})
@@ -163,7 +162,7 @@ class Additions:
         self.granted += grants.describe_record(self._writing, "behavior", behavior["id"])
         self._writing.log("behavior.changed", self._registry.type("behavior").context, behavior["id"], told_log)
         if baseline is not None:
-            self._tell_node(behavior, [{"field": uid, "state": state}])
+            self._record_node_changes(behavior, [{"field": uid, "state": state}])
             return
         self.nodes[uid] = {
             "id": place + 1,
@@ -174,26 +173,27 @@ class Additions:
         }
 
     def _node_place(self, nodes: list[Any], baseline: Baseline) -> int:
-        """The index of the node that the last import added; the end of the list if somebody changed or removed it."""
+        """Returns the index of the node that the last import added; the end of the list if it was changed or removed
+        since."""
         return next((place for place, each in enumerate(nodes) if baseline.is_as_stored(NODE, each)), len(nodes))
 
-    def _tell_node(self, behavior: Record, told: list[Tree]) -> None:
+    def _record_node_changes(self, behavior: Record, changes: list[Tree]) -> None:
         label = self._writing.label("behavior", behavior["id"])
-        self._changes.tell(
-            self._registry.type("behavior").context, f"behavior {behavior['id']}", behavior["id"], label, told
+        self._changes.record(
+            self._registry.type("behavior").context, f"behavior {behavior['id']}", behavior["id"], label, changes
         )
 
     # -- settings ---------------------------------------------------------------------------------------------------
 
     def put_settings(self, plugin: str, values: Any) -> None:
-        """Settings of a plugin, by name; those of one that the service does not have are left out and told."""
+        """Stores settings of a plugin, by name. Settings of unknown plugins are skipped and noted."""
         if plugin in requirements.BUILT_IN:
             self._put(f"settings: {plugin}", f"plugin:{plugin}", values)
         else:
             self.notes.append(f"settings: there is no plugin '{plugin[:80]}'; its settings were left out")
 
     def put_preferences(self, worker_id: str, values: Any) -> None:
-        """Preferences of a worker, by name; those of nobody are left out and told."""
+        """Stores preferences of a worker, by name. Preferences of unknown workers are skipped and noted."""
         id = id_in(worker_id)
         if id is not None and self._writing.record("worker", id):
             self._put(f"worker_preferences: {worker_id}", f"worker:{id}", values)
@@ -222,7 +222,7 @@ class Additions:
             return
         names = dict.fromkeys((*said, *baseline.sent))
         here = {name: service_settings.get(self._tx, f"{owner}:{name}") for name in names}
-        told, self.made[where] = merge(
+        changes, self.made[where] = merge(
             self._changes,
             "",
             where,
@@ -231,7 +231,7 @@ class Additions:
             here,
             lambda name, value: service_settings.put(self._tx, f"{owner}:{name}", value),
         )
-        self._changes.tell(where.partition(": ")[0], where.partition(": ")[2], 0, where, told)
+        self._changes.record(where.partition(": ")[0], where.partition(": ")[2], 0, where, changes)
 
 
 def _text_name(section: str, name: str) -> str:

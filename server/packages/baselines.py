@@ -1,6 +1,7 @@
-"""What the last import of a package sent and stored, so that an update can tell whose change is whose.
+"""The values that the last import of a package sent and stored, so that an update can distinguish changes of the
+package from changes of the users.
 
-Of values only digests are kept: they tell whether one is another than it was, and may be of secrets."""
+Only digests are stored: they show whether a value has changed, and the values may be secret."""
 
 import hashlib
 import json
@@ -17,9 +18,9 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 CREATE, UPDATE = MODES = ("create", "update")
-REFUSE, KEEP, TAKE = POLICIES = ("refuse", "keep", "take")  # where the desk and the package changed the same
+REFUSE, KEEP, TAKE = POLICIES = ("refuse", "keep", "take")  # for fields that both the users and the package changed
 DIGEST_CHARS = 16
-UNKNOWN = "?"  # in place of the digest of a value that is nobody's but the desk's
+UNKNOWN = "?"  # digest of a value that only the users have set
 
 PACKAGE_ENTRY = Table(
     "package_entry",
@@ -38,8 +39,8 @@ PACKAGE_ANSWERS = Table("package_answers", [Column("package", "TEXT"), Column("a
 
 @dataclass
 class Baseline:
-    """An entry of a package after its last import. context, id: its record; "" and 0 for an entry without one. sent:
-    {name: digest} of the values in the package. stored: {name: digest} of the values in the database."""
+    """An entry of a package after its last import. context, id: its record; "" and 0 for an entry without a record.
+    sent: {name: digest} of the values in the package. stored: {name: digest} of the values in the database."""
 
     context: str = ""
     id: int = 0
@@ -52,28 +53,27 @@ class Baseline:
         return self.context, self.id
 
     def is_as_sent(self, name: str, value: Any) -> bool:
-        """Whether the package says what it said before."""
+        """Whether the package has the same value as before."""
         return self.sent.get(name, "") == digest(value)
 
     def is_as_stored(self, name: str, value: Any) -> bool:
-        """Whether the desk has what the import left."""
+        """Whether the database still has the value of the import."""
         return self.stored.get(name, "") == digest(value)
 
 
 @dataclass
 class Past:
-    """All that is known of the last import of a package. answers: {prompt or random placeholder: value}."""
+    """The stored state of the last import of a package. answers: {prompt or random placeholder: value}."""
 
     entries: dict[str, Baseline] = field(default_factory=dict)
     answers: Tree = field(default_factory=dict)
 
 
 def digest(value: Any) -> str:
-    """A short digest of a value; "" for None, which is no value.
+    """Returns a short digest of a value; "" for None, which stands for a missing value.
 
     >>> digest({"a": 1}) == digest({"a": 1}), digest("1") == digest(1), digest(None)
-    (True, False, '')
-    """
+    (True, False, '')"""
     if value is None:
         return ""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
@@ -81,44 +81,44 @@ def digest(value: Any) -> str:
 
 
 def digests(values: Mapping[str, Any]) -> dict[str, str]:
-    """{name: digest}."""
+    """Returns {name: digest}."""
     return {name: digest(value) for name, value in values.items()}
 
 
 def past(ctx: Context, package: str) -> Past:
-    """What is known of the last import of a package, by its name; of records those that still exist.
+    """Returns the state of the last import of a package, by its name, limited to records that still exist.
 
-    An import by a former version of the program left no baselines; of it only the records are known."""
-    known = ctx.service.store.read(lambda tx: _read(tx, package))
-    if not known.entries:
+    Imports by former versions of the program have no baselines; for these only the records are known."""
+    last = ctx.service.store.read(lambda tx: _read(tx, package))
+    if not last.entries:
         imports = library.list_imports(ctx, package)
-        known.entries = {uid: Baseline(context, id) for each in imports[:1] for context, uid, id, _ in each.made}
-    there = ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, known.entries.values()))
-    known.entries = {name: each for name, each in known.entries.items() if not each.id or each.record in there}
-    return known
+        last.entries = {uid: Baseline(context, id) for each in imports[:1] for context, uid, id, _ in each.made}
+    there = ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, last.entries.values()))
+    last.entries = {name: each for name, each in last.entries.items() if not each.id or each.record in there}
+    return last
 
 
 def existing(registry: Registry, tx: Transaction, entries: Iterable[Baseline]) -> set[tuple[str, int]]:
-    """The records of these entries that exist, as (context, id)."""
+    """Returns the existing records of these entries as (context, id)."""
     return library.existing(registry, tx, (each.record for each in entries if each.id))
 
 
 def _read(tx: Transaction, package: str) -> Past:
-    found = {}
+    entries = {}
     for row in tx.find(PACKAGE_ENTRY, package=package):
         each = dict(zip(PACKAGE_ENTRY.names, row, strict=True))
         sent, stored = json.loads(each["sent"]), json.loads(each["stored"])
-        found[each["entry"]] = Baseline(each["context"], each["record_id"], sent, stored)
-    kept = tx.first(PACKAGE_ANSWERS, package=package)
-    return Past(found, json.loads(kept[PACKAGE_ANSWERS.position["answers"]]) if kept is not None else {})
+        entries[each["entry"]] = Baseline(each["context"], each["record_id"], sent, stored)
+    row = tx.first(PACKAGE_ANSWERS, package=package)
+    return Past(entries, json.loads(row[PACKAGE_ANSWERS.position["answers"]]) if row is not None else {})
 
 
-def remember(tx: Transaction, package: str, left: Past) -> None:
-    """Store what an import leaves, for the next update. A package without a name cannot be updated."""
+def remember(tx: Transaction, package: str, state: Past) -> None:
+    """Stores the state of an import for the next update. A package without a name cannot be updated."""
     if not package:
         return
     tx.delete(PACKAGE_ENTRY, package=package)
-    for name, each in left.entries.items():
+    for name, each in state.entries.items():
         tx.insert(
             PACKAGE_ENTRY,
             {
@@ -130,4 +130,4 @@ def remember(tx: Transaction, package: str, left: Past) -> None:
                 "stored": json.dumps(each.stored),
             },
         )
-    tx.put(PACKAGE_ANSWERS, {"package": package, "answers": json.dumps(left.answers, ensure_ascii=False)})
+    tx.put(PACKAGE_ANSWERS, {"package": package, "answers": json.dumps(state.answers, ensure_ascii=False)})

@@ -1,4 +1,4 @@
-"""The packages that come with the program, in resources/packages/."""
+"""The packages that are shipped with the program, in resources/packages/."""
 
 import json
 
@@ -10,15 +10,15 @@ FOLDER, ENDING = "packages", ".json"
 
 
 def names() -> list[str]:
-    """Their names, sorted."""
+    """Returns their names, sorted."""
     return sorted(path.name.removesuffix(ENDING) for path in resources.path(FOLDER).glob(f"*{ENDING}"))
 
 
 def package(name: str) -> Tree:
-    """The decoded document of a package. Raises NotFound."""
-    known = names()
-    if name not in known:
-        listed = nearest(name, known) or f"; shipped are {', '.join(known)}"
-        raise NotFound(f"there is no file and no shipped package '{name[:80]}'{listed}")
-    found: Tree = json.loads(resources.path(FOLDER, f"{name}{ENDING}").read_text("utf-8"))
-    return found
+    """Returns the decoded document of a package. Raises NotFound."""
+    shipped = names()
+    if name not in shipped:
+        hint = nearest(name, shipped) or f"; shipped are {', '.join(shipped)}"
+        raise NotFound(f"there is no file and no shipped package '{name[:80]}'{hint}")
+    document: Tree = json.loads(resources.path(FOLDER, f"{name}{ENDING}").read_text("utf-8"))
+    return document

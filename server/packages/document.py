@@ -1,4 +1,4 @@
-"""A package document: what it is called, what it needs and asks, and its sections. Nothing is looked up here."""
+"""A package document: its name, requirements, prompts and sections. Parsing does not access the database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Invalid, Required, TimedOut, TooLarge, Unavailable, nearest
 
 MAX_PACKAGE_BYTES = 10 * 1024 * 1024  # of the JSON text
-MAX_DEPTH = 64  # maps and lists inside each other
-MAX_ENTRIES = 5000  # of all sections together, those inside others among them
-MAX_REVISION_CHARS = 80  # that are shown; nothing reads it
-MAX_PROMPTS = 200  # prompts, and as many configured placeholders
+MAX_DEPTH = 64  # nested maps and lists
+MAX_ENTRIES = 5000  # in all sections together, including nested ones
+MAX_REVISION_CHARS = 80  # for display only
+MAX_PROMPTS = 200  # also the limit of configured placeholders
 
 LISTED = (
     "records",
@@ -37,8 +37,8 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True)
 class PackageDocument:
-    """name, revision: for people. requires, prompts, placeholders: as written. sections: {name: list or map}, those
-    that hold something."""
+    """A parsed document. name, revision: for people. requires, prompts, placeholders: as written. sections: {name: list
+    or map}, without empty ones."""
 
     name: str
     revision: str
@@ -50,7 +50,7 @@ class PackageDocument:
 
 
 def read(value: Any) -> PackageDocument:
-    """The document of a decoded JSON text. Raises Invalid, TooLarge."""
+    """Returns the document of a decoded JSON text. Raises Invalid, TooLarge."""
     if not isinstance(value, dict) or not isinstance(value.get("package"), dict):
         raise bad('a package is a JSON object with the key "package", an object as well')
     package: Tree = value["package"]
@@ -68,20 +68,20 @@ def read(value: Any) -> PackageDocument:
 
 
 def uids(document: PackageDocument) -> set[str]:
-    """The uids of the entries of all sections, those inside others left out."""
-    listed = [document.sections.get(name) for name in LISTED]
-    entries = [each for section in listed if isinstance(section, list) for each in section if isinstance(each, dict)]
+    """Returns the uids of the entries of all sections, without nested ones."""
+    sections = [document.sections.get(name) for name in LISTED]
+    entries = [each for section in sections if isinstance(section, list) for each in section if isinstance(each, dict)]
     return {str(each["uid"]) for each in entries if each.get("uid")}
 
 
 def bad(message: str) -> Invalid:
-    """The error for a package that cannot be imported."""
+    """Returns the error for a package that cannot be imported."""
     return Invalid(message, field="package_json")
 
 
 @contextmanager
 def at(where: str) -> Iterator[None]:
-    """Tell errors with their place in the package. What has nothing to do with the package stays as it is."""
+    """Adds the place in the package to the message of errors. Errors that the package does not cause pass unchanged."""
     try:
         yield
     except (Unavailable, TimedOut):
@@ -92,47 +92,47 @@ def at(where: str) -> Iterator[None]:
 
 
 def is_yes(value: Any) -> bool:
-    """Whether a switch is on: not nothing, 0, false, no or off."""
+    """Whether a switch is on: not empty, 0, false, no or off."""
     return str(value if value is not None else "").strip().lower() not in ("", "0", "false", "no", "off")
 
 
 def _sections(value: Tree) -> Tree:
-    found = {name: each for name, each in value.items() if name != "package" and each not in (None, [], {})}
-    for name, each in found.items():
+    filled = {name: each for name, each in value.items() if name != "package" and each not in (None, [], {})}
+    for name, each in filled.items():
         if name in ABSENT:
             raise bad(f"{name}: this service has no {ABSENT[name]}; leave the section out")
         if name not in (*LISTED, *MAPPED):
             raise bad(f"'{name[:80]}' is not a section of a package{nearest(name, (*LISTED, *MAPPED))}")
         if name in MAPPED and not isinstance(each, dict):
             raise bad(f"{name}: takes a map")
-    return found
+    return filled
 
 
 def _map(tree: Tree, name: str, where: str) -> Tree:
-    found = tree.get(name)
-    if found in (None, []):
+    value = tree.get(name)
+    if value in (None, []):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise bad(f"{where}: {name} takes a map")
-    return found
+    return value
 
 
 def _maps(configure: Tree, name: str) -> list[Tree]:
-    """A list of things with a key each, which must differ from the names that all packages have."""
-    found = configure.get(name)
-    if found in (None, {}):
+    """Returns a list of maps, each with a key that differs from the reserved ones."""
+    entries = configure.get(name)
+    if entries in (None, {}):
         return []
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
         raise bad(f"package: configure: {name} takes a list of maps")
-    if len(found) > MAX_PROMPTS:
+    if len(entries) > MAX_PROMPTS:
         raise TooLarge(f"package: configure: at most {MAX_PROMPTS} {name}", field="package_json", limit=MAX_PROMPTS)
-    for place, each in enumerate(found, 1):
+    for place, each in enumerate(entries, 1):
         key = each.get("key")
         if not isinstance(key, str) or not key.strip():
             raise bad(f"package: configure: {name}: entry {place} has no key")
         if key in RESERVED:
             raise bad(f"package: configure: {name}: '{key}' is a placeholder of every package; choose another key")
-    return found
+    return entries
 
 
 def _text(value: Any, where: str) -> str:

@@ -1,6 +1,6 @@
-"""The record types that packages export, and what of their records stays behind."""
+"""The record types that packages export, and the fields that are not exported."""
 
-# Types that set up a desk, and the small records around them. Conversations, files, sign-ins and logs stay behind.
+# Types of the configuration, with the small records around them. Conversations, files, sessions and logs are left out.
 EXPORTED = frozenset((
     "asset", "automation", "automation_event", "automation_timer", "bot", "bucket", "calendar", "calendar_event",
     "calendar_event_recurring", "call", "connected_account", "connected_service", "currency", "custom_field",
@@ -10,14 +10,14 @@ EXPORTED = frozenset((
     "service_target", "snippet", "task", "timetracking_activity", "toolbar", "webhook_listener", "workspace_list",
     "workspace_page", "workspace_tab", "workspace_widget",
 ))  # fmt: skip
-# Fields that belong to a desk: counts, states, addresses that the service chooses, and what only one record can be.
+# Fields that belong to one service: counts, states, generated addresses, and defaults that only one record can be.
 LEFT_OUT = frozenset((
     ("automation_timer", "last_ran_at"), ("bucket", "is_default"), ("currency", "is_default"), ("group", "is_default"),
     ("mailbox", "checked_at"), ("mailbox", "num_fails"), ("oauth_app", "client_id"), ("oauth_app", "overlap_until"),
     ("outgoing_webhook", "overlap_until"), ("outgoing_webhook", "secret"),
     ("snippet", "total_uses"), ("webhook_listener", "guid"),
 ))  # fmt: skip
-# {type: [(type of what is on it, the column that points back)]}
+# {type: [(type of its parts, the column that refers to the owner)]}
 ON: dict[str, tuple[tuple[str, str], ...]] = {
     "bot": (("behavior", "bot_id"),),
     "calendar": (("calendar_event", "calendar_id"), ("calendar_event_recurring", "calendar_id")),
@@ -25,7 +25,7 @@ ON: dict[str, tuple[tuple[str, str], ...]] = {
     "workspace_page": (("workspace_tab", "page_id"),),
     "workspace_tab": (("workspace_widget", "tab_id"), ("workspace_list", "tab_id")),
 }
-# Tokens that the service gets by itself once the account is connected again.
+# Tokens that the service obtains again when the account is connected.
 RENEWED = {"connected_account": ("access_token", "refresh_token", "session_token", "expires_at", "token_type")}
-# {(type, key of its params): the type of the record that the value is the id of}
+# {(type, key of its params): the type of the record with that id}
 PARAM_TARGETS = {("mail_transport", "connected_account"): "connected_account"}

@@ -1,7 +1,7 @@
-"""What the records of a package let people and programs do: rights, sign-ins, scripts that act, email, words in the
-name of others. The importer agrees to each, or nothing is created.
+"""Grants of a package: what its records allow people and programs to do, such as rights, sign-ins, acting scripts,
+email, and messages in the name of others. The importer agrees to all of them, or nothing is created.
 
-Records are described as they are after the import, so that no spelling of a field hides anything."""
+Records are described as they are after the import, so that no spelling of a field hides a grant."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from server.record_types.shared import scopes
 from server.record_types.shared.tables import GROUP_MEMBER
 from server.records.writing import RecordWriter
 
-MAX_TOLD = 20  # grants named by an error; a dry run names all
+MAX_NAMED = 20  # grants in an error; a dry run names all
 EVERYTHING = "*"
 # {record type: fields} whose values the author of a package must not know. The service or the importer chooses them.
 SECRETS: dict[str, tuple[str, ...]] = {
@@ -30,12 +30,12 @@ SECRETS: dict[str, tuple[str, ...]] = {
     "webhook_listener": ("guid",),
     "worker": ("password",),
 }
-# {record type: keys of its params} likewise.
+# {record type: keys of its params}, in the same way.
 SECRET_PARAMS: dict[str, tuple[str, ...]] = {
     "connected_service": ("client_secret",),
     "mail_transport": ("password",),
 }
-# Those of SECRETS that a prompt may ask the importer for.
+# The fields of SECRETS that a prompt may request from the importer.
 ENTERED: dict[str, tuple[str, ...]] = {
     "connected_account": ("params",),
     "mailbox": ("password",),
@@ -50,39 +50,39 @@ Describer = Callable[[RecordWriter, str, Record], Iterable[str]]
 
 
 def register(uris: Iterable[str], describe: Describer) -> None:
-    """Let a room below this one describe the records of its types. describe: takes the writing, uri and record, and
-    returns verb phrases whose subject is the package."""
+    """Registers the description of record types of a higher layer. describe: called with the writer, the uri and the
+    record; returns verb phrases whose subject is the package."""
     for uri in uris:
         _DESCRIBERS[uri] = describe
 
 
 def describe_record(writing: RecordWriter, uri: str, id: int) -> list[str]:
-    """What a record that was just created lets people or programs do, as verb phrases; [] for nothing."""
+    """Returns the grants of a record that was just created, as verb phrases."""
     record = writing.record(uri, id) if uri in _DESCRIBERS else None
     return [] if record is None else describe(writing, uri, record)
 
 
 def describe(writing: RecordWriter, uri: str, record: Record) -> list[str]:
-    """As describe_record, of the values of a record that may differ from the stored ones."""
+    """Returns the grants of a record whose values may differ from the stored ones."""
     describer = _DESCRIBERS.get(uri)
     return [] if describer is None else [each for each in describer(writing, uri, record) if each]
 
 
 def require_agreement(grants: list[str], is_agreed: bool) -> None:
-    """Raises Required, naming the grants, when the importer has not agreed to them."""
+    """Raises Required with the grants if the importer has not agreed to them."""
     if not grants or is_agreed:
         return
-    more = f"; and {len(grants) - MAX_TOLD} more" if len(grants) > MAX_TOLD else ""
+    more = f"; and {len(grants) - MAX_NAMED} more" if len(grants) > MAX_NAMED else ""
     raise Required(
-        f"the package {'; it '.join(grants[:MAX_TOLD])}{more}. Send grants=1 to agree; dry_run=1 tells all of it",
+        f"the package {'; it '.join(grants[:MAX_NAMED])}{more}. Send grants=1 to agree; dry_run=1 tells all of it",
         field="grants",
     )
 
 
 def remove_secrets(uri: str, fields: Tree, entered: Tree) -> list[str]:
-    """Remove the secrets that a package chose from the fields of a record, and return what was removed, in words.
+    """Removes the secrets that a package chose from the fields of a record. Returns descriptions of what was removed.
 
-    entered: the secrets that the importer typed, in maps as in the fields; they stay."""
+    entered: the secrets that the importer typed, in maps as in the fields; these stay."""
     notes = []
     for name in SECRETS.get(uri, ()):
         value = fields.pop(name, None)
@@ -92,7 +92,7 @@ def remove_secrets(uri: str, fields: Tree, entered: Tree) -> list[str]:
         if value and value != own:
             notes.append(_CHOSEN_LATER.get(uri, f"{name} was left out; the service chooses its own"))
     if uri in SECRET_PARAMS and isinstance(fields.get("params"), str):
-        with suppress(ValueError, RecursionError):  # the field itself refuses what is no JSON
+        with suppress(ValueError, RecursionError):  # the field itself refuses invalid JSON
             fields["params"] = json.loads(fields["params"])
     params, own_params = fields.get("params"), entered.get("params")
     if isinstance(params, dict):

@@ -1,4 +1,4 @@
-"""Imports a package: questions are answered first, then everything is made in one transaction, or nothing."""
+"""Imports a package: answers are checked first, then everything is created in one transaction or not at all."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,11 +19,11 @@ GENERATED = (
     "secret",
     "url",
 )  # keys of results that differ between an import and its dry run
-ATTEMPTS = 3  # at preparing an import that others come before; the last one keeps its ids
+ATTEMPTS = 3  # at preparing an import while other writes use its ids; the last attempt reserves them
 
 
 class _DryRunEnd(Exception):
-    """Ends the transaction of a dry run, which is undone."""
+    """Ends the transaction of a dry run, which is rolled back."""
 
     def __init__(self, imported: ImportResult) -> None:
         super().__init__()
@@ -40,14 +40,14 @@ def import_package(
     mode: str = CREATE,
     conflicts: str = REFUSE,
 ) -> ImportResult:
-    """Import a decoded package. answers: {prompt key: answer}. dry_run: tell what would be made, and undo it.
-    grants_agreed: whether the importer agrees to what it lets people and programs do; else Required names it.
+    """Imports a decoded package. answers: {prompt key: answer}. dry_run: roll back and return what would be created.
+    grants_agreed: whether the importer agrees to the grants of the package; Required names them otherwise.
 
-    mode: CREATE makes new records; UPDATE changes those that the last import of the package made, by their uid, takes
-    its answers where there are no new ones, and makes what is missing. conflicts: what happens to fields that both the
-    desk and the package changed since: REFUSE, KEEP what is here, or TAKE what the package says.
+    mode: CREATE creates new records. UPDATE changes the records of the last import of the package, matched by uid,
+    reuses its answers where no new ones are passed, and creates missing records. conflicts: for fields that both the
+    users and the package changed since: REFUSE, KEEP the stored value, or TAKE that of the package.
 
-    Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made."""
+    Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and nothing is created."""
     ctx.require_admin("import packages")
     _require_known(mode, MODES, "mode")
     _require_known(conflicts, POLICIES, "conflicts")
@@ -67,18 +67,18 @@ def import_package(
             conflicts=conflicts,
         )
         try:
-            return _made(prepared, dry_run)
+            return _run(prepared, dry_run)
         except StaleIds:
             continue
     raise Conflict("records of the package were deleted while it was updated; nothing was changed: send it again")
 
 
-def _require_known(value: str, known: Sequence[str], name: str) -> None:
-    if value not in known:
-        raise Invalid(f"{name}: takes {' or '.join(known)}, not '{value[:50]}'", field=name)
+def _require_known(value: str, options: Sequence[str], name: str) -> None:
+    if value not in options:
+        raise Invalid(f"{name}: takes {' or '.join(options)}, not '{value[:50]}'", field=name)
 
 
-def _made(prepared: ImportPlan, dry_run: bool) -> ImportResult:
+def _run(prepared: ImportPlan, dry_run: bool) -> ImportResult:
     if not dry_run:
         return prepared.ctx.service.store.write(lambda tx: make(prepared, tx))
     try:
@@ -89,7 +89,7 @@ def _made(prepared: ImportPlan, dry_run: bool) -> ImportResult:
 
 
 def _rehearse(prepared: ImportPlan, tx: Transaction) -> None:
-    """Make all of it, and then all of it is undone."""
+    """Runs the import, then rolls it back by raising its result."""
     imported = make(prepared, tx)
     for of_type in imported.records.values():
         for each in of_type.values():

@@ -1,4 +1,4 @@
-"""The packages that were imported: what each made, when, and whether that is still there."""
+"""Past imports of packages: their records, their time, and which records still exist."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from server.record_types.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction
 
-MAX_IMPORTS = 500  # that are remembered; the oldest goes first
+MAX_IMPORTS = 500  # stored; the oldest are deleted first
 PACKAGE_IMPORT = Table(
     "package_import",
     [
@@ -31,8 +31,8 @@ Made = list[tuple[str, str, int, str]]
 
 @dataclass(frozen=True)
 class PastImport:
-    """An import of the past. worker_id: who imported, 0 for the service itself. made: the records, as (context, uid,
-    id, label). there: how many of them still are."""
+    """A past import. worker_id: the importer, 0 for the service itself. made: the created records, as (context, uid,
+    id, label). there: how many of them still exist."""
 
     id: int
     name: str
@@ -44,8 +44,8 @@ class PastImport:
 
 
 def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dict[str, dict[str, Tree]]) -> None:
-    """Note an import in its own transaction, so that both are there or neither."""
-    listed = [
+    """Stores an import within its own transaction."""
+    entries = [
         [context, uid, each["id"], str(each["label"])]
         for context, of_type in made.items()
         if ctx.service.registry.find(context) is not None
@@ -58,62 +58,62 @@ def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dic
             "revision": document.revision,
             "worker_id": ctx.actor.worker_id,
             "imported_at": ctx.now,
-            "made": json.dumps(listed, ensure_ascii=False),
+            "made": json.dumps(entries, ensure_ascii=False),
         },
     )
     tx.delete(PACKAGE_IMPORT, id=id - MAX_IMPORTS)
 
 
 def list_imports(ctx: Context, name: str | None = None) -> list[PastImport]:
-    """The imports, of one package or of all, the newest first."""
+    """Returns the imports of one package or of all packages, the newest first."""
 
     def read(tx: Transaction) -> list[PastImport]:
-        found = tx.find(PACKAGE_IMPORT) if name is None else tx.find(PACKAGE_IMPORT, name=name)
-        return _pasts(ctx.service.registry, tx, found)
+        rows = tx.find(PACKAGE_IMPORT) if name is None else tx.find(PACKAGE_IMPORT, name=name)
+        return _pasts(ctx.service.registry, tx, rows)
 
     return sorted(ctx.service.store.read(read), key=lambda each: -each.id)
 
 
 def one(ctx: Context, id: int) -> PastImport:
-    """One import. Raises NotFound."""
+    """Returns one import. Raises NotFound."""
 
     def read(tx: Transaction) -> list[PastImport]:
         row = tx.get(PACKAGE_IMPORT, id)
         return _pasts(ctx.service.registry, tx, [row] if row is not None else [])
 
-    found = ctx.service.store.read(read)
-    if not found:
+    imports = ctx.service.store.read(read)
+    if not imports:
         raise NotFound(f"there is no import {id}, or it is so long ago that it is not remembered")
-    return found[0]
+    return imports[0]
 
 
 def there(ctx: Context, past: PastImport) -> set[tuple[str, int]]:
-    """Which of the records of an import still are, as (context, id)."""
-    made = [(context, id) for context, _, id, _ in past.made]
-    return ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, made))
+    """Returns the records of an import that still exist, as (context, id)."""
+    records = [(context, id) for context, _, id, _ in past.made]
+    return ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, records))
 
 
 def existing(registry: Registry, tx: Transaction, records: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Which of these records exist. records: (context, id)."""
+    """Returns the records that exist. records: (context, id)."""
     ids: dict[str, set[int]] = {}
     for context, id in records:
         ids.setdefault(context, set()).add(id)
-    found = set()
-    for context, wanted in ids.items():
+    existing_records = set()
+    for context, type_ids in ids.items():
         record_type = registry.find(context)
         if record_type is not None:
-            found |= {(context, row[0]) for row in tx.get_many(record_type.table, wanted)}
-    return found
+            existing_records |= {(context, row[0]) for row in tx.get_many(record_type.table, type_ids)}
+    return existing_records
 
 
 def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[PastImport]:
     read: list[tuple[dict[str, Any], Made]] = []
     for row in rows:
         values = dict(zip(PACKAGE_IMPORT.names, row, strict=True))
-        made = [(context, uid, id, label) for context, uid, id, label in json.loads(values.pop("made"))]
-        read.append((values, made))
-    found = existing(registry, tx, ((context, id) for _, made in read for context, _, id, _ in made))
+        records = [(context, uid, id, label) for context, uid, id, label in json.loads(values.pop("made"))]
+        read.append((values, records))
+    still_there = existing(registry, tx, ((context, id) for _, records in read for context, _, id, _ in records))
     return [
-        PastImport(made=made, there=sum((context, id) in found for context, _, id, _ in made), **values)
-        for values, made in read
+        PastImport(made=records, there=sum((context, id) in still_there for context, _, id, _ in records), **values)
+        for values, records in read
     ]

@@ -1,7 +1,6 @@
-"""Makes what a package says within one transaction; what is slow in it was done before (preparing.py).
+"""Creates the records of a package within one transaction; preparing.py has done the slow work before.
 
-Records are made by the service itself, through the one way that records are made; what another one names comes before
-it."""
+The records are created by the record writer of the service. A record is created before the records that refer to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -29,10 +28,9 @@ from server.translation import about_field, lazy_gettext
 
 @dataclass
 class ImportResult:
-    """records: {context: {uid: {id, label}}}, with secrets that are shown once. updated: {context: {uid: {id, label,
-    changes}}} and kept: {context: {uid: {id, label, fields}}}, see changing.Changes. unchanged: how many entries needed
-    no change. notes: what was left out, in words. granted: what it gives to people and programs. conflicts: the fields
-    that both the desk and the package changed."""
+    """The result of an import. records: {context: {uid: {id, label}}}, with secrets that are shown once. updated, kept:
+    see changing.Changes. unchanged: the number of entries without a change. notes: descriptions of what was left out.
+    granted: the grants of the package. conflicts: the fields that both the users and the package changed."""
 
     records: dict[str, dict[str, Tree]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -44,13 +42,14 @@ class ImportResult:
 
 
 def make(prepared: ImportPlan, tx: Transaction) -> ImportResult:
-    """Make all of it. Raises Outdated; Required for what it grants unasked; and what making a record raises."""
+    """Creates all records. Raises StaleIds; Required for grants without agreement; and the errors of creating a
+    record."""
     if not any(part.type == CUSTOM_TYPE for part in prepared.plan.parts):
         return _Importer(prepared, tx).run()
     try:
         return _Importer(prepared, tx).run()
     except BaseException:
-        tx.store.statements.forget()  # a type of another shape may get the same table next time
+        tx.store.statements.forget()  # a type with other columns may get the same table next time
         raise
 
 
@@ -67,10 +66,10 @@ class _Importer:
         self.ids = dict(prepared.ids)
         self.types: dict[PackageRecord, RecordType] = {}
         self.uids = dict(prepared.uids)
-        self.secrets: dict[PackageRecord, Tree] = {}  # that only the answer of their making shows
+        self.secrets: dict[PackageRecord, Tree] = {}  # shown only in the result of the import
         self.past = prepared.past.entries
         self.baselines: dict[str, Baseline] = {}
-        self.former_grants: dict[PackageRecord, list[str]] = {}  # of records before they are updated
+        self.former_grants: dict[PackageRecord, list[str]] = {}  # of records before their update
         self.changes = Changes(prepared.conflicts)
         self.additions = Additions(self.writing, self.past, self.changes)
         self.imported = ImportResult()
@@ -102,7 +101,7 @@ class _Importer:
         return self.imported
 
     def _finish(self) -> None:
-        """Tell what happened, and remember it for the next update."""
+        """Completes the result, and stores the state for the next update."""
         prepared, imported, changes = self.prepared, self.imported, self.changes
         imported.notes += [*self.additions.notes, *sorted(prepared.notes), *self._left()]
         imported.updated, imported.kept = changes.updated, changes.kept
@@ -112,17 +111,17 @@ class _Importer:
         if imported.records or imported.updated or not prepared.is_update:
             self._log()
             library.remember(prepared.ctx, self.tx, prepared.document, _joined(imported.records, imported.updated))
-        left = Past(self.past | self.baselines, prepared.kept_answers)
-        if not prepared.is_update or left != prepared.past:
-            baselines.remember(self.tx, prepared.document.name, left)
+        state = Past(self.past | self.baselines, prepared.kept_answers)
+        if not prepared.is_update or state != prepared.past:
+            baselines.remember(self.tx, prepared.document.name, state)
 
     def _left(self) -> list[str]:
-        """What the package held before and holds no longer; it stays as it is."""
+        """Returns notes about entries that are no longer in the package; their records stay unchanged."""
         gone = [name for name, each in self.past.items() if each.id and name not in self.baselines]
         return [f"'{name[:80]}' is no longer in the package; its record stays as it is" for name in gone]
 
     def _grants(self) -> None:
-        """Name the grants once all is created, since an entry may change what another one created."""
+        """Collects the grants after all records are created, since an entry may change a record of another entry."""
         for part in self.prepared.plan.parts:
             granted = grants.describe_record(self.writing, self.types[part].uri, self.ids[part])
             former = self.former_grants.get(part, [])
@@ -133,22 +132,22 @@ class _Importer:
 
     def _log(self) -> None:
         name = self.prepared.document.name or "without a name"
-        made = len(self.prepared.plan.parts) - len(self.prepared.matched)
+        created = len(self.prepared.plan.parts) - len(self.prepared.matched)
         if not self.prepared.is_update:
-            self.writing.log("package.imported", APP, 0, {"package": name, "made": _counted(made)})
+            self.writing.log("package.imported", APP, 0, {"package": name, "made": _counted(created)})
             return
         changed = sum(map(len, self.imported.updated.values()))
-        told = {"package": name, "made": _counted(made), "changed": _counted(changed)}
-        self.writing.log("package.updated", APP, 0, told)
+        details = {"package": name, "made": _counted(created), "changed": _counted(changed)}
+        self.writing.log("package.updated", APP, 0, details)
 
     @contextmanager
-    def _known_types(self, made: list[PackageRecord]) -> Iterator[None]:
-        made_types = custom_types.read(self.tx, self.registry) if made else []
-        with self.registry.provisionally(made_types) if made else nullcontext():
+    def _known_types(self, type_parts: list[PackageRecord]) -> Iterator[None]:
+        made_types = custom_types.read(self.tx, self.registry) if type_parts else []
+        with self.registry.provisionally(made_types) if type_parts else nullcontext():
             yield
 
     def _reserve(self, parts: list[PackageRecord]) -> None:
-        """The types of parts, and ids for those that have none yet."""
+        """Finds the types of parts, and reserves ids for those without one."""
         for part in parts:
             with at(part.where):
                 self.types[part] = self._type(part)
@@ -188,7 +187,7 @@ class _Importer:
         self._make(part)
 
     def _make(self, part: PackageRecord) -> None:
-        self.tx.store.start_clock()  # the limit is one for a statement; there may be thousands of entries
+        self.tx.store.start_clock()  # the limit applies to one statement; there may be thousands of entries
         record_type, id = self.types[part], self.ids[part]
         fields = self._fields(part, record_type)
         stored = self._said(part, "stored", part.stored, part.where) if part.stored else {}
@@ -219,13 +218,13 @@ class _Importer:
         return fields
 
     def _is_said_twice(self, record_type: RecordType, name: str, context: Any) -> bool:
-        """Whether `owner__context` names the only type that `owner_id` can be of; packages like to write it."""
+        """Whether `owner__context` only repeats the single type that `owner_id` can have; packages often include it."""
         target = getattr(record_type.fields.get(name.removesuffix("_context") + "id"), "target", "")
-        named = self.registry.find(str(context).lower())
-        return bool(target) and named is not None and named is self.registry.find(target)
+        context_type = self.registry.find(str(context).lower())
+        return bool(target) and context_type is not None and context_type is self.registry.find(target)
 
     def _settings(self) -> None:
-        """Settings of plugins and preferences of workers."""
+        """Stores settings of plugins and preferences of workers."""
         sections = self.prepared.document.sections
         for plugin, values in sections.get("settings", {}).items():
             is_known = plugin in requirements.BUILT_IN
@@ -237,7 +236,7 @@ class _Importer:
             self.additions.put_preferences(worker_id, self._said("worker_preferences", key, values, where))
 
     def _keep_baselines(self) -> None:
-        """Take the digests of new records last: an entry may change a record that another entry created."""
+        """Computes the digests of new records last, since an entry may change a record of another entry."""
         for part in self.prepared.plan.parts:
             baseline = self.baselines[part.name]
             if part not in self.prepared.matched:
@@ -255,11 +254,11 @@ class _Importer:
             record_type, id = self.types[part], self.ids[part]
             label = self._said(part, "label", part.label, part.where) or self.writing.label(record_type.uri, id)
             of_type = self.imported.records.setdefault(record_type.context, {})
-            shown = self._addresses(record_type, id) | self.secrets[part]
-            of_type[part.uid] = {"id": id, "label": label or part.uid} | shown
+            extras = self._addresses(record_type, id) | self.secrets[part]
+            of_type[part.uid] = {"id": id, "label": label or part.uid} | extras
 
     def _addresses(self, record_type: RecordType, id: int) -> Tree:
-        """What other programs need to know of a new record: the client id of an app, the address of a webhook."""
+        """Returns what other programs need of a new record: the client id of an app, the URL of a webhook."""
         record = self.writing.record(record_type.uri, id) or {}
         if record_type.uri == "oauth_app":
             return {"client_id": record["client_id"]}
@@ -272,10 +271,10 @@ def _counted(count: int) -> str:
     return f"{count} record{'' if count == 1 else 's'}"
 
 
-def _joined(*made: dict[str, dict[str, Tree]]) -> dict[str, dict[str, Tree]]:
-    """What was created and what was changed, as one."""
-    found: dict[str, dict[str, Tree]] = {}
-    for each in made:
+def _joined(*results: dict[str, dict[str, Tree]]) -> dict[str, dict[str, Tree]]:
+    """Returns the created and the changed records in one map."""
+    joined: dict[str, dict[str, Tree]] = {}
+    for each in results:
         for context, of_type in each.items():
-            found.setdefault(context, {}).update(of_type)
-    return found
+            joined.setdefault(context, {}).update(of_type)
+    return joined

@@ -1,4 +1,4 @@
-"""Values that a package has without asking anybody: those that it configures, and those of the service."""
+"""Values that a package gets without a prompt: its configured placeholders, and defaults of the service."""
 
 import json
 import secrets
@@ -20,12 +20,12 @@ from server.store.transaction import Transaction
 KINDS = ("random", "data_query")
 LETTERS = "".join(each for each in string.ascii_uppercase + string.digits if each not in "IO0")
 RANDOM_CHARS = 8
-MAX_RANDOM_CHARS = 255  # letters and digits of one random placeholder
+MAX_RANDOM_CHARS = 255  # of one random placeholder
 
 
-def fill(ctx: Context, document: PackageDocument, substitution: Substitution, kept: Tree) -> dict[str, str]:
-    """Put the configured placeholders into the values, in order. kept: random ones of the import before, {key: value}.
-    Returns the random ones. Raises Invalid for what a data query or its check refuses."""
+def fill(ctx: Context, document: PackageDocument, substitution: Substitution, former: Tree) -> dict[str, str]:
+    """Adds the configured placeholders to the values, in order. former: random values of the last import, {key: value}.
+    Returns the random values. Raises Invalid if a data query or its check fails."""
     drawn: dict[str, str] = {}
     for each in document.placeholders:
         where = f"placeholder '{each['key'][:80]}'"
@@ -37,10 +37,10 @@ def fill(ctx: Context, document: PackageDocument, substitution: Substitution, ke
             raise bad(f"{where}: '{str(kind)[:50]}' is not a type of placeholder{nearest(str(kind), KINDS)}")
         key = each["key"]
         if kind == "random":
-            made = drawn[key] = str(kept.get(key) or _random(params, where))
+            value = drawn[key] = str(former.get(key) or _random(params, where))
         else:
-            made = _queried(ctx, params, where, substitution)
-        substitution.values[key] = made
+            value = _queried(ctx, params, where, substitution)
+        substitution.values[key] = value
     return drawn
 
 
@@ -65,10 +65,10 @@ def _queried(ctx: Context, params: Tree, where: str, substitution: Substitution)
 
 
 def _text(params: Tree, name: str, where: str) -> str:
-    found = params.get(name) or ""
-    if not isinstance(found, str):
+    text = params.get(name) or ""
+    if not isinstance(text, str):
         raise bad(f"{where}: {name} must be a text")
-    return found
+    return text
 
 
 def _decoded(text: str, where: str) -> Any:
@@ -79,7 +79,7 @@ def _decoded(text: str, where: str) -> Any:
 
 
 def defaults(ctx: Context, tx: Transaction) -> Tree:
-    """`default.*`: where mail goes and leaves unless told otherwise; 0 and "" for what there is not."""
+    """Returns `default.*`: default group, bucket and sender of the service; 0 and "" for missing ones."""
     group_id = _default_id(tx, "group")
     sender_id = get(tx, DEFAULT_SENDER, 0)
     addresses: Any = table_named("address")

@@ -1,8 +1,8 @@
-"""An import before its transaction: questions are answered, templates rendered, and done what else is slow, so that the
-transaction only makes records.
+"""Prepares an import before its transaction: reads answers, renders templates, and does other slow work, so that the
+transaction only creates records.
 
-Ids come first, so that entries can name each other, whichever comes first. They are those that the records will have
-unless others are made meanwhile; then all of it is prepared once more."""
+Ids are predicted first, so that entries can refer to each other in any order. If other writes use these ids before the
+transaction, the import is prepared again."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -26,14 +26,14 @@ AUTOMATION = ("automation", contexts.AUTOMATION)  # names of the record type
 
 
 class StaleIds(Exception):
-    """Others got the ids meanwhile."""
+    """Other writes have used the predicted ids."""
 
 
 class ImportPlan:
-    """One import, prepared; whoever makes it may do so again from the beginning.
+    """A prepared import; the caller repeats it from the beginning after StaleIds.
 
-    ids: {part: its id}, where the record type is there. What belongs to record types that the package itself makes has
-    to wait for them: it is rendered in the transaction. in_order: the parts but those types, as they are made."""
+    ids: {part: its id}, where the record type exists. Parts whose record type is created by the package itself are
+    rendered in the transaction. in_order: the parts without those types, in the order of creation."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class ImportPlan:
         mode: str = CREATE,
         conflicts: str = REFUSE,
     ) -> None:
-        """keeps_ids: whether nobody else may get the ids, though they be lost when nothing is made with them.
-        is_rehearsal: whether all of it is undone. mode, conflicts: as import_package.
+        """keeps_ids: reserve the ids, which are lost if the import fails. is_rehearsal: whether the transaction is
+        rolled back. mode, conflicts: see import_package.
 
         Raises Invalid, TooLarge, Conflict with the place of the problem."""
         self.ctx = ctx
@@ -69,8 +69,8 @@ class ImportPlan:
         self._values["default"] = ctx.service.store.read(lambda tx: placeholders.defaults(ctx, tx))
         substitution = Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now)
         drawn = placeholders.fill(ctx, document, substitution, self.past.answers)
-        asked = {prompt["key"] for prompt in document.prompts}
-        self.kept_answers = {key: each for key, each in answers.items() if key in asked} | drawn
+        prompted = {prompt["key"] for prompt in document.prompts}
+        self.kept_answers = {key: each for key, each in answers.items() if key in prompted} | drawn
         self.plan: Plan = plan(document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
         self.matched = self._matched()
         store, types = ctx.service.store, self._new_types()
@@ -86,40 +86,41 @@ class ImportPlan:
         self._render()
 
     def substitution(self, uids: Mapping[str, int]) -> Substitution:
-        """What renders the templates, with the ids that are known."""
+        """Returns the renderer of templates with these ids."""
         values = TemplateValues(self._load)
         values.records = self._values.records
         values.update(self._values, uid=uids)
         return Substitution(values, self.ctx.actor.timezone or "UTC", self.ctx.now)
 
     def tree(self, owner: object, name: str, value: Any, where: str, late: Substitution) -> Any:
-        """A value with its templates rendered. owner, name: whose and which it is. late: renders what had to wait."""
+        """Returns a value with its templates rendered. owner, name: identify the value. late: renders values that had
+        to wait for the transaction."""
         key = (owner, name)
         return self._done[key] if key in self._done else late.tree(value, where)
 
     def fields(self, part: PackageRecord, late: Substitution) -> Tree:
-        """The fields of a part, ready to be made a record of."""
+        """Returns the fields of a part, ready for creating its record."""
         key = (part, "fields")
         return dict(self._done[key] if key in self._done else self._ready(part, late))
 
     def _load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
-        """The record that somebody chose, opened for a key; nothing when it is not there."""
+        """Returns the keys of a chosen record, expanded by `key`; empty if the record is missing."""
         try:
             return records.retrieve(replace(self.ctx, steps=None), self._registry.type(context).uri, id, key)
         except (NotFound, Forbidden):
             return {}
 
     def require_ids(self, tx: Transaction) -> None:
-        """Take the ids for good. Raises StaleIds."""
-        known = {self.past.entries[part.name].record for part in self.matched}
-        if library.existing(self._registry, tx, known) != known:
+        """Reserves the ids. Raises StaleIds."""
+        matched_records = {self.past.entries[part.name].record for part in self.matched}
+        if library.existing(self._registry, tx, matched_records) != matched_records:
             raise StaleIds
         types = self._new_types()
         if not self.keeps_ids and ids_of(types, tx.reserve) != {part: self.ids[part] for part in types}:
             raise StaleIds
 
     def _matched(self) -> set[PackageRecord]:
-        """The parts whose records the import before made, and that still exist."""
+        """Returns the parts whose records were created by the last import and still exist."""
         types = self._types()
         return {
             part
@@ -131,15 +132,15 @@ class ImportPlan:
         return {part: each for part, each in self._types().items() if part not in self.matched}
 
     def _types(self) -> dict[PackageRecord, RecordType]:
-        """{part: its type} of those whose type is there."""
-        found = ((part, self._registry.find(part.type.lower())) for part in self.plan.parts)
-        return {part: each for part, each in found if each is not None and each.operations["create"]}
+        """Returns {part: its type}, without parts whose type does not exist yet."""
+        pairs = ((part, self._registry.find(part.type.lower())) for part in self.plan.parts)
+        return {part: each for part, each in pairs if each is not None and each.operations["create"]}
 
     def _render(self) -> None:
-        """Whatever names no id that is still to be known."""
+        """Renders all values that do not refer to an unknown id."""
         substitution = self.substitution(self.uids)
         unknown = {part.uid for part in self.plan.parts if part not in self.ids}
-        unknown |= {""} if unknown else set()  # of which only a rendering tells what it names
+        unknown |= {""} if unknown else set()  # references that only a rendering resolves
         for part in self.plan.parts:
             if part in self.ids and not unknown & uids_in(part.fields):
                 self._done[part, "fields"] = self._ready(part, substitution)
@@ -148,7 +149,7 @@ class ImportPlan:
                 self._done[owner, name] = substitution.tree(value, where)
 
     def _further(self) -> Iterable[tuple[object, str, Any, str]]:
-        """(owner, name, value, place) of what is rendered besides fields."""
+        """Yields (owner, name, value, place) of everything besides fields that is rendered."""
         for part in self.plan.parts:
             yield part, "stored", part.stored, part.where
             yield part, "label", part.label, part.where
@@ -177,7 +178,7 @@ def _not_run(part: PackageRecord) -> str:
 
 
 def ids_of(types: Mapping[PackageRecord, RecordType], some: Callable[[Table, int], range]) -> dict[PackageRecord, int]:
-    """An id for each part, rising in their order. some: answers ids of a table."""
+    """Returns an id for each part, rising in their order. some: returns a range of ids of a table."""
     by_type: dict[RecordType, list[PackageRecord]] = {}
     for part, record_type in types.items():
         by_type.setdefault(record_type, []).append(part)
@@ -189,24 +190,24 @@ def ids_of(types: Mapping[PackageRecord, RecordType], some: Callable[[Table, int
 
 
 def _in_order(parts: list[PackageRecord]) -> list[PackageRecord]:
-    """The parts so that what a part names, or is on, comes before it; automations first, since bindings name them; else
-    as they were. Those that name each other in a circle stay in the order of the package."""
+    """Sorts parts so that references and owners come before the parts that refer to them, and automations come first,
+    since bindings name them. Otherwise, and in circles, the order of the package is preserved."""
     parts = sorted(parts, key=lambda part: part.type not in AUTOMATION)
     by_uid = {part.uid: part for part in parts if part.uid}
-    found: dict[PackageRecord, None] = {}
+    ordered: dict[PackageRecord, None] = {}
     begun: set[PackageRecord] = set()
     waiting = list(reversed(parts))
     while waiting:
         part = waiting[-1]
-        if part in found:
+        if part in ordered:
             waiting.pop()
         elif part in begun:
-            found[part] = None
+            ordered[part] = None
             waiting.pop()
         else:
             begun.add(part)
-            named = [by_uid[uid] for uid in sorted(uids_in(part.fields) | uids_in(part.stored)) if uid in by_uid]
+            required = [by_uid[uid] for uid in sorted(uids_in(part.fields) | uids_in(part.stored)) if uid in by_uid]
             if part.parent is not None:
-                named.append(part.parent)
-            waiting += [each for each in named if each not in begun]
-    return list(found)
+                required.append(part.parent)
+            waiting += [each for each in required if each not in begun]
+    return list(ordered)

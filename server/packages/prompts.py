@@ -1,4 +1,4 @@
-"""Prompts of a package and the answers to them. Problems end the import; nothing is written yet."""
+"""Prompts of a package and the answers to them. An error ends the import before anything is written."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from server.packages.substitution import TemplateValues
 from server.record_types.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
-# {format of a text: (what it fits, how an error says so)}.
+# {format of a text: (its pattern, the reason in an error)}
 FORMATS = {
     "email": (re.compile(r"[^\s@,;<>{}]+@[^\s@,;<>{}]+"), "is not one email address"),
     "name": (
@@ -20,36 +20,36 @@ FORMATS = {
     "number": (re.compile(r"[0-9]{1,6}"), "is not a whole number from 0 to 999,999"),
     "url": (re.compile(r"https?://[^\s{}]+"), "is not an address with http:// or https://"),
 }
-_ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template of one answer
-MAX_NAMED = 20  # missing answers that an error names
+_ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template that consists of one answer
+MAX_NAMED = 20  # missing answers in an error
 MAX_CHOSEN = 1000  # records or options in one answer
 
 
 def fill(document: PackageDocument, answers: Tree, values: TemplateValues, registry: Registry) -> None:
-    """Put the answers into the values, by the key of their prompt. answers: {key: text, number or list}; those to what
-    was not asked are ignored. Raises Required, Invalid."""
+    """Adds the answers to the values, by the key of their prompt. answers: {key: text, number or list}; answers without
+    a prompt are ignored. Raises Required, Invalid."""
     for prompt in document.prompts:
         _check(prompt)
     require_answers(document, answers)
     for prompt in document.prompts:
         key, kind = prompt["key"], prompt.get("type")
         params = prompt.get("params") or {}
-        given = answers.get(key)
+        answer = answers.get(key)
         if kind == "text":
-            values[key] = _formatted(prompt, params, _text(prompt, given))
+            values[key] = _formatted(prompt, params, _text(prompt, answer))
         elif kind == "picklist":
-            values[key] = _options(prompt, params, given)
+            values[key] = _options(prompt, params, answer)
         else:
-            _choose(prompt, params, given, values, registry)
+            _choose(prompt, params, answer, values, registry)
 
 
 def require_answers(document: PackageDocument, answers: Tree) -> None:
-    """Raises Required, naming every prompt that has no answer; `details["missing"]` lists them for programs."""
+    """Raises Required with every prompt that has no answer; `details["missing"]` lists them for programs."""
     missing = [each for each in document.prompts if _is_missing(each, answers.get(each["key"]))]
     if not missing:
         return
     first = missing[0]["key"]
-    listed = [{"key": each["key"], "label": str(each.get("label") or each["key"])} for each in missing]
+    missing_prompts = [{"key": each["key"], "label": str(each.get("label") or each["key"])} for each in missing]
     if len(missing) == 1:
         text = f"{_named(missing[0])}: an answer is missing; send prompts[{first}]"
     else:
@@ -60,7 +60,7 @@ def require_answers(document: PackageDocument, answers: Tree) -> None:
         Required(f"{_named(each)}: an answer is missing; send prompts[{each['key']}]", field=f"prompts[{each['key']}]")
         for each in missing[1:]
     ]
-    raise Required(text, field=f"prompts[{first}]", missing=listed, more=more)
+    raise Required(text, field=f"prompts[{first}]", missing=missing_prompts, more=more)
 
 
 def _check(prompt: Tree) -> None:
@@ -72,9 +72,10 @@ def _check(prompt: Tree) -> None:
 
 
 def entered(document: PackageDocument, value: Any, answers: Tree) -> Any:
-    """The parts of a value that are nothing but the answer to a text prompt for a secret: typed by the importer.
+    """Returns the parts of a value that consist of an answer to a prompt for a secret, which the importer typed; None
+    without such parts.
 
-    A prompt with a default does not count: the author of the package knows that. None for nothing."""
+    A prompt with a default is left out, because the author of the package knows the default."""
     if isinstance(value, dict):
         parts = {name: entered(document, each, answers) for name, each in value.items()}
         return {name: each for name, each in parts.items() if each is not None} or None
@@ -88,40 +89,40 @@ def entered(document: PackageDocument, value: Any, answers: Tree) -> Any:
 
 
 def unanswered(document: PackageDocument, answers: Tree) -> list[str]:
-    """The keys of the prompts that have no answer, in their order."""
+    """Returns the keys of the prompts without an answer, in their order."""
     return [prompt["key"] for prompt in document.prompts if _is_missing(prompt, answers.get(prompt["key"]))]
 
 
-def _is_missing(prompt: Tree, given: Any) -> bool:
-    """Whether nothing was answered. An empty text may be what a picklist offers."""
+def _is_missing(prompt: Tree, answer: Any) -> bool:
+    """Whether a prompt has no answer. An empty text may be an option of a picklist."""
     params = prompt.get("params")
     offers_empty = prompt.get("type") == "picklist" and isinstance(params, dict) and "" in _offered(params)
-    return given in (None, "", [], {}) and not (given == "" and offers_empty)
+    return answer in (None, "", [], {}) and not (answer == "" and offers_empty)
 
 
-def _options(prompt: Tree, params: Tree, given: Any) -> Any:
-    known = _offered(params)
-    chosen = [_text(prompt, each) for each in (_listed(prompt, given) if is_yes(params.get("multiple")) else [given])]
+def _options(prompt: Tree, params: Tree, answer: Any) -> Any:
+    offered = _offered(params)
+    chosen = [_text(prompt, each) for each in (_listed(prompt, answer) if is_yes(params.get("multiple")) else [answer])]
     for each in chosen:
-        if each not in known:
-            listed = nearest(each, known) or f"; choose one of {', '.join(known)[:500]}"
-            raise _bad(prompt, f"'{each[:80]}' is not offered{listed}")
+        if each not in offered:
+            hint = nearest(each, offered) or f"; choose one of {', '.join(offered)[:500]}"
+            raise _bad(prompt, f"'{each[:80]}' is not offered{hint}")
     return chosen if is_yes(params.get("multiple")) else chosen[0]
 
 
 def _offered(params: Tree) -> list[str]:
-    """The values to choose from; one of them may be empty."""
+    """Returns the options of a picklist; one of them may be empty."""
     offered = params.get("options") or []
     return [str(each) for each in (offered.values() if isinstance(offered, dict) else offered)]
 
 
-def _choose(prompt: Tree, params: Tree, given: Any, values: TemplateValues, registry: Registry) -> None:
+def _choose(prompt: Tree, params: Tree, answer: Any, values: TemplateValues, registry: Registry) -> None:
     key = prompt["key"]
     context = _context(prompt, params, registry)
     if not is_yes(params.get("single")):
-        values[key] = [_id(prompt, each) for each in _listed(prompt, given)]
+        values[key] = [_id(prompt, each) for each in _listed(prompt, answer)]
         return
-    values[key] = _id(prompt, given)
+    values[key] = _id(prompt, answer)
     if key.endswith("_id") and context:
         stem = key.removesuffix("_id")
         values[f"{stem}__context"] = context
@@ -138,16 +139,16 @@ def _context(prompt: Tree, params: Tree, registry: Registry) -> str:
         raise _bad(prompt, error.message) from error
 
 
-def _listed(prompt: Tree, given: Any) -> list[Any]:
-    """One value is a list of one; forms may send a list as a map."""
-    listed = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else [given]
-    if len(listed) > MAX_CHOSEN:
+def _listed(prompt: Tree, answer: Any) -> list[Any]:
+    """Returns the values of an answer; a single value is a list of one, and forms may send a list as a map."""
+    values = list(answer.values()) if isinstance(answer, dict) else answer if isinstance(answer, list) else [answer]
+    if len(values) > MAX_CHOSEN:
         raise _bad(prompt, f"at most {MAX_CHOSEN} can be chosen")
-    return listed
+    return values
 
 
-def _id(prompt: Tree, given: Any) -> int:
-    text = _text(prompt, given).strip()
+def _id(prompt: Tree, answer: Any) -> int:
+    text = _text(prompt, answer).strip()
     id = id_in(text)
     if id is None:
         raise _bad(prompt, f"'{text[:50]}' is not the id of a record")
@@ -155,7 +156,7 @@ def _id(prompt: Tree, given: Any) -> int:
 
 
 def _formatted(prompt: Tree, params: Tree, text: str) -> str:
-    """A text that fits the format of its prompt. Raises Invalid."""
+    """Returns a text that matches the format of its prompt. Raises Invalid."""
     name = params.get("format") or ""
     if name and name not in FORMATS:
         raise _bad(prompt, f"'{str(name)[:50]}' is not a format{nearest(str(name), FORMATS)}")
@@ -164,10 +165,10 @@ def _formatted(prompt: Tree, params: Tree, text: str) -> str:
     return text
 
 
-def _text(prompt: Tree, given: Any) -> str:
-    if isinstance(given, bool) or not isinstance(given, (str, int, float)):
+def _text(prompt: Tree, answer: Any) -> str:
+    if isinstance(answer, bool) or not isinstance(answer, (str, int, float)):
         raise _bad(prompt, "takes one text")
-    return str(given)
+    return str(answer)
 
 
 def _named(prompt: Tree) -> str:
@@ -176,5 +177,6 @@ def _named(prompt: Tree) -> str:
 
 
 def _bad(prompt: Tree, reason: str) -> Invalid:
-    """`details["reason"]`: the message without the prompt, for a form that shows it beside the question."""
+    """Returns the error for an answer. `details["reason"]` is the message without the prompt, for a form that shows it
+    next to the prompt."""
     return Invalid(f"{_named(prompt)}: {reason}", field=f"prompts[{prompt['key']}]", reason=reason)

@@ -1,5 +1,5 @@
 """The recipes of the cookbook as packages. The help page of a recipe is its only source: script, policy, bindings and
-the rest of the package stand there in fenced blocks, and are read from there."""
+the rest of the package are read from its fenced blocks."""
 
 import json
 import re
@@ -14,21 +14,21 @@ from server.packages.document import Tree
 
 FOLDER, ENDING = ("help", "cookbook"), ".md"
 FUNCTION = "svc.trigger.automation.function"
-# Every recipe asks these first.
+# The first prompts of every recipe.
 NAME, DISABLED = "name", "disabled"
 _BLOCK = re.compile(
     r"^```(?:kata|json) (script|policy|binding|package)(?: ([\w.]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _FACT = re.compile(r"^- \*\*(Started by|Needs):\*\* (.+)$", re.MULTILINE)
-_MARKS = re.compile(r"\[?`?([^`\[\]]+)`?\]\([^)]*\)|`")  # links and code of Markdown, of which the text stays
+_MARKS = re.compile(r"\[?`?([^`\[\]]+)`?\]\([^)]*\)|`")  # links and code of Markdown, replaced by their text
 _TEXT_OF = {"script": "script", "policy": "policy_kata", "binding": "automations_kata"}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe. about: what it does, in one sentence. starts, needs: what runs it, and what must be there.
-    first: the uid of the automation that is opened after the import. policies: of its automations."""
+    """A recipe. about: its purpose in one sentence. starts: its trigger. needs: its requirements. first: the uid of the
+    automation that is opened after the import. policies: of its automations."""
 
     name: str
     title: str
@@ -41,16 +41,16 @@ class Recipe:
 
 
 def names() -> list[str]:
-    """The names of all recipes, sorted."""
+    """Returns the names of all recipes, sorted."""
     return sorted(path.name.removesuffix(ENDING) for path in resources.path(*FOLDER).glob(f"*{ENDING}"))
 
 
 def recipe(name: str) -> Recipe:
-    """One recipe. Raises NotFound."""
-    known = names()
-    if name not in known:
-        listed = nearest(name, known) or f"; there are {', '.join(known)}"
-        raise NotFound(f"there is no recipe '{name[:80]}'{listed}")
+    """Returns one recipe. Raises NotFound."""
+    recipes = names()
+    if name not in recipes:
+        hint = nearest(name, recipes) or f"; there are {', '.join(recipes)}"
+        raise NotFound(f"there is no recipe '{name[:80]}'{hint}")
     return _read(name)
 
 
@@ -60,7 +60,7 @@ def _read(name: str) -> Recipe:
 
 
 def read(name: str, page: str) -> Recipe:
-    """A recipe from its page. Raises ValueError for a block that belongs to no record."""
+    """Parses a recipe from its page. Raises ValueError for a block that does not belong to a record."""
     title = _TITLE.search(page)
     blocks = {(kind, uid): text for kind, uid, text in _BLOCK.findall(page)}
     if title is None or ("package", "") not in blocks:
@@ -114,7 +114,7 @@ def _common(name: str) -> list[Tree]:
 
 
 def with_defaults(package: Tree, answers: Tree) -> Tree:
-    """The answers, and the default of each prompt that has none."""
+    """Returns the answers, with the defaults of prompts that have none."""
     document = documents.read(package)
     defaults: dict[str, Any] = {}
     for prompt in document.prompts:

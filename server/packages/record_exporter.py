@@ -1,4 +1,5 @@
-"""Writes records as entries of a package: references by uid, records that stay behind and secrets as prompts."""
+"""Exports records as entries of a package: references become uids; references to other records and secrets become
+prompts."""
 
 import re
 from collections.abc import Iterable
@@ -20,23 +21,23 @@ _NO_KEY = re.compile(r"[^A-Za-z0-9]+")
 
 
 class RecordExporter:
-    """Writes the records of one package; collects prompts for what they name and hide."""
+    """Exports the records of one package, and collects prompts for their references and secrets."""
 
-    def __init__(self, shown: Dictionaries, records: Exported) -> None:
-        self._shown = shown
+    def __init__(self, dictionaries: Dictionaries, records: Exported) -> None:
+        self._shown = dictionaries
         self._records = records
-        self._outside: dict[str, dict[int, None]] = {}  # {uri: ids} of records that stay behind
+        self._outside: dict[str, dict[int, None]] = {}  # {uri: ids} of referenced records that are not exported
         self._secrets: dict[str, Tree] = {}  # {secret: its prompt}
-        self._stems: dict[str, int] = {}  # {beginning of keys of prompts: how many}
-        self._named = text_references.targets(shown.registry)
+        self._stems: dict[str, int] = {}  # {stem of keys of prompts: number of uses}
+        self._named = text_references.targets(dictionaries.registry)
         self._exists: dict[tuple[str, int], bool] = {}
 
     def entry(self, uri: str, record: Record) -> Tree:
-        """An entry of the section `records`."""
+        """Returns an entry of the section `records`."""
         return {"uid": _uid(uri, record["id"]), "_context": uri} | self._fields(self._shown.type(uri), record)
 
     def bot(self, record: Record) -> Tree:
-        """An entry of the section `bots`."""
+        """Returns an entry of the section `bots`."""
         own = self._fields(self._shown.type("bot"), record)
         behaviors = [each for (uri, _), each in self._records.items() if uri == "behavior"]
         return (
@@ -54,13 +55,13 @@ class RecordExporter:
         )
 
     def addition(self, uri: str, key: str, record: Record) -> Tree:
-        """An entry of the sections `events` and `toolbars`: the text of a record that every desk has."""
+        """Returns an entry of the sections `events` and `toolbars`: the text of a record that every service has."""
         column = "automations_kata" if uri == "automation_event" else "toolbar_kata"
         record_type = self._shown.type(uri)
         return {key: record["name"], "kata": self._script(record_type, record, column, record[column])}
 
     def prompts(self) -> list[Tree]:
-        """A prompt for each record that is named and stays behind, and for each secret."""
+        """Returns the prompts for references to records that are not exported, and for secrets."""
         prompts = []
         for uri, ids in self._outside.items():
             record_type = self._shown.type(uri)
@@ -110,7 +111,7 @@ class RecordExporter:
     def _structure(
         self, record_type: RecordType, record: Record, value: Any, name: str = "", hidden: bool = False
     ) -> Any:
-        """A map, a list or a value in one. hidden: whether it stands below a secret name."""
+        """Exports a map, a list or a value in one. hidden: whether it is below a secret name."""
         if isinstance(value, dict):
             renewed = RENEWED.get(record_type.uri, ())
             return {
@@ -147,7 +148,7 @@ class RecordExporter:
         record_type: RecordType,
         record: Record,
     ) -> str:
-        """A text as a template with its secrets and references as expressions."""
+        """Returns a text as a template with expressions in place of its secrets and references."""
         spans: list[tuple[int, int, Expression]] = []
         for start, end, name in secrets:
             spans.append((start, end, self._secret(text, start, end, name, record_type, record)))
@@ -180,7 +181,7 @@ class RecordExporter:
     def _secret(
         self, text: str, start: int, end: int, name: str, record_type: RecordType, record: Record
     ) -> Expression:
-        """The prompt for a secret, the same one for equal secrets. Lines of a block keep their indent."""
+        """Returns the prompt for a secret; equal secrets share one. Lines of a block keep their indent."""
         lines = [line.strip() for line in text[start:end].splitlines()]
         secret = "\n".join(lines)
         if secret not in self._secrets:
@@ -199,7 +200,7 @@ class RecordExporter:
 
 
 def _is_computed(record_type: RecordType, name: str, record: Record) -> bool:
-    """Whether the service works the value out from others."""
+    """Whether the service computes the value from others."""
     return (record_type.uri, name) == ("automation_timer", "next_run_at") and bool(record["is_recurring"])
 
 

@@ -1,4 +1,4 @@
-"""What a package needs of the service: a version at least, and plugins."""
+"""The requirements of a package: a minimum version and plugins."""
 
 import itertools
 import re
@@ -7,26 +7,26 @@ from server.errors import nearest
 from server.packages.document import PackageDocument, bad
 from server.record_types.base import CORE
 
-# Packages name the version of the interface that they are written for, and this is the one that is offered here. The
-# number of the program's own releases (settings.VERSION) is another one.
+# The version of the interface that this program offers to packages. It differs from the number of the program's own
+# releases (settings.VERSION).
 SVC_VERSION = "10.4.10"
 BUILT_IN = frozenset((
     CORE, "svc.assets", "svc.bots.portal.widget", "svc.calls", "svc.crm", "svc.kb", "svc.restapi", "svc.timetracking",
     "svc.webhooks",
 ))  # fmt: skip
-END = (4, -1)  # of a version; before any further number, and between candidates and patches
+END = (4, -1)  # end of a version: sorts before a further number, and between candidates and patches
 _ORDER = {"dev": 0, "alpha": 1, "a": 1, "beta": 2, "b": 2, "rc": 3, "pl": 5, "p": 5}
 _PART = re.compile(r"[0-9]{1,18}|[A-Za-z]+")
 
 
 def check(document: PackageDocument) -> None:
-    """Raises Invalid for a version that is not offered and for a plugin that is not there, the first of them."""
-    wanted = document.requires.get("svc_version")
-    if wanted not in (None, ""):
-        if not _is_version(wanted):
+    """Raises Invalid for the first unmet requirement: a newer version or a missing plugin."""
+    version = document.requires.get("svc_version")
+    if version not in (None, ""):
+        if not _is_version(version):
             raise bad("package: requires: svc_version must be a text such as 1.0.0")
-        if is_lower(SVC_VERSION, wanted):
-            raise bad(f"the package needs version {wanted[:50]} of the service, this is {SVC_VERSION}")
+        if is_lower(SVC_VERSION, version):
+            raise bad(f"the package needs version {version[:50]} of the service, this is {SVC_VERSION}")
     plugins = document.requires.get("plugins") or []
     if not isinstance(plugins, list):
         raise bad("package: requires: plugins takes a list of plugin ids")
@@ -37,11 +37,11 @@ def check(document: PackageDocument) -> None:
 
 
 def needs(document: PackageDocument) -> list[tuple[str, bool]]:
-    """What a package asks for in words, each with whether it is there. For people; `check` decides."""
+    """Returns the requirements of a package in words, each with whether it is met. For display; `check` decides."""
     version, plugins = document.requires.get("svc_version"), document.requires.get("plugins")
     is_there = _is_version(version) and not is_lower(SVC_VERSION, str(version))
-    found = [(f"version {str(version)[:50]}", is_there)] if version else []
-    return found + [
+    checked = [(f"version {str(version)[:50]}", is_there)] if version else []
+    return checked + [
         (f"plugin {each[:80]}", each in BUILT_IN) for each in map(str, plugins if isinstance(plugins, list) else [])
     ]
 
@@ -56,8 +56,7 @@ def is_lower(version: str, other: str) -> bool:
     >>> is_lower("1.2", "1.10"), is_lower("1.0", "1.0.0"), is_lower("2.0rc1", "2.0"), is_lower("2.0", "2.0p1")
     (True, True, True, True)
     >>> is_lower("1.0", "1.0"), is_lower("1.0.1", "1.0"), is_lower("1.0-beta", "1.0.a2")
-    (False, False, False)
-    """
+    (False, False, False)"""
     pairs = itertools.zip_longest(_parts(version), _parts(other), fillvalue=END)
     return next((one < two for one, two in pairs if one != two), False)
 

@@ -1,7 +1,7 @@
-"""What imports made, until the page that tells of it was seen: by whichever process that page asks.
+"""Results of imports, stored until their page is opened, which any process may serve.
 
-It may hold secrets that are shown once, so it is sealed by the code in the address of the page, which the database does
-not know."""
+A result may contain secrets that are shown once, so it is encrypted with the code in the address of its page, which the
+database does not contain."""
 
 import hashlib
 import json
@@ -18,11 +18,11 @@ from server.store.transaction import Transaction
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-KEPT_SECONDS = 600
-MAX_KEPT = 50  # results; the oldest go first
+RETENTION_SECONDS = 600
+MAX_STORED = 50  # results; the oldest are deleted first
 CODE_BYTES = 24
-SECRETS = ("client_secret", "secret")  # what only the answer of an import holds, of apps and outgoing webhooks
-_NONCE = bytes(12)  # each key seals one text
+SECRETS = ("client_secret", "secret")  # of apps and outgoing webhooks; only the result of an import shows them
+_NONCE = bytes(12)  # each key encrypts one text
 
 PACKAGE_RESULT = Table(
     "package_result",
@@ -31,19 +31,19 @@ PACKAGE_RESULT = Table(
 )
 
 
-def secret_of(made: dict[str, Any]) -> str:
-    """What a record that was made shows this once, "" for nothing."""
-    return next((str(made[each]) for each in SECRETS if made.get(each)), "")
+def secret_of(record: dict[str, Any]) -> str:
+    """Returns the secret of a created record, "" if it has none."""
+    return next((str(record[each]) for each in SECRETS if record.get(each)), "")
 
 
 def put(ctx: Context, name: str, imported: ImportResult) -> str:
-    """Keep a result for the caller; answers its code. name: of the package."""
+    """Stores a result for the caller and returns its code. name: of the package."""
     code = secrets.token_urlsafe(CODE_BYTES)
     sealed = _seal(code).encrypt(_NONCE, json.dumps([name, asdict(imported)]).encode(), None)
     row = {
         "name": _name(code),
         "worker_id": ctx.actor.worker_id,
-        "until": ctx.now + KEPT_SECONDS,
+        "until": ctx.now + RETENTION_SECONDS,
         "sealed": sealed,
     }
 
@@ -51,7 +51,7 @@ def put(ctx: Context, name: str, imported: ImportResult) -> str:
         last = tx.insert(PACKAGE_RESULT, row)
         table = PACKAGE_RESULT.sql
         tx.run(
-            lambda: table.delete().where((table.until <= slot(0)) | (table.id <= slot(1))), (ctx.now, last - MAX_KEPT)
+            lambda: table.delete().where((table.until <= slot(0)) | (table.id <= slot(1))), (ctx.now, last - MAX_STORED)
         )
 
     ctx.service.store.write(write)
@@ -59,23 +59,24 @@ def put(ctx: Context, name: str, imported: ImportResult) -> str:
 
 
 def get(ctx: Context, code: str) -> tuple[str, ImportResult] | None:
-    """The name of the package and what it made, for whoever imported it; with secrets in it, it is there once."""
+    """Returns the name of the package and the result, for the worker who imported it. A result with secrets can be read
+    once."""
     row = ctx.service.store.read(lambda tx: tx.first(PACKAGE_RESULT, name=_name(code)))
     if row is None:
         return None
-    found = dict(zip(PACKAGE_RESULT.names, row, strict=True))
-    if found["worker_id"] != ctx.actor.worker_id or found["until"] <= ctx.now:
+    entry = dict(zip(PACKAGE_RESULT.names, row, strict=True))
+    if entry["worker_id"] != ctx.actor.worker_id or entry["until"] <= ctx.now:
         return None
-    name, told = json.loads(_seal(code).decrypt(_NONCE, bytes(found["sealed"]), None))
-    imported = ImportResult(**told)
-    has_secrets = any(secret_of(each) for made in imported.records.values() for each in made.values())
-    if has_secrets and not ctx.service.store.write(lambda tx: tx.delete(PACKAGE_RESULT, id=found["id"])):
-        return None  # it was shown meanwhile
+    name, fields = json.loads(_seal(code).decrypt(_NONCE, bytes(entry["sealed"]), None))
+    imported = ImportResult(**fields)
+    has_secrets = any(secret_of(each) for records in imported.records.values() for each in records.values())
+    if has_secrets and not ctx.service.store.write(lambda tx: tx.delete(PACKAGE_RESULT, id=entry["id"])):
+        return None  # another request has read it
     return str(name), imported
 
 
 def _seal(code: str) -> "AESGCM":
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # few processes import packages
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # imported late: few processes import packages
 
     return AESGCM(hashlib.sha256(f"seal {code}".encode()).digest())
 

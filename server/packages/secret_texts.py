@@ -1,8 +1,8 @@
-"""Secrets in the texts of records that become a package: scripts, bindings, settings.
+"""Finds secrets in the texts of records that become a package: scripts, bindings, settings.
 
-A value is a secret when the name before it says so (`api_key:`, `Authorization:`, `?token=`), when it has the form of a
-known kind of token, or when it stands below a secret name. Templates that compute a value stay, with the secret texts
-in them replaced. Works on lines, so that comments, order and broken KATA stay as they are."""
+A value is a secret if the name in front of it says so (`api_key:`, `Authorization:`, `?token=`), if it has the form of
+a known kind of token, or if it is below a secret name. Templates that compute a value are preserved, with the secret
+texts in them replaced. The search works on lines, so that comments, order and invalid KATA are preserved."""
 
 import re
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from server.dataclass import dataclass
 from server.late_pattern import late_pattern
 from server.record_types.shared.secrets import is_secret
 
-Span = tuple[int, int, str]  # start and end of a secret in its text, and its name
+Span = tuple[int, int, str]  # (start, end, name) of a secret in its text
 
-# Names that contain a secret word and name something public.
+# Names that contain a secret word but name something public.
 _PUBLIC_NAME = late_pattern(
     r"(?i)^(?:authors?(?:_\w+)?|authentication|key|sig|sign|signature|hash|digest|token_type|.*_ids?|.*_at|is_.*|has_.*)$"
 )
@@ -25,7 +25,7 @@ _TEMPLATE = late_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _QUOTED = late_pattern(r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\r\n])*)(?P=quote)""")
 _WORD = late_pattern(r"[^\s,;\"']+")
 _PUBLIC_WORDS = frozenset(("base64", "bearer", "basic", "hex", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"))
-# What looks random and stands alone: 24 characters or more, with letters and digits.
+# A random value that stands alone: 24 characters or more, with letters and digits.
 _RANDOM = late_pattern(r"^(?=[^A-Za-z]*[A-Za-z])(?=[^0-9]*[0-9])[A-Za-z0-9+/_=-]{24,}$")
 _PAIR = late_pattern(
     r"""(?<![\w.-])["']?(?P<name>[A-Za-z_][\w.-]{0,63})["']?\s{0,9}[:=]\s{0,9}(?P<quote>["'])"""
@@ -54,7 +54,7 @@ _ADDRESS = late_pattern(
 
 @dataclass
 class _OpenKey:
-    """An open key. is_secret: whether what stands below it is secret."""
+    """An open key. is_secret: whether values below it are secret."""
 
     indent: int
     key: str
@@ -62,16 +62,15 @@ class _OpenKey:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name of a script or setting says that its value is a secret.
+    """Whether the name of a value in a script or setting indicates a secret.
 
     >>> [is_secret_name(each) for each in ("api_key", "X-Auth-Token", "author", "signature_id", "key", "pin")]
-    [True, True, False, False, False, True]
-    """
+    [True, True, False, False, False, True]"""
     return _MORE_NAMES.search(name) is not None or (_PUBLIC_NAME.search(name) is None and is_secret(name))
 
 
 def secrets_in_prose(text: str) -> list[Span]:
-    """The secrets in a text for people: only what has the form of one."""
+    """Returns the secrets in a text for people: only tokens of a known form."""
     return _merged([*_formed(text)])
 
 
@@ -94,7 +93,7 @@ def secrets_in_script(text: str) -> list[Span]:
 
 
 def secrets_in_value(name: str, text: str) -> list[Span]:
-    """The secrets in a text that has a name, such as a setting."""
+    """Returns the secrets in a text that has a name, such as a setting."""
     return _merged([*_valued(text, 0, name)]) if is_secret_name(name) else secrets_in_script(text)
 
 
@@ -108,7 +107,7 @@ def _formed(text: str) -> Iterator[Span]:
 
 def _lines(text: str) -> Iterator[Span]:
     levels: list[_OpenKey] = []
-    named: tuple[int, str] | None = None  # `key: api_key` or `name: Authorization`, whose value is beside it
+    announced: tuple[int, str] | None = None  # `key: api_key` or `name: Authorization`, whose value is on the next line
     place = 0
     for line in text.split("\n"):
         start, place = place, place + len(line) + 1
@@ -128,10 +127,10 @@ def _lines(text: str) -> Iterator[Span]:
         written = match["key"].partition("@")[0]
         kind, slash, label = written.rpartition("/")
         key, value = label, match["value"]
-        is_named = named is not None and named[0] == indent and written in ("value", "default", "to", "text")
+        is_named = announced is not None and announced[0] == indent and written in ("value", "default", "to", "text")
         is_hidden = _is_hidden(written, kind, slash, below) or is_named
-        if is_named and named is not None:
-            key = named[1]
+        if is_named and announced is not None:
+            key = announced[1]
         if value is None:
             levels.append(_OpenKey(indent, key, is_hidden and not slash))
             if slash and kind in ("text", "text_multiline", "array") and is_secret_name(label):
@@ -141,19 +140,19 @@ def _lines(text: str) -> Iterator[Span]:
         elif _RANDOM.search(value):
             yield start + match.start("value"), start + match.end("value"), key
         if value is not None and written in ("key", "name", "header"):
-            named = (indent, value) if is_secret_name(value) else None
+            announced = (indent, value) if is_secret_name(value) else None
 
 
 def _is_hidden(written: str, kind: str, slash: str, below: _OpenKey | None) -> bool:
     if slash:
-        return False  # a command, an automation or a declared input: its name labels it
+        return False  # a command, an automation or a declared input: its name is a label
     if below is not None and below.key.endswith(" default"):
         return written == "default"
     return is_secret_name(written) or (below is not None and below.is_secret and not _PUBLIC_NAME.search(written))
 
 
 def _valued(value: str, start: int, name: str) -> Iterator[Span]:
-    """The secret parts of a value under a secret name."""
+    """Yields the secret parts of a value under a secret name."""
     if not _is_literal(value):
         return
     if _TEMPLATE.search(value) is None:
@@ -185,7 +184,7 @@ def _is_literal(value: str) -> bool:
 
 
 def _merged(spans: list[Span]) -> list[Span]:
-    """In their order; those that overlap are one, with the name of the first."""
+    """Sorts spans and joins those that overlap, under the name of the first."""
     merged: list[Span] = []
     for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= end:

@@ -1,6 +1,6 @@
-"""The sections of a package as records to be made, each with the fields of the records API. Nothing is looked up here.
-
-Keys that a section does not rename are fields of its record type; unknown ones are refused when the record is made."""
+"""Turns the sections of a package into records to create, each with the fields of the records API, without database
+access. Keys that a section does not rename are fields of its record type; unknown ones are refused when the record is
+created."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import field
@@ -18,9 +18,9 @@ OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}
 
 @dataclass(eq=False)
 class PackageRecord:
-    """One record. where: its place, for errors. type: a name of its record type. fields: as sent, with templates.
-    stored: columns that the records API does not take. parent: what it is on, by the field `parent_field`. is_shown:
-    whether the answer names it."""
+    """One record of a package. where: its place, for errors. type: a name of its record type. fields: as sent, with
+    templates. stored: columns that the records API does not accept. parent: its owner, in the field `parent_field`.
+    is_shown: whether the result names it."""
 
     where: str
     uid: str
@@ -34,14 +34,14 @@ class PackageRecord:
 
     @property
     def name(self) -> str:
-        """What an update knows it by: its uid, or its place where it has none."""
+        """The name for updates: its uid, or its place without a uid."""
         return self.uid or self.where
 
 
 @dataclass(eq=False)
 class Addition:
-    """Something put to a record that is there: text to an event or a toolbar, or a node to a behavior. key: what of the
-    entry names that record."""
+    """An addition to an existing record: text for an event or a toolbar, or a node for a behavior. key: the key of the
+    entry that names the record."""
 
     where: str
     section: str
@@ -51,14 +51,14 @@ class Addition:
 
 @dataclass
 class Plan:
-    """All that a package makes, in the order of the phases."""
+    """Everything that a package creates, in the order of the phases."""
 
     parts: list[PackageRecord]
     additions: list[Addition]
 
 
 def plan(document: PackageDocument, substitution: Substitution) -> Plan:
-    """The parts of a document, without those that `_exclude`. Raises Invalid, TooLarge."""
+    """Returns the parts of a document, without entries that `_exclude` themselves. Raises Invalid, TooLarge."""
     reader = _SectionReader(substitution)
     parts: list[PackageRecord] = []
     for section in LISTED:
@@ -68,31 +68,31 @@ def plan(document: PackageDocument, substitution: Substitution) -> Plan:
     for section, key, needed in ADDITIONS:
         for where, entry in reader.entries(document.sections.get(section), section, needed):
             additions.append(Addition(where, section, key, entry))
-    parts.sort(key=lambda each: each.type != CUSTOM_TYPE)  # later entries may be records of the types
+    parts.sort(key=lambda each: each.type != CUSTOM_TYPE)  # records of these types may come before them in the document
     return Plan(parts, additions)
 
 
 class _SectionReader:
-    """Reads lists of entries: their number, what they lack, their uids, and whether they are left out."""
+    """Reads lists of entries; checks their number, required keys, uids and conditions."""
 
     def __init__(self, substitution: Substitution) -> None:
         self._substitution = substitution
         self._count = 0
         self._uids: set[str] = set()
 
-    def entries(self, listed: Any, where: str, needed: tuple[str, ...]) -> Iterator[tuple[str, Tree]]:
-        """(place, entry) of each that is not left out."""
-        if listed in (None, {}):
+    def entries(self, raw_entries: Any, where: str, needed: tuple[str, ...]) -> Iterator[tuple[str, Tree]]:
+        """Yields (place, entry) of each entry that is not excluded."""
+        if raw_entries in (None, {}):
             return
-        if not isinstance(listed, list):
+        if not isinstance(raw_entries, list):
             raise bad(f"{where}: takes a list of entries")
-        for place, given in enumerate(listed, 1):
+        for place, raw_entry in enumerate(raw_entries, 1):
             self._count += 1
             if self._count > MAX_ENTRIES:
                 raise TooLarge(f"a package has at most {MAX_ENTRIES} entries", field="package_json", limit=MAX_ENTRIES)
-            if not isinstance(given, dict):
+            if not isinstance(raw_entry, dict):
                 raise bad(f"{where}: entry {place} must be a map")
-            entry = dict(given)
+            entry = dict(raw_entry)
             uid = entry.get("uid")
             here = f"{where}: '{str(uid)[:80]}'" if uid not in (None, "") else f"{where}: entry {place}"
             if self._is_excluded(entry.pop("_exclude", None), here):
@@ -100,16 +100,17 @@ class _SectionReader:
             missing = [name for name in needed if entry.get(name) is None or (name == "uid" and not uid)]
             if missing:
                 raise bad(f"{here}: lacks {', '.join(missing)}")
-            self._keep_uid(uid, here)
+            self._add_uid(uid, here)
             yield here, entry
 
     def _is_excluded(self, condition: Any, where: str) -> bool:
-        """A template that yields something else than 0; plain JSON counts as it would in one."""
+        """Whether an entry is excluded: by a template that renders to something other than 0, or a JSON value that is
+        true."""
         if isinstance(condition, str):
             return self._substitution.text(condition, f"{where}: _exclude").strip() not in ("", "0")
         return bool(condition)
 
-    def _keep_uid(self, uid: Any, where: str) -> None:
+    def _add_uid(self, uid: Any, where: str) -> None:
         if uid in (None, ""):
             return
         if not isinstance(uid, str):
@@ -119,8 +120,8 @@ class _SectionReader:
         self._uids.add(uid)
 
 
-def _records(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
-    for where, entry in reader.entries(listed, "records", ("uid", "_context")):
+def _records(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
+    for where, entry in reader.entries(entries, "records", ("uid", "_context")):
         label = entry.pop("_label", None)
         context = entry.pop("_context")
         if not isinstance(context, str):
@@ -128,9 +129,9 @@ def _records(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
         yield PackageRecord(where, entry.pop("uid"), context, entry, label=str(label or ""))
 
 
-def _fieldsets(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
+def _fieldsets(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
     needed = ("uid", "name", "context", "owner", "fields")
-    for where, entry in reader.entries(listed, "custom_fieldsets", needed):
+    for where, entry in reader.entries(entries, "custom_fieldsets", needed):
         fields = entry.pop("fields")
         part = PackageRecord(where, entry.pop("uid"), "custom_fieldset", _owned(entry, where))
         yield part
@@ -140,9 +141,9 @@ def _fieldsets(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
             yield _child(part, below, each, "custom_field", "custom_fieldset_id")
 
 
-def _bots(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
+def _bots(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
     needed = ("uid", "name", "owner", "is_disabled", "params", "behaviors")
-    for where, entry in reader.entries(listed, "bots", needed):
+    for where, entry in reader.entries(entries, "bots", needed):
         behaviors, params = entry.pop("behaviors"), entry.pop("params")
         if not isinstance(params, dict) and params != []:
             raise bad(f"{where}: params takes a map")
@@ -155,15 +156,15 @@ def _bots(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
         yield from _behaviors_of(reader, behaviors, f"{where}: behaviors", (), part)
 
 
-def _behaviors(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
-    return _behaviors_of(reader, listed, "behaviors", ("bot_id",), None)
+def _behaviors(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
+    return _behaviors_of(reader, entries, "behaviors", ("bot_id",), None)
 
 
 def _behaviors_of(
-    reader: _SectionReader, listed: Any, where: str, further: tuple[str, ...], bot: PackageRecord | None
+    reader: _SectionReader, entries: Any, where: str, further: tuple[str, ...], bot: PackageRecord | None
 ) -> Iterator[PackageRecord]:
     needed = ("uid", "title", "is_disabled", "is_private", "priority", "event", "nodes", *further)
-    for here, entry in reader.entries(listed, where, needed):
+    for here, entry in reader.entries(entries, where, needed):
         _rename(entry, "title", "name")
         event = entry.pop("event")
         entry["event_point"] = event.get("key") if isinstance(event, dict) else event
@@ -175,8 +176,8 @@ def _behaviors_of(
         yield part
 
 
-def _workspaces(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
-    for where, entry in reader.entries(listed, "workspaces", ("uid", "name", "extension_id", "tabs")):
+def _workspaces(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
+    for where, entry in reader.entries(entries, "workspaces", ("uid", "name", "extension_id", "tabs")):
         tabs = entry.pop("tabs")
         part = PackageRecord(where, entry.pop("uid"), "workspace_page", _owned(entry, where))
         yield part
@@ -189,9 +190,9 @@ def _workspaces(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
             yield from _worklists(reader, worklists, on_page)
 
 
-def _worklists(reader: _SectionReader, listed: Any, tab: PackageRecord) -> Iterator[PackageRecord]:
-    """`{title, model}` is what the field `view` takes; the record type is in the model."""
-    for place, (where, entry) in enumerate(reader.entries(listed, f"{tab.where}: worklists", ())):
+def _worklists(reader: _SectionReader, entries: Any, tab: PackageRecord) -> Iterator[PackageRecord]:
+    """Yields worklists. `{title, model}` is the value of the field `view`; the record type is in the model."""
+    for place, (where, entry) in enumerate(reader.entries(entries, f"{tab.where}: worklists", ())):
         if "model" in entry:
             model = entry.pop("model")
             if not isinstance(model, dict):
@@ -201,14 +202,14 @@ def _worklists(reader: _SectionReader, listed: Any, tab: PackageRecord) -> Itera
         yield _child(tab, where, {"pos": place} | entry, "workspace_list", "tab_id")
 
 
-def _searches(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
-    for where, entry in reader.entries(listed, "saved_searches", ("uid", "name", "context", "tag", "query")):
+def _searches(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
+    for where, entry in reader.entries(entries, "saved_searches", ("uid", "name", "context", "tag", "query")):
         yield PackageRecord(where, entry.pop("uid"), "saved_search", _owned(entry, where))
 
 
-def _calendars(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
+def _calendars(reader: _SectionReader, entries: Any) -> Iterator[PackageRecord]:
     needed = ("uid", "name", "is_available")
-    for where, entry in reader.entries(listed, "calendars", ("uid", "name", "params", "events")):
+    for where, entry in reader.entries(entries, "calendars", ("uid", "name", "params", "events")):
         events = entry.pop("events")
         part = PackageRecord(where, entry.pop("uid"), "calendar", _owned(entry, where))
         yield part
@@ -231,7 +232,7 @@ SECTIONS: dict[str, Callable[[_SectionReader, Any], Iterator[PackageRecord]]] = 
     "saved_searches": _searches,
     "calendars": _calendars,
 }
-# (section, the key that names what is added to, what an entry must have)
+# (section, the key that names the changed record, required keys of an entry)
 ADDITIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("behavior_nodes", "behavior_id", ("uid", "behavior_id", "parent_id", "title")),
     ("events", "event", ("event", "kata")),
@@ -251,7 +252,7 @@ def _rename(entry: Tree, name: str, other: str) -> None:
 
 
 def _owned(entry: Tree, where: str) -> Tree:
-    """The entry with `owner` as the two fields that stand for it: {context, id} or `<type>:<id>`; none is the app."""
+    """Replaces `owner` of an entry by its two fields: {context, id} or `<type>:<id>`; the app if it is missing."""
     owner = entry.pop("owner", None)
     if not owner:
         entry |= OWNED_BY_APP | entry

@@ -1,4 +1,4 @@
-"""Values of records as an update shows them: as text, without secrets."""
+"""Values of records as an update displays them: as text, without secrets."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from server.packages import grants, secret_texts
 from server.packages.exported_types import RENEWED
 
-HIDDEN = "•••"  # in place of a secret
+HIDDEN = "•••"  # replaces a secret
 
 
 def shown(uri: str, name: str, value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""{{{templates}}} in a package: ordinary templates with other delimiters, so that {{scripts}} stay as they are."""
+"""{{{templates}}} in a package: ordinary templates with other delimiters, so that {{scripts}} are preserved."""
 
 import itertools
 import re
@@ -26,7 +26,7 @@ class Expression:
 
 
 class TemplateValues(dict[str, Any]):
-    """What templates see. A missing `owner_email` is looked up in the record that `records` has under `owner`."""
+    """The values of templates. A missing `owner_email` is read from the record of `owner` in `records`."""
 
     def __init__(self, load: Load) -> None:
         super().__init__()
@@ -37,9 +37,9 @@ class TemplateValues(dict[str, Any]):
         for stem in sorted(self.records, key=len, reverse=True):
             key = name.removeprefix(f"{stem}_")
             if key != name:
-                found = self._load(*self.records[stem], key)
-                if key in found:
-                    return found[key]
+                fields = self._load(*self.records[stem], key)
+                if key in fields:
+                    return fields[key]
         raise KeyError(name)
 
 
@@ -52,27 +52,27 @@ class Substitution:
         self._budget = Budget(memory=MAX_RENDERED_CHARS)
 
     def tree(self, value: Any, where: str) -> Any:
-        """A value with every template in it rendered, in keys as well. Raises Invalid that names the place."""
+        """Returns a value with all templates rendered, including those in keys. Raises Invalid with the place."""
         if isinstance(value, str):
             return self.text(value, where)
         if isinstance(value, list):
             return [self.tree(each, where) for each in value]
         if not isinstance(value, dict):
             return value
-        made: Tree = {}
+        result: Tree = {}
         for name, each in value.items():
             key = self.text(name, where)
-            if key in made:
+            if key in result:
                 raise bad(f"{where}: the key '{key[:80]}' is there twice")
-            made[key] = self.tree(each, f"{where}: {key[:80]}")
-        return made
+            result[key] = self.tree(each, f"{where}: {key[:80]}")
+        return result
 
     def text(self, source: str, where: str) -> str:
-        """One text; as it is when nothing in it looks like a template of a package."""
+        """Renders one text; returns it unchanged if it has no opening delimiter of a package."""
         return self._rendered(source, where, PACKAGE) if _OPENER.search(source) else source
 
     def script(self, source: str, where: str, **more: Any) -> str:
-        """An ordinary template, with further values."""
+        """Renders an ordinary template, with further values."""
         return self._rendered(source, where, SCRIPT, {**self.values, **more})
 
     def _rendered(
@@ -84,12 +84,12 @@ class Substitution:
 
 
 def uids_in(value: Any) -> set[str]:
-    """The uids that the templates in a value name; "" for one that only a rendering tells."""
-    found = set()
+    """Returns the uids that the templates in a value use; "" for a uid that is known only when rendered."""
+    uids = set()
     for text in _templates(value):
         for match in _UID.finditer(text):
-            found.add(match[1] or match[2] or match[3] or "")
-    return found
+            uids.add(match[1] or match[2] or match[3] or "")
+    return uids
 
 
 def _templates(value: Any) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _templates(value: Any) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """The template whose rendering is this text.
+    """Returns the template that renders to this text.
 
     >>> escaped("{{{a}}} and {{b}}")
     "{{{'{{{'}}}a}}} and {{b}}"
@@ -115,11 +115,10 @@ def escaped(text: str) -> str:
 
 
 def spliced(pieces: Sequence[str | Expression]) -> str:
-    """The template whose rendering is these texts with the values of the expressions between them.
+    """Returns the template that renders to these texts with the values of the expressions between them.
 
     >>> spliced(["{{'", Expression("key"), "'}}"]), spliced(["a {", Expression("b")])
-    ("{{'{{{key}}}'}}", "a {{{'{'}}}{{{b}}}")
-    """
+    ("{{'{{{key}}}'}}", "a {{{'{'}}}{{{b}}}")"""
     if not any(isinstance(each, Expression) for each in pieces):
         return escaped("".join(map(str, pieces)))
     parts: list[str] = []
@@ -129,11 +128,11 @@ def spliced(pieces: Sequence[str | Expression]) -> str:
             continue
         text = each.rstrip("{") if isinstance(following, Expression) else each
         parts.append(_SPECIAL.sub(_literal, text))
-        if text != each:  # a brace right before an opener would be part of it
+        if text != each:  # a brace directly before an opening delimiter would be read as part of it
             parts.append(f"{{{{{{'{each[len(text) :]}'}}}}}}")
     return "".join(parts)
 
 
 def _literal(match: re.Match[str]) -> str:
-    """Templates end lines with a line feed alone, so carriage returns are told as well."""
+    """Returns a literal. Templates convert line ends to line feeds, so carriage returns are escaped as well."""
     return '{{{"\\r"}}}' if match.group() == "\r" else f"{{{{{{'{match.group()}'}}}}}}"

@@ -1,7 +1,7 @@
-"""Ids of other records in the texts of a record that becomes a package: `group_id: 3` in a script, `group.id:3` in a
-search, `svc:calendar:3`, a custom type by its number, a custom field as custom_3.
+"""Finds ids of other records in the texts of a record that becomes a package: `group_id: 3` in a script, `group.id:3`
+in a search, `svc:calendar:3`, a custom type by its number, a custom field as custom_3.
 
-Only ids of records that exist count; the caller knows which."""
+The caller checks which of these records exist."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from server.late_pattern import late_pattern
 from server.record_types.registry import Registry
 from server.record_types.shared.custom_types import context_of
 
-Place = tuple[int, int, str, int]  # start and end of the number in its text, type and id of the record
+Place = tuple[int, int, str, int]  # (start, end) of the number in its text, (type, id) of the record
 
 _CUSTOM_TYPE = late_pattern(rf"{re.escape(context_of(0)).removesuffix('0')}(?P<id>[1-9][0-9]{{0,17}})\b")
 _CUSTOM_FIELD = late_pattern(r"\bcustom_(?P<id>[1-9][0-9]{0,17})\b")
@@ -27,22 +27,22 @@ _NUMBER = late_pattern(r"[1-9][0-9]{0,17}")
 
 
 def targets(registry: Registry) -> dict[str, str]:
-    """{name of an id field: the one type that it names everywhere}."""
+    """Returns {name of an id field: the only type that it refers to in all record types}."""
     by_name: dict[str, set[str]] = {}
     for record_type in registry:
         for name, field in record_type.fields.items():
             if isinstance(field, Id) and field.target:
                 by_name.setdefault(name, set()).add(field.target)
-    named = {name: next(iter(types)) for name, types in by_name.items() if len(types) == 1}
-    return {f"{record_type.uri}_id": record_type.uri for record_type in registry} | named
+    unambiguous = {name: next(iter(types)) for name, types in by_name.items() if len(types) == 1}
+    return {f"{record_type.uri}_id": record_type.uri for record_type in registry} | unambiguous
 
 
-def references_in(text: str, named: Mapping[str, str]) -> list[Place]:
-    """The ids in a text, in their order. named: of `targets`."""
-    return sorted({each[:2]: each for each in _references(text, named)}.values())
+def references_in(text: str, types: Mapping[str, str]) -> list[Place]:
+    """Returns the ids in a text, in their order. types: the result of `targets`."""
+    return sorted({each[:2]: each for each in _references(text, types)}.values())
 
 
-def _references(text: str, named: Mapping[str, str]) -> Iterator[Place]:
+def _references(text: str, types: Mapping[str, str]) -> Iterator[Place]:
     for match in _CUSTOM_TYPE.finditer(text):
         yield *match.span("id"), "custom_record", int(match["id"])
     for match in _CUSTOM_FIELD.finditer(text):
@@ -50,15 +50,15 @@ def _references(text: str, named: Mapping[str, str]) -> Iterator[Place]:
     for match in _URI.finditer(text):
         yield *match.span("id"), match["type"], int(match["id"])
     for match in _KEY.finditer(text):
-        if match["name"] in named and f"{match['name'].removesuffix('id')}_context" not in text:
-            yield *match.span("id"), named[match["name"]], int(match["id"])
+        if match["name"] in types and f"{match['name'].removesuffix('id')}_context" not in text:
+            yield *match.span("id"), types[match["name"]], int(match["id"])
     for match in _FILTER.finditer(text):
-        target = named.get(match["name"].replace(".", "_") + "_id")
+        target = types.get(match["name"].replace(".", "_") + "_id")
         if target is not None:
             for number in _NUMBER.finditer(text, *match.span("ids")):
                 yield *number.span(), target, int(number[0])
 
 
 def custom_types_in(text: str) -> list[Place]:
-    """The ids of custom types in a text, such as a context."""
+    """Returns the ids of custom types in a text, such as a context."""
     return [(*match.span("id"), "custom_record", int(match["id"])) for match in _CUSTOM_TYPE.finditer(text)]

@@ -1,4 +1,4 @@
-"""Packages in the library: sets of records that can be imported. Importing is not done here."""
+"""Packages in the library: sets of records that can be imported. importing.py imports them."""
 
 from server import contexts
 from server.fields import Name, Text, UpdatedAt
