@@ -36,7 +36,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
 def require_unused(service: Service) -> None:
     """Requires that no server runs: checks the lock of a data folder, or the processes of a PostgreSQL database. Raises
     Conflict."""
-    alive = [each for each in processes.listed(service) if each.seen_at > clock.now() - ALIVE_SECONDS]
+    alive = [each for each in processes.running(service) if each.seen_at > clock.now() - ALIVE_SECONDS]
     if service.store.is_shared and alive:
         names = ", ".join(f"process {each.pid} on {each.host}" for each in alive)
         raise Conflict(

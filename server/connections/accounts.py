@@ -127,7 +127,7 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
     bounds = replace(bounds, seconds=min(seconds or bounds.seconds, bounds.seconds))
     id = old.id
     # Providers treat a refresh token that is used twice as stolen.
-    with turns.taken(ctx.service, f"the renewal of the token of the connected account {id}", bounds.seconds):
+    with turns.exclusive(ctx.service, f"the renewal of the token of the connected account {id}", bounds.seconds):
         account = _read(ctx, reference)
         is_old = account.values.get("access_token") == old.values.get("access_token")
         if is_old or not tokens.is_fresh(account.values, ctx.now):

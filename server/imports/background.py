@@ -85,7 +85,7 @@ def _result_of(stored: dict[str, Any]) -> CsvResult:
 def progress(ctx: Context, code: str) -> tuple[int, int]:
     """(rows done, all rows) of a file that is worked on, in this process or another; (0, 0) before that."""
     here = PROGRESS.made(ctx.service.store, dict).get(code)
-    elsewhere = [each[code] for each in processes.told(ctx.service, KIND) if code in each]
+    elsewhere = [each[code] for each in processes.shared_by_others(ctx.service, KIND) if code in each]
     done, total = here or (elsewhere[0] if elsewhere else (0, 0))
     return done, total
 
@@ -98,7 +98,7 @@ def _work(service: Service, payload: dict[str, Any], now: int) -> None:
     if upload is None or task is None or not task.is_running:  # it was done before the service stopped
         return
     told = PROGRESS.made(service.store, dict)
-    processes.tell(service, KIND, lambda: dict(told))
+    processes.share(service, KIND, lambda: dict(told))
     try:
         done = _done(_context(service, upload, now), upload, task, lambda *counts: told.__setitem__(code, counts))
     except Unavailable:

@@ -1,7 +1,8 @@
-"""Whether the clock was set, by how much, and what follows: after a jump of more than an hour nothing is deleted for an
-hour, and what was put off by a clock that was wrong is due again at its own interval.
+"""Detects that the clock was set. After a jump of more than an hour nothing is deleted for an hour, and work that a
+wrong clock postponed becomes due again at its own interval.
 
-Intervals are measured by the clock that nobody can set; what was seen is kept, so that a restart forgets none of it."""
+Intervals are measured by the monotonic clock. The last time seen is stored, so that jumps across a restart are detected
+as well."""
 
 import json
 import time
@@ -16,11 +17,11 @@ from server.store.schema import META
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
-JUMP_SECONDS = 3600  # a clock that is off by less is only corrected
-HOLD_SECONDS = 3600  # after a jump, during which nothing is deleted
-BACK_SECONDS = 60  # if it is set back by more, postponed work is checked
-SEEN_EVERY_SECONDS = 600  # how often the time is written down; while something is held, at each round
-KEPT = "clock"  # the row of META
+JUMP_SECONDS = 3600  # smaller differences are only corrections
+HOLD_SECONDS = 3600  # deletions wait this long after a jump
+BACK_SECONDS = 60  # if the clock is set back by more, postponed work is checked
+SEEN_EVERY_SECONDS = 600  # between two writes of the time; while deletions are held, each round writes
+STATE = "clock"  # the row of META
 LOG = log.get("clock")
 
 Repair = Callable[[Service, int], None]
@@ -28,8 +29,8 @@ _repairs: dict[str, Repair] = {}
 
 
 def after_set_back(name: str) -> Callable[[Repair], Repair]:
-    """Register repair(service, now): it runs at the start and when the clock was set back, and makes due again what is
-    further ahead than its own interval. Times that people chose stay."""
+    """Registers repair(service, now). It runs at the start and when the clock was set back, and makes work due again
+    that is further ahead than its own interval. Times that users chose do not change."""
 
     def register(repair: Repair) -> Repair:
         _repairs[name] = repair
@@ -40,15 +41,16 @@ def after_set_back(name: str) -> Callable[[Repair], Repair]:
 
 @dataclass(frozen=True)
 class ClockJump:
-    """by: seconds that the clock was set ahead, negative for back. at: when that was seen, Unix seconds."""
+    """A change of the clock. by: seconds that it was set ahead, negative for back. at: Unix seconds of the
+    detection."""
 
     by: int
     at: int
 
 
 class ClockWatch:
-    """Watches the clock of one service; the scheduler's thread updates it, others read it. monotonic: seconds of the
-    monotonic clock."""
+    """Watches the clock of one service; the scheduler's thread updates it, other threads read it. monotonic: seconds of
+    the monotonic clock."""
 
     def __init__(self, service: Service, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._service = service
@@ -56,7 +58,7 @@ class ClockWatch:
         self._ahead: float | None = None  # the wall clock minus the monotonic clock
         self._held_until = 0.0
         self._written_at = 0.0
-        self.jump: ClockJump | None = None  # the last one, for as long as something is held because of it
+        self.jump: ClockJump | None = None  # the last jump, while deletions are held because of it
 
     @property
     def holds(self) -> bool:
@@ -64,8 +66,8 @@ class ClockWatch:
         return self._monotonic() < self._held_until
 
     def look(self, now: int, is_kept: bool = True) -> None:
-        """See whether the clock was set since the last look. now: Unix seconds. is_kept: whether it is written down, as
-        one process of all does."""
+        """Checks whether the clock was set since the last call. now: Unix seconds. is_kept: whether the time is stored,
+        which only the leading process does."""
         ahead = now - self._monotonic()
         if self._ahead is None:
             self._began(now)
@@ -79,14 +81,14 @@ class ClockWatch:
             self._write(now)
 
     def _began(self, now: int) -> None:
-        kept = self._service.store.read(_kept)
-        self._hold(min(int(kept.get("hold_seconds", 0)), HOLD_SECONDS))
-        jump = kept.get("jump")
+        state = self._service.store.read(_stored_state)
+        self._hold(min(int(state.get("hold_seconds", 0)), HOLD_SECONDS))
+        jump = state.get("jump")
         self.jump = ClockJump(**jump) if self.holds and jump else None
-        away = now - int(kept.get("seen_at", now))
+        away = now - int(state.get("seen_at", now))
         if away < -JUMP_SECONDS:
             self._jumped(now, away)
-        elif away > JUMP_SECONDS:  # either it was off for so long or its clock is wrong now; there is no way to know
+        elif away > JUMP_SECONDS:  # a long downtime or a wrong clock: there is no way to distinguish them
             self._hold(HOLD_SECONDS)
         self._repair(now)
 
@@ -115,35 +117,35 @@ class ClockWatch:
     def _write(self, now: int) -> None:
         hold_seconds = max(round(self._held_until - self._monotonic()), 0)
         values = {"seen_at": now, "hold_seconds": hold_seconds, "jump": asdict(self.jump) if self.jump else None}
-        self._service.store.write(lambda tx: tx.put(META, {"name": KEPT, "value": json.dumps(values)}))
+        self._service.store.write(lambda tx: tx.put(META, {"name": STATE, "value": json.dumps(values)}))
         self._written_at = self._monotonic()
 
 
 WATCH: StoreLocal[ClockWatch] = StoreLocal()
 
 
-def of(service: Service) -> ClockWatch | None:
-    """The watch of a service that runs; None where none does, such as in a command."""
+def watch_of(service: Service) -> ClockWatch | None:
+    """Returns the watch of a running service; None without one, such as in a command."""
     return WATCH.get(service.store)
 
 
 def holds(service: Service) -> bool:
-    """Whether nothing may be deleted because of its age just now."""
-    watch = of(service)
+    """Whether nothing may be deleted because of its age at present."""
+    watch = watch_of(service)
     return watch is not None and watch.holds
 
 
 def last_jump(service: Service) -> ClockJump | None:
-    """The recent jump of the clock that suspends deletions; known to commands as well if the service runs in another
-    process."""
-    watch = of(service)
+    """Returns the recent jump of the clock that suspends deletions; commands can read it while the service runs in
+    another process."""
+    watch = watch_of(service)
     if watch is not None:
         return watch.jump
-    kept = service.store.read(_kept)
-    return ClockJump(**kept["jump"]) if kept.get("jump") and kept.get("hold_seconds") else None
+    state = service.store.read(_stored_state)
+    return ClockJump(**state["jump"]) if state.get("jump") and state.get("hold_seconds") else None
 
 
-def _kept(tx: Transaction) -> dict[str, Any]:
-    row = tx.first(META, name=KEPT)
-    found = json.loads(row[1]) if row is not None else {}
-    return found if isinstance(found, dict) else {}
+def _stored_state(tx: Transaction) -> dict[str, Any]:
+    row = tx.first(META, name=STATE)
+    state = json.loads(row[1]) if row is not None else {}
+    return state if isinstance(state, dict) else {}

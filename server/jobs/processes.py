@@ -1,9 +1,9 @@
-"""The processes that serve one database, each a row that it keeps alive: which of them is gone, so that others take
-over what it had claimed, and which one runs the scans.
+"""The processes that serve one database. Each keeps a row alive, which shows which processes are dead, so that others
+can take over their claims, and which process runs the scans.
 
-A process is gone when its count of beats stood still for LEASE_SECONDS by the clock of whoever watches; no clock of two
-machines is compared. A file is served by one process at a time, which a lock on its folder sees to: then there is no
-row, and nothing is written."""
+A process is dead if its number of heartbeats does not change for LEASE_SECONDS by the clock of the observer; the clocks
+of two machines are never compared. A database file is served by one process at a time, enforced by a lock on its
+folder; then there is no row, and nothing is written."""
 
 import json
 import os
@@ -27,10 +27,10 @@ from server.store.store_local import StoreLocal
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-BEAT_SECONDS = 2.0  # between two heartbeats
-LEASE_SECONDS = 8.0  # without a heartbeat, after which a process counts as dead; others notice within a beat
-APART_SECONDS = 30  # difference of two machines' clocks that is logged
-LEFT = "left"  # what a process announces that ends, or that found another one gone
+BEAT_SECONDS = 2.0  # interval of heartbeats
+LEASE_SECONDS = 8.0  # a process without a heartbeat for this long counts as dead; others notice within a beat
+APART_SECONDS = 30  # difference between the clocks of two machines that is logged
+LEFT = "left"  # announced by a process that ends, or that found a dead process
 LOG = log.get("processes")
 
 PROCESS = Table(
@@ -48,22 +48,22 @@ PROCESS = Table(
     ],
     [Index(("name",), "the row of a process", unique=True)],
 )
-# told: JSON that it shares with the others.
+# The column `told` is the JSON of the values that a process shares.
 
 Release = Callable[[Transaction, str], None]
 _releases: list[Release] = []
 
 
 def releases(release: Release) -> Release:
-    """Register release(tx, name): it frees what a process claimed, which has ended or is gone."""
+    """Registers release(tx, name), which releases the claims of a process that has ended or is dead."""
     _releases.append(release)
     return release
 
 
 @dataclass(frozen=True, slots=True)
 class ServingProcess:
-    """A process of a database. started_at, seen_at: Unix seconds, by its own clock. leads: whether it runs the
-    scans."""
+    """A process of a database. started_at, seen_at: Unix seconds by its own clock. leads: whether it runs the scans.
+    shared: the values that it shares."""
 
     name: str
     role: str
@@ -73,11 +73,11 @@ class ServingProcess:
     seen_at: int
     beats: int
     leads: bool
-    told: dict[str, Any] = field(default_factory=dict)
+    shared: dict[str, Any] = field(default_factory=dict)
 
 
 class Watchman:
-    """Tells, by a clock of one's own, which counts of beats stand still. monotonic: seconds."""
+    """Finds dead processes by the local monotonic clock. monotonic: seconds."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -85,8 +85,8 @@ class Watchman:
         self._looked_at = 0.0
 
     def gone(self, others: list[ServingProcess]) -> list[ServingProcess]:
-        """The other processes that have been silent for too long. A process that was suspended knows nothing of that
-        time, and starts over."""
+        """Returns the processes whose heartbeats have stopped for too long. After a suspension of this process, the
+        observation starts again."""
         now = self._monotonic()
         if now - self._looked_at > LEASE_SECONDS / 2:
             self._seen.clear()
@@ -97,20 +97,21 @@ class Watchman:
             self._seen[each.name] = (each.beats, since if beats == each.beats else now)
         still = [each for each in others if now - self._seen[each.name][1] >= LEASE_SECONDS]
         for each in still:
-            del self._seen[each.name]  # one that comes back starts over
+            del self._seen[each.name]  # if it returns, its observation starts again
         return still
 
 
 class Membership:
-    """The row of this process, kept alive by a thread of its own: the scheduler's may be busy. role: of the setting.
-    on_beat: done with each beat, on that thread, and at once when another process announces something to it. tells:
-    {name: what the others are to know}, told with each beat. others: they, as of the last beat. can_lead: asked with
-    each beat; one whose scheduler is stuck leaves the lead to another."""
+    """The row of this process, with a heartbeat thread of its own, since the scheduler's thread may be busy. role: of
+    the setting. on_beat: called on that thread with each heartbeat, and when another process announces something to it.
+    shared_values: {name: function that returns a value for the others}, sent with each heartbeat. others: the other
+    processes at the last heartbeat. can_lead: called with each heartbeat; a process whose scheduler is stuck gives up
+    the lead."""
 
     def __init__(
         self, service: Service, role: str = ALL, monotonic: Callable[[], float] = time.monotonic, name: str = ""
     ) -> None:
-        """The row of this process. name: the prefix of its claims, unique to this run."""
+        """name: the prefix of its claims, unique to this run."""
         self._service = service
         self._role = role
         self._name = name or queue.run_name()
@@ -120,20 +121,20 @@ class Membership:
         self._leads = False
         self._started_at = clock.now()
         self._beats: dict[str, int] = {}  # heartbeats of the others, as last read
-        self._apart: set[str] = set()  # those whose clocks are apart from ours
+        self._apart: set[str] = set()  # names of processes whose clocks differ from ours
         self._wake = threading.Event()
         self._is_beat_due = False
         self._is_over = False
         self._thread: threading.Thread | None = None
         self.on_beat: list[Callable[[], object]] = []
-        self.tells: dict[str, Callable[[], Any]] = {}
+        self.shared_values: dict[str, Callable[[], Any]] = {}
         self.others: list[ServingProcess] = []
         self.can_lead: Callable[[], bool] = lambda: self.does_jobs
         MEMBERSHIP.set(service.store, self)
 
     @property
     def does_jobs(self) -> bool:
-        """Whether jobs and scans are for this process."""
+        """Whether this process runs jobs and scans."""
         return self._role != WEB
 
     @property
@@ -144,7 +145,7 @@ class Membership:
         return self._leads and self._monotonic() - self._beat_at < LEASE_SECONDS
 
     def start(self) -> None:
-        """Be one of the processes from now on, where others may be. Raises what a write raises."""
+        """Joins the processes of a shared database. Raises the errors of a write."""
         if not self._service.store.is_shared:
             return
         self._service.hearing[LEFT] = lambda text: self.look(is_beat_due=True)
@@ -153,12 +154,12 @@ class Membership:
         self._thread.start()
 
     def look(self, is_beat_due: bool = False) -> None:
-        """Do what is done with each beat now; on any thread."""
+        """Triggers the work of a heartbeat now; may be called on any thread."""
         self._is_beat_due = self._is_beat_due or is_beat_due
         self._wake.set()
 
     def beat(self) -> None:
-        """Sends a heartbeat, and reads those of the others. Raises whatever a write raises."""
+        """Sends a heartbeat, and reads those of the others. Raises the errors of a write."""
         led = self.leads
         buried = [self._buried(each) for each in self._watchman.gone(self._signed())]
         if any(buried):
@@ -169,21 +170,22 @@ class Membership:
 
     def _signed(self) -> list[ServingProcess]:
         """Sends a heartbeat; returns the other processes."""
-        told = json.dumps({name: tell() for name, tell in self.tells.items()})
-        self.others, self._leads = self._service.store.write(lambda tx: self._beaten(tx, told))
+        shared = json.dumps({name: value() for name, value in self.shared_values.items()})
+        self.others, self._leads = self._service.store.write(lambda tx: self._beaten(tx, shared))
         self._beat_at = self._monotonic()
         self._compare_clocks(self.others)
         return self.others
 
     def _buried(self, gone: ServingProcess) -> bool:
-        """Releases the claims of a dead process; False if somebody else has done so, or it is alive."""
+        """Releases the claims of a dead process. Returns False if another process has done so, or it is alive."""
         is_buried = self._service.store.write(lambda tx: self._bury(tx, gone))
         if is_buried:
             LOG.warning("process.gone", process=gone.name, host=gone.host, pid=gone.pid, role=gone.role)
         return is_buried
 
     def stop(self) -> None:
-        """Be none of them any more; what this process has claimed is free for others. Never raises: they find out."""
+        """Leaves the processes and releases all claims. Never raises: without this, the others find out by the missing
+        heartbeat."""
         self._is_over = True
         self._leads = False
         self._wake.set()
@@ -216,8 +218,8 @@ class Membership:
             LOG.exception("beat.failed")
 
     def _compare_clocks(self, others: list[ServingProcess]) -> None:
-        """Logs once that the clock of another process differs: whether a job is due then depends on which process
-        checks."""
+        """Logs once that the clock of another process differs: then the time at which a job is due depends on the
+        process that checks."""
         now = clock.now()
         for each in others:
             beats = self._beats.get(each.name)
@@ -229,18 +231,18 @@ class Membership:
 
     # -- inside a write ---------------------------------------------------------------------------------------------
 
-    def _beaten(self, tx: Transaction, told: str) -> tuple[list[ServingProcess], bool]:
-        """Stores the heartbeat, and takes the lead if no other process has it; returns the others, and whether this one
+    def _beaten(self, tx: Transaction, shared: str) -> tuple[list[ServingProcess], bool]:
+        """Stores the heartbeat, and takes the lead if no other process has it. Returns the others, and whether this one
         leads."""
         table: Any = PROCESS.sql
         name, now = self._name, clock.now()
-        taken = tx.run(
+        updated = tx.run(
             lambda: table.update({table.beats: table.beats + 1, table.seen_at: slot(0), table.told: slot(1)}).where(
                 table.name == slot(2)
             ),
-            (now, told, name),
+            (now, shared, name),
         )
-        if not taken:  # at the start, and after others held us for gone
+        if not updated:  # at the start, and after others considered this process dead
             tx.insert(
                 PROCESS,
                 {
@@ -251,18 +253,19 @@ class Membership:
                     "started_at": self._started_at,
                     "seen_at": now,
                     "beats": 1,
-                    "told": told,
+                    "told": shared,
                 },
             )
-        listed = all_of(tx)
-        others = [each for each in listed if each.name != name]
+        processes = all_of(tx)
+        others = [each for each in processes if each.name != name]
         leads = self.can_lead() and not any(each.leads for each in others)
-        if any(each.leads != leads for each in listed if each.name == name):
+        if any(each.leads != leads for each in processes if each.name == name):
             tx.run(lambda: table.update({table.leads: slot(0)}).where(table.name == slot(1)), (int(leads), name))
         return others, leads
 
     def _bury(self, tx: Transaction, gone: ServingProcess) -> bool:
-        """Free what it had claimed; False when it gave a sign of life after all, or another one did so before."""
+        """Releases the claims of a dead process. Returns False if it has sent a heartbeat, or another process was
+        first."""
         row = tx.first(PROCESS, name=gone.name)
         if row is None or row[PROCESS.position["beats"]] != gone.beats:
             return False
@@ -277,43 +280,43 @@ class Membership:
             self._service.store.announce_after(tx, each)
 
 
-MEMBERSHIP: StoreLocal[Membership] = StoreLocal()  # of a service that runs
+MEMBERSHIP: StoreLocal[Membership] = StoreLocal()  # the running service
 
 
-def of(service: Service) -> Membership | None:
-    """That of a service that runs; None in a command."""
+def membership_of(service: Service) -> Membership | None:
+    """Returns the membership of a running service; None in a command."""
     return MEMBERSHIP.get(service.store)
 
 
 def leads(service: Service) -> bool:
-    """Whether what one process of all does is for this one."""
-    found = of(service)
-    return found is None or found.leads
+    """Whether this process does the work that only one process does."""
+    member = membership_of(service)
+    return member is None or member.leads
 
 
-def listed(service: Service) -> list[ServingProcess]:
-    """All of them, the oldest first; none where the database cannot be read."""
+def running(service: Service) -> list[ServingProcess]:
+    """Returns all processes, the oldest first; an empty list if the database cannot be read."""
     try:
         return service.store.read(all_of)
     except HelpdeskError:
         return []
 
 
-def told(service: Service, name: str) -> list[Any]:
-    """What the other processes have shared under a name, at most one beat ago."""
-    found = of(service)
-    return [each.told[name] for each in found.others if name in each.told] if found is not None else []
+def shared_by_others(service: Service, name: str) -> list[Any]:
+    """Returns the values that the other processes share under a name, at most one heartbeat old."""
+    member = membership_of(service)
+    return [each.shared[name] for each in member.others if name in each.shared] if member is not None else []
 
 
-def tell(service: Service, name: str, what: Callable[[], Any]) -> None:
-    """Shares a small JSON value with the other processes, with each beat."""
-    found = of(service)
-    if found is not None:
-        found.tells[name] = what
+def share(service: Service, name: str, value: Callable[[], Any]) -> None:
+    """Shares a small JSON value with the other processes, with each heartbeat."""
+    member = membership_of(service)
+    if member is not None:
+        member.shared_values[name] = value
 
 
 def all_of(tx: Transaction) -> list[ServingProcess]:
-    """Those that are there, the oldest first; none where one process has the database to itself."""
+    """Returns all processes, the oldest first; an empty list if a single process serves the database."""
     table: Any = PROCESS.sql
     rows = [
         dict(zip(PROCESS.names, row, strict=True))
@@ -336,18 +339,18 @@ def all_of(tx: Transaction) -> list[ServingProcess]:
 
 
 def release(tx: Transaction, name: str) -> None:
-    """Free what a process has claimed."""
+    """Releases the claims of a process."""
     for each in _releases:
         each(tx, name)
 
 
 def claimed_by(column: Any, name: int) -> Any:
-    """Whether a claim belongs to a process. name: the placeholder of its name in `claims_of`."""
+    """Returns the condition that a claim belongs to a process. name: the position of the value `claims_of(name)`."""
     return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(queue.RUN_NAME_CHARS + 1))) == slot(name)
 
 
 def claims_of(name: str) -> str:
-    """How the claims of a process begin."""
+    """Returns the prefix of the claims of a process."""
     return f"{name}:"
 
 

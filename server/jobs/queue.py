@@ -1,7 +1,6 @@
-"""Work that is due at some time, as rows: added inside the transaction that causes it, claimed before it runs.
+"""Jobs as rows: added within the transaction that causes them, and claimed before they run.
 
-Knows no kind of job: functions register under the name of the kind. When they run is the scheduler's part
-(scheduler.py)."""
+Functions register for a kind of job. The scheduler (scheduler.py) decides when jobs run."""
 
 import json
 import secrets
@@ -17,18 +16,18 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-CLAIM_SECONDS = 300  # after which a claim that was not renewed belongs to a dead process
-APART_SECONDS = 240  # that the clocks of two machines may differ
+CLAIM_SECONDS = 300  # an older claim that was not renewed belongs to a dead process
+APART_SECONDS = 240  # maximum difference between the clocks of two machines
 RUN_NAME_CHARS = 12
-RETRY_SECONDS = 30  # before the second attempt, doubled with each further one
+RETRY_SECONDS = 30  # wait before the second attempt; doubled for each further one
 MAX_RETRY_SECONDS = 3600
 MAX_ATTEMPTS = 20  # about half a day with the waits above
 MAX_ERROR_CHARACTERS = 500
-BATCH = 25  # claimed at once
+BATCH = 25  # jobs claimed at once
 MAX_RUNS = 50  # past runs of each kind that are stored
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
 
-OFF = Table("scan_off", [Column("name", "TEXT")], key=("name",))  # what runs from time to time, and is switched off
+OFF = Table("scan_off", [Column("name", "TEXT")], key=("name",))  # scans that are switched off
 
 JOB = Table(
     "job",
@@ -48,7 +47,7 @@ JOB = Table(
         Index(("failed_at", "is_slow", "due_at"), "what is due"),
         Index(("unique_key",), "adding the same job once"),
     ],
-)  # a job that is done is deleted; one with failed_at is tried no more and stays to be looked at
+)  # a finished job is deleted; a job with failed_at is not tried again and stays for inspection
 
 RUN = Table(
     "job_run",
@@ -62,7 +61,7 @@ RUN = Table(
         Column("error", "TEXT"),
     ],
     [Index(("kind",), "the last ones of a kind")],
-)  # how jobs went, the newest of each kind
+)  # past runs of jobs, the newest of each kind
 
 Body = Callable[[Service, dict[str, Any], int], None]
 _bodies: dict[str, Body] = {}
@@ -71,7 +70,7 @@ _run_name = secrets.token_hex(RUN_NAME_CHARS // 2)  # distinguishes claims of th
 
 
 def job(kind: str) -> Callable[[Body], Body]:
-    """Register the function that does jobs of this kind: body(service, payload, now)."""
+    """Registers the function for jobs of this kind: body(service, payload, now)."""
 
     def register(body: Body) -> Body:
         _bodies[kind] = body
@@ -81,40 +80,41 @@ def job(kind: str) -> Callable[[Body], Body]:
 
 
 def body_of(kind: str) -> Body | None:
-    """The function registered for a kind."""
+    """Returns the function registered for a kind."""
     return _bodies.get(kind)
 
 
 def kinds() -> list[str]:
-    """Every kind that a function is registered for, sorted."""
+    """Returns all kinds with a registered function, sorted."""
     return sorted(_bodies)
 
 
 def new_claim() -> str:
-    """A unique name for one claim, which identifies the run of the service."""
+    """Returns a unique name for one claim, which identifies the run of the service."""
     return f"{_run_name}:{next(_claims)}"
 
 
 def run_name() -> str:
-    """How claims begin that were made since the service started."""
+    """Returns the prefix of all claims since the service started."""
     return _run_name
 
 
 def begin_run() -> None:
-    """The service restarts in this process: earlier claims belong to nobody, also those in a restored database."""
+    """Invalidates earlier claims, including those in a restored database, when the service restarts within the
+    process."""
     global _run_name
     _run_name = secrets.token_hex(RUN_NAME_CHARS // 2)
 
 
 def furthest(store: Store, now: int, seconds: int) -> int:
-    """The latest time until which a claim of so many seconds can be valid: a later one was made before the clock was
-    set back. The clocks of other machines may be ahead."""
+    """Returns the latest time until which a claim of this length can be valid: a later one was made before the clock
+    was set back. The clocks of other machines may be ahead."""
     return now + seconds + (APART_SECONDS if store.is_shared else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class JobCapacity:
-    """How many jobs may be taken up: slow ones, others, and both together."""
+    """The number of jobs that may be claimed: slow ones, others, and both together."""
 
     slow: int = BATCH
     quick: int = BATCH
@@ -122,13 +122,13 @@ class JobCapacity:
 
     @property
     def shares(self) -> tuple[tuple[bool, int], ...]:
-        """((whether slow, how many), ...)."""
+        """((whether slow, maximum number), ...)."""
         return (True, self.slow), (False, self.quick)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job that is claimed. `attempts` counts this one. due_at: Unix seconds."""
+    """A claimed job. attempts: including this one. due_at: Unix seconds."""
 
     id: int
     kind: str
@@ -141,7 +141,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobTiming:
-    """How long a job took: from when, Unix seconds, and how many milliseconds."""
+    """The duration of a run. began_at: Unix seconds. ms: milliseconds."""
 
     began_at: int
     ms: int
@@ -157,11 +157,11 @@ class JobQueue:
     def add(
         tx: Transaction, kind: str, due_at: int, payload: dict[str, Any], unique_key: str = "", *, is_slow: bool = False
     ) -> int:
-        """Add a job inside the transaction that causes it; answers its id.
+        """Adds a job within the transaction that causes it and returns its id.
 
-        due_at: Unix seconds. unique_key: while a job with the same key waits, that one stays and its id is answered;
-        one that failed for good starts again. is_slow: whether it may wait long for scripts or other programs; such
-        jobs leave room for others."""
+        due_at: Unix seconds. unique_key: if a job with the same key is waiting, that job stays and its id is returned;
+        a job that failed for good starts again. is_slow: whether it may wait long for scripts or other programs; such
+        jobs leave capacity for others."""
         text = json.dumps(payload, ensure_ascii=False)
         values = {"kind": kind, "due_at": due_at, "payload": text, "unique_key": unique_key, "is_slow": int(is_slow)}
         present = tx.first(JOB, unique_key=unique_key) if unique_key else None
@@ -173,17 +173,17 @@ class JobQueue:
 
     @staticmethod
     def drop(tx: Transaction, id: int) -> None:
-        """Take back a job that the same transaction added."""
+        """Removes a job that the same transaction added."""
         tx.delete(JOB, id=id)
 
     def claim_due(self, now: int, room: JobCapacity = JobCapacity()) -> list[Job]:
-        """Claim what is due and not claimed, the longest due first."""
+        """Claims due jobs that are not claimed, the longest due first."""
         if not self._store.read(lambda tx: self._due_ids(tx, now, room)):
             return []
         return self._store.write(lambda tx: self._claim(tx, now, room))
 
     def next_due(self, room: JobCapacity = JobCapacity()) -> int | None:
-        """When the next unclaimed job is due for which there is capacity; None if there is none."""
+        """Returns when the next unclaimed job is due for which there is capacity; None if there is none."""
         table: Any = JOB.sql
 
         def first(tx: Transaction, is_slow: bool) -> int | None:
@@ -198,13 +198,13 @@ class JobQueue:
             )
 
         def earliest(tx: Transaction) -> int | None:
-            wanted = [is_slow for is_slow, most in room.shares if most > 0]
-            return min((at for at in (first(tx, each) for each in wanted) if at is not None), default=None)
+            speeds = [is_slow for is_slow, most in room.shares if most > 0]
+            return min((at for at in (first(tx, each) for each in speeds) if at is not None), default=None)
 
         return self._store.read(earliest)
 
     def finish(self, done: Job, ran: JobTiming | None = None) -> None:
-        """Remove a job that was done, if the claim is still ours, and note how it went."""
+        """Removes a finished job, if the claim is still valid, and stores its run."""
 
         def write(tx: Transaction) -> None:
             tx.delete(JOB, id=done.id, claimed_by=done.claim)
@@ -213,7 +213,7 @@ class JobQueue:
         self._store.write(write)
 
     def fail(self, failed: Job, error: str, now: int, ran: JobTiming | None = None) -> None:
-        """Note the error and try again later, or no more after MAX_ATTEMPTS."""
+        """Stores the error and tries again later, until MAX_ATTEMPTS."""
         wait = min(RETRY_SECONDS * 2 ** (failed.attempts - 1), MAX_RETRY_SECONDS)
         values = {"last_error": error[:MAX_ERROR_CHARACTERS], "due_at": now + wait} | FREE
         if failed.attempts >= MAX_ATTEMPTS:
@@ -226,13 +226,13 @@ class JobQueue:
         self._store.write(write)
 
     def renew(self, running: list[Job], now: int) -> None:
-        """Keep the claims of jobs that still run."""
+        """Renews the claims of running jobs."""
         if running:
             until = {"claimed_until": now + CLAIM_SECONDS}
             self._store.write(lambda tx: [self._change(tx, each, until) for each in running])
 
     def hasten(self, now: int) -> None:
-        """Make jobs due that were put off further than any retry is: by a clock that was wrong."""
+        """Makes jobs due that were postponed longer than any retry, by a wrong clock."""
         table: Any = JOB.sql
         self._store.write(
             lambda tx: tx.run(
@@ -244,8 +244,8 @@ class JobQueue:
         )
 
     def release_lost(self) -> None:
-        """Free the claims of processes that are gone. For the start: a lock keeps a file to one process. Where there
-        are others, processes.py frees them."""
+        """Releases the claims of former processes at the start, if a lock reserves the database file for this process.
+        For a shared database, processes.py releases them."""
         if self._store.is_shared:
             return
         table: Any = JOB.sql
@@ -261,7 +261,7 @@ class JobQueue:
     def _due_ids(tx: Transaction, now: int, room: JobCapacity) -> list[int]:
         table: Any = JOB.sql
 
-        def of(is_slow: bool, most: int) -> list[tuple[Any, ...]]:
+        def due(is_slow: bool, most: int) -> list[tuple[Any, ...]]:
             return tx.rows(
                 lambda: (
                     table.select(table.due_at, table.id)
@@ -272,15 +272,15 @@ class JobQueue:
                 (int(is_slow), now, now, furthest(tx.store, now, CLAIM_SECONDS), most),
             )
 
-        found = [row for is_slow, most in room.shares if most > 0 for row in of(is_slow, most)]
-        return [id for _, id in sorted(found)[: room.total]]
+        due_rows = [row for is_slow, most in room.shares if most > 0 for row in due(is_slow, most)]
+        return [id for _, id in sorted(due_rows)[: room.total]]
 
     def _claim(self, tx: Transaction, now: int, room: JobCapacity) -> list[Job]:
         table: Any = JOB.sql
         claimed = []
         for id in self._due_ids(tx, now, room):
             claim = new_claim()
-            taken = tx.run(
+            updated = tx.run(
                 lambda: table.update(
                     {
                         table.claimed_by: slot(0),
@@ -291,10 +291,10 @@ class JobQueue:
                 (claim, now + CLAIM_SECONDS, id, now, now, furthest(tx.store, now, CLAIM_SECONDS)),
             )
             row = tx.get(JOB, id)
-            if taken and row is not None:
-                found = dict(zip(JOB.names, row, strict=True))
-                payload, is_slow = json.loads(found["payload"]), bool(found["is_slow"])
-                claimed.append(Job(id, found["kind"], payload, found["attempts"], claim, is_slow, found["due_at"]))
+            if updated and row is not None:
+                values = dict(zip(JOB.names, row, strict=True))
+                payload, is_slow = json.loads(values["payload"]), bool(values["is_slow"])
+                claimed.append(Job(id, values["kind"], payload, values["attempts"], claim, is_slow, values["due_at"]))
         return claimed
 
     @staticmethod
@@ -305,7 +305,7 @@ class JobQueue:
 
 
 def _note(tx: Transaction, job: Job, ran: JobTiming | None, error: str) -> None:
-    """Keep how a job went, and no more than MAX_RUNS of its kind."""
+    """Stores the run of a job, and deletes runs beyond MAX_RUNS of its kind."""
     if ran is None:
         return
     tx.insert(
@@ -330,7 +330,8 @@ def _note(tx: Transaction, job: Job, ran: JobTiming | None, error: str) -> None:
 
 
 def _is_free(table: Any, place: int) -> Any:
-    """Not claimed, or the claim has lapsed: values `now` and `furthest`."""
+    """Returns the condition that a job is not claimed or its claim has expired, with the values `now` and
+    `furthest`."""
     return (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))
 
 

@@ -1,7 +1,7 @@
-"""Runs jobs when they are due, and scans that look for dates on records: drafts to send, tickets to reopen.
+"""Runs jobs when they are due, and scans that check dates of records, such as drafts to send and tickets to reopen.
 
-One thread that sleeps until the next of them. Scans are short and run on it; jobs run on the script threads. A scan
-that finds work which may take long adds a job for it. Not for what the work is."""
+One thread sleeps until the next of them. Scans are short and run on it; jobs run on the script threads. A scan that
+finds work which may take long adds a job for it."""
 
 import threading
 import time
@@ -19,13 +19,13 @@ from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
-STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round, after which the thread counts as blocked
+STUCK_SECONDS = 5 * SCAN_SECONDS  # a thread whose last round is older counts as blocked
 LEAST_SECONDS = 1  # minimum between rounds, however often the scheduler is woken
 STOP_SECONDS = 10
-SLOTS = 4  # jobs that run at once; slow ones get half of them, the others all but one, so that neither starves
-MAX_ROUNDS = 1000  # of run_due
-TELL_SECONDS = 10.0  # between two reports of scans to other processes
-SET_SECONDS = 5  # the time of day is that much another than expected: it was set, or the machine slept
+SLOTS = 4  # concurrent jobs; slow ones get half of them, the others all but one, so that neither starves
+MAX_ROUNDS = 1000  # limits run_due
+SHARE_SECONDS = 10.0  # interval of reports of scans to other processes
+SET_SECONDS = 5  # difference from the expected time of day that shows that the clock was set, or the machine slept
 
 SCAN_RUN = Table(
     "scan_run",
@@ -38,21 +38,21 @@ SCAN_RUN = Table(
         Column("failures"),
     ],
     key=("name",),
-)  # how scans went in the process that runs them, for others
+)  # the last runs of scans in the leading process, for the others
 
 Scan = Callable[[Service, int], int | None]
 Start = Callable[[Service, int], None]
 _scans: dict[str, Scan] = {}
-_deleting: set[str] = set()  # the scans that remove what is old
-_everywhere: set[str] = set()  # the scans of what each process has for itself
+_deleting: set[str] = set()  # scans that remove old data
+_everywhere: set[str] = set()  # scans of data that each process has for itself
 _starts: dict[str, Start] = {}
 _log = log.get("jobs")
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRun:
-    """The last run of a scan. at: Unix seconds. ms: how long it took. error: "" for none. next_at: when it asked to run
-    again, 0 for whenever the others do. failures: runs in a row that failed, this one included."""
+    """The last run of a scan. at: Unix seconds. ms: its duration. error: "" for success. next_at: the requested time of
+    the next run, 0 for the usual interval. failures: consecutive failed runs, including this one."""
 
     at: int
     ms: int
@@ -62,11 +62,11 @@ class ScanRun:
 
 
 def periodic(name: str, *, deletes: bool = False, everywhere: bool = False) -> Callable[[Scan], Scan]:
-    """Register scan(service, now): it runs at the start and then at least every SCAN_SECONDS, in one of the processes
+    """Registers scan(service, now). It runs at the start and then at least every SCAN_SECONDS, in one of the processes
     that serve a database.
 
-    It answers the Unix second at which it wants to run again when that may be earlier, else None. deletes: whether it
-    removes what is old, which has to wait after the clock was set. everywhere: whether it runs in each process."""
+    It returns the Unix second of its next run if that may be earlier, else None. deletes: whether it removes old data,
+    which has to wait after the clock was set. everywhere: whether it runs in each process."""
 
     def register(scan: Scan) -> Scan:
         _scans[name] = scan
@@ -80,7 +80,7 @@ def periodic(name: str, *, deletes: bool = False, everywhere: bool = False) -> C
 
 
 def at_start(name: str) -> Callable[[Start], Start]:
-    """Register start(service, now): it runs once, before the first scan."""
+    """Registers start(service, now); it runs once, before the first scan."""
 
     def register(start: Start) -> Start:
         _starts[name] = start
@@ -90,19 +90,19 @@ def at_start(name: str) -> Callable[[Start], Start]:
 
 
 def starts() -> list[str]:
-    """The names of what runs once at the start, sorted."""
+    """Returns the names of the functions that run at the start, sorted."""
     return sorted(_starts)
 
 
 def scans() -> list[str]:
-    """The names of what runs from time to time, sorted."""
+    """Returns the names of all scans, sorted."""
     return sorted(_scans)
 
 
 class Scheduler:
-    """pool: the script threads. wake: once set, due jobs and scans are looked for at once; its `set` is the Service's
-    `wake_scheduler`. slots: how many jobs run at once, 0 where jobs are for other processes. stop_seconds: what running
-    jobs get when it stops."""
+    """Runs the jobs and scans of one service. pool: the script threads. wake: when set, due jobs and scans are checked
+    at once; the Service's `wake_scheduler` sets it. slots: concurrent jobs, 0 if other processes run the jobs.
+    stop_seconds: the time that running jobs get at a stop."""
 
     def __init__(
         self,
@@ -121,17 +121,17 @@ class Scheduler:
         self.clock = ClockWatch(service)
         self._lock = threading.Lock()
         self._running: dict[Future[None], Job] = {}
-        self._wanted: dict[str, int] = {}  # when a scan wants to run again
+        self._wanted: dict[str, int] = {}  # when a scan should run again
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.scanned: dict[str, ScanRun] = {}  # the last run of each scan
-        self._told: dict[str, ScanRun] = {}  # of them, what others can read
-        self._told_at = -TELL_SECONDS
+        self._shared: dict[str, ScanRun] = {}  # the runs that other processes can read
+        self._shared_at = -SHARE_SECONDS
         self._ahead = 0.0  # wall clock minus monotonic clock, when claims were last renewed
         self._turned_at = 0.0  # start of the last round, by the monotonic clock
 
     def start(self) -> None:
-        """Begin; scans run at once."""
+        """Starts the thread; scans run at once."""
         self._turned_at = time.monotonic()
         SCHEDULER.set(self._service.store, self)
         if self._slots:
@@ -148,11 +148,11 @@ class Scheduler:
 
     @property
     def running(self) -> int:
-        """How many jobs run."""
+        """The number of running jobs."""
         return len(self._running)
 
     def stop(self) -> None:
-        """Take up nothing more and give what runs `stop_seconds` to finish. What does not is done again after the next
+        """Claims no more jobs and gives running ones `stop_seconds` to finish. Unfinished jobs run again after the next
         start."""
         deadline = time.monotonic() + self._stop_seconds
         self._stopping = True
@@ -184,7 +184,7 @@ class Scheduler:
         self._guarded("release", self.queue.release_lost)
         for name, start in _starts.items():
             self._guarded(name, lambda start=start: start(self._service, clock.now()))  # type: ignore[misc]
-        # Measured by the monotonic clock, so that setting the system clock does not start a storm.
+        # The monotonic clock prevents a burst of scans after the system clock is set.
         scanned, scan_at = 0.0, time.monotonic()
         while not self._stopping:
             self._turned_at = time.monotonic()
@@ -203,10 +203,10 @@ class Scheduler:
                 scan_at = min(scan_at, scanned + LEAST_SECONDS)
 
     def _pause(self, scan_at: float) -> float:
-        """Seconds until there may be something to do."""
+        """Returns the seconds until the next job or scan."""
         due = list(self._wanted.values())
         room = self._room()
-        if room.total > 0:  # else the end of a job wakes
+        if room.total > 0:  # otherwise the end of a job wakes the thread
             try:
                 next_job = self.queue.next_due(room)
                 due += [] if next_job is None else [next_job]
@@ -236,17 +236,17 @@ class Scheduler:
             if again is not None:
                 self._wanted[name] = again
         if leads and self._service.store.is_shared:
-            self._guarded("tell", self._tell_others)
+            self._guarded("tell", self._share_scans)
 
-    def _tell_others(self) -> None:
-        """Let other processes know how the scans went, from time to time."""
-        if time.monotonic() - self._told_at < TELL_SECONDS:
+    def _share_scans(self) -> None:
+        """Stores the runs of scans for other processes, at most every SHARE_SECONDS."""
+        if time.monotonic() - self._shared_at < SHARE_SECONDS:
             return
-        fresh = {name: each for name, each in self.scanned.items() if self._told.get(name) != each}
+        fresh = {name: each for name, each in self.scanned.items() if self._shared.get(name) != each}
         rows = [(name, each.at, each.ms, each.error, each.next_at, each.failures) for name, each in fresh.items()]
         self._service.store.write(lambda tx: tx.put_many(SCAN_RUN, SCAN_RUN.names, rows))
-        self._told |= fresh
-        self._told_at = time.monotonic()
+        self._shared |= fresh
+        self._shared_at = time.monotonic()
 
     def _switched_off(self) -> set[str]:
         try:
@@ -262,7 +262,7 @@ class Scheduler:
         self.queue.renew(running, now)
 
     def _room(self) -> JobCapacity:
-        """The capacity beside the running jobs."""
+        """Returns the capacity that running jobs leave."""
         with self._lock:
             running = [each.is_slow for each in self._running.values()]
         slow, free = sum(running), self._slots - len(running)
@@ -278,7 +278,7 @@ class Scheduler:
             return
         now = clock.now()
         if abs(now - time.monotonic() - self._ahead) > SET_SECONDS:
-            self._renew(now)  # claims of jobs that run would seem to have lapsed, and these would run twice at once
+            self._renew(now)  # claims of running jobs would seem to have expired, and the jobs would run twice
         for each in self.queue.claim_due(now, room):
             with self._lock:
                 if self._stopping:
@@ -295,7 +295,7 @@ class Scheduler:
     # -- the work ---------------------------------------------------------------------------------------------------
 
     def _do(self, claimed: Job, now: int | None) -> None:
-        """Do one job; `now` None asks the clock when it begins."""
+        """Runs one job. now: None for the time at which it begins."""
         began = clock.now() if now is None else now
         body, started = body_of(claimed.kind), time.monotonic()
         try:
@@ -311,7 +311,8 @@ class Scheduler:
         self._guarded("finish", lambda: self.queue.finish(claimed, ran))
 
     def _guarded(self, what: str, work: Callable[[], object]) -> None:
-        """The scheduler outlives everything, a database that cannot be written as well."""
+        """Logs every exception, so that the scheduler survives any failure, such as a database that cannot be
+        written."""
         try:
             work()
         except Exception:
@@ -319,7 +320,7 @@ class Scheduler:
 
 
 def last_scans(service: Service) -> dict[str, ScanRun]:
-    """The last run of each scan in any process."""
+    """Returns the last run of each scan in any process."""
 
     def read(tx: Transaction) -> dict[str, ScanRun]:
         return {row[0]: ScanRun(*row[1:]) for row in tx.find(SCAN_RUN)}
@@ -335,4 +336,4 @@ def _ms_since(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
 
 
-SCHEDULER: StoreLocal[Scheduler] = StoreLocal()  # of a service that runs
+SCHEDULER: StoreLocal[Scheduler] = StoreLocal()  # the running service

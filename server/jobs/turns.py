@@ -1,5 +1,5 @@
-"""The right to do something that two must not do at once, such as renewing a token that is good for one renewal: of the
-threads of this process, and of all processes that serve a database."""
+"""Locks by name for work that must not run twice at once, such as the renewal of a token that can be used once: across
+the threads of this process and across all processes that serve a database."""
 
 import threading
 import time
@@ -15,8 +15,8 @@ from server.jobs import processes, queue
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
-LOOK_SECONDS = 0.1  # between two checks whether another process is done
-MARGIN_SECONDS = 60  # that the clocks of two machines may differ
+LOOK_SECONDS = 0.1  # interval of checks whether another process has finished
+MARGIN_SECONDS = 60  # maximum difference between the clocks of two machines
 
 TURN = Table("turn", [Column("name", "TEXT"), Column("claimed_by", "TEXT"), Column("until")], key=("name",))
 
@@ -25,16 +25,16 @@ _here: weakref.WeakValueDictionary[tuple[str, str], "_LocalTurn"] = weakref.Weak
 
 
 class _LocalTurn:
-    """That of the threads of this process."""
+    """The lock of the threads of this process."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
 
 
 @contextmanager
-def taken(service: Service, name: str, seconds: float) -> Iterator[None]:
-    """A lock by name across processes. seconds: to wait for it, and to hold it at most if its process dies. Raises
-    TimedOut."""
+def exclusive(service: Service, name: str, seconds: float) -> Iterator[None]:
+    """Holds a lock by name across processes. seconds: the time to wait for it, and the time after which it expires if
+    its process dies. Raises TimedOut."""
     ends_at, here = time.monotonic() + seconds, _local(service, name)
     if not here.lock.acquire(timeout=seconds):
         raise _too_long(name)
@@ -52,10 +52,10 @@ def taken(service: Service, name: str, seconds: float) -> Iterator[None]:
 def _local(service: Service, name: str) -> _LocalTurn:
     key = (service.installation, name)
     with _guard:
-        found = _here.get(key)
-        if found is None:
-            found = _here[key] = _LocalTurn()
-        return found
+        turn = _here.get(key)
+        if turn is None:
+            turn = _here[key] = _LocalTurn()
+        return turn
 
 
 def _claimed(service: Service, name: str, seconds: float, ends_at: float) -> str:

@@ -58,14 +58,14 @@ LISTENER: StoreLocal[Listener] = StoreLocal()
 def watch(service: Service, listener: Listener) -> None:
     """Let others of this process see and switch it."""
     LISTENER.set(service.store, listener)
-    processes.tell(service, TOLD, lambda: asdict(listener.state()))
+    processes.share(service, TOLD, lambda: asdict(listener.state()))
 
 
 def state(service: Service) -> State:
     """How it is, in all processes together; off where no service runs, such as in a command."""
     found = _of(service)
     own = State() if found is None else found.state()
-    others = [State(**{**each, "urls": tuple(each["urls"])}) for each in processes.told(service, TOLD)]
+    others = [State(**{**each, "urls": tuple(each["urls"])}) for each in processes.shared_by_others(service, TOLD)]
     return _together([own, *others]) if others else own
 
 

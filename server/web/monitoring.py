@@ -119,7 +119,7 @@ class HealthSite(MonitoringSite):
         if not self.service.store.is_shared:
             return {}
         keys = ("role", "host", "pid", "started_at", "seen_at", "leads")
-        return {"processes": [{name: getattr(each, name) for name in keys} for each in processes.listed(self.service)]}
+        return {"processes": [{name: getattr(each, name) for name in keys} for each in processes.running(self.service)]}
 
     def _verdict(self, found: Health, is_anew: bool) -> Verdict:
         """It is believed for a moment, as what the disk said is: anybody may ask, as often as they like."""

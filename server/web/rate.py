@@ -30,7 +30,7 @@ class RateLimiter:
         self._counts: dict[Hashable, int] = {}
         self._lock = threading.Lock()
         if self._service is not None:
-            processes.tell(self._service, f"rate {of}", self._told)
+            processes.share(self._service, f"rate {of}", self._told)
 
     def count(self, key: Hashable, now: float) -> int:
         """Count one request, and return how many are left in this minute. now: Unix seconds. Raises TooMany above the
@@ -58,7 +58,9 @@ class RateLimiter:
 
     def _elsewhere(self, service: Service, key: Hashable) -> int:
         """What other processes counted in this minute."""
-        told = [each for each in processes.told(service, f"rate {self.of}") if each["minute"] == self._minute]
+        told = [
+            each for each in processes.shared_by_others(service, f"rate {self.of}") if each["minute"] == self._minute
+        ]
         if not told:
             return 0
         name = _name(key)

@@ -137,7 +137,7 @@ def test_a_clock_that_is_only_corrected_holds_nothing(running: Running, times: T
 
 def test_the_time_is_written_down_seldom(desk: Post, running: Running, times: Times) -> None:
     def written() -> Any:
-        return desk.read(clock_watch._kept)["seen_at"]
+        return desk.read(clock_watch._stored_state)["seen_at"]
 
     first = written()
     times.passes(SEEN_EVERY_SECONDS - 1)

@@ -92,7 +92,7 @@ class Pair:
         return replace(self.desk.context(worker_id), service=service)
 
     def rows(self) -> dict[str, tuple[str, bool]]:
-        return {each.name: (each.role, each.leads) for each in processes.listed(self.first)}
+        return {each.name: (each.role, each.leads) for each in processes.running(self.first)}
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_process_without_jobs_never_leads(pair: Pair) -> None:
 def test_a_file_of_one_process_has_no_rows_and_no_beats(desk: Post) -> None:
     alone = Membership(desk.service)
     alone.start()
-    assert alone.leads and processes.listed(desk.service) == []
+    assert alone.leads and processes.running(desk.service) == []
     alone.stop()
     assert processes.leads(desk.service)
 
@@ -213,7 +213,7 @@ def test_claims_of_a_process_that_is_gone_are_free_and_those_of_the_living_stay(
 def test_a_process_that_beats_before_it_is_buried_keeps_its_claims(pair: Pair) -> None:
     pair.one.beat()
     pair.two.beat()
-    [seen] = [each for each in processes.listed(pair.second) if each.name == FIRST]
+    [seen] = [each for each in processes.running(pair.second) if each.name == FIRST]
     pair.one.beat()
     assert not pair.store.write(lambda tx: pair.two._bury(tx, seen))
     assert FIRST in pair.rows()
@@ -283,7 +283,7 @@ def test_what_two_must_not_do_at_once_is_done_one_after_the_other(pair: Pair) ->
     is_in, go = threading.Event(), threading.Event()
 
     def slowly() -> None:
-        with turns.taken(pair.first, "renewal", 30):
+        with turns.exclusive(pair.first, "renewal", 30):
             is_in.set()
             assert go.wait(60)
             done.append("one")
@@ -291,12 +291,12 @@ def test_what_two_must_not_do_at_once_is_done_one_after_the_other(pair: Pair) ->
     thread = threading.Thread(target=slowly)
     thread.start()
     assert is_in.wait(60)
-    with pytest.raises(TimedOut, match="renewal takes too long"), turns.taken(elsewhere(pair), "renewal", 0):
+    with pytest.raises(TimedOut, match="renewal takes too long"), turns.exclusive(elsewhere(pair), "renewal", 0):
         pass
-    with turns.taken(elsewhere(pair), "another", 0):
+    with turns.exclusive(elsewhere(pair), "another", 0):
         pass
     go.set()
-    with turns.taken(elsewhere(pair), "renewal", 60):
+    with turns.exclusive(elsewhere(pair), "renewal", 60):
         done.append("two")
     thread.join()
     assert done == ["one", "two"]
@@ -305,10 +305,10 @@ def test_what_two_must_not_do_at_once_is_done_one_after_the_other(pair: Pair) ->
 def test_the_turn_of_a_process_that_is_gone_is_free(pair: Pair) -> None:
     pair.acting(FIRST)
     pair.first.store.write(lambda tx: turns._claim(tx, "renewal", queue.new_claim(), clock.now(), 600))
-    with pytest.raises(TimedOut), turns.taken(pair.second, "renewal", 0):
+    with pytest.raises(TimedOut), turns.exclusive(pair.second, "renewal", 0):
         pass
     pair.first.store.write(lambda tx: processes.release(tx, FIRST))
-    with turns.taken(pair.second, "renewal", 0):
+    with turns.exclusive(pair.second, "renewal", 0):
         pass
 
 
@@ -502,7 +502,7 @@ def test_listeners_of_all_processes_are_shown_as_one_and_follow_the_settings(pai
 
 def test_how_far_an_import_is_can_be_asked_of_the_other_process(pair: Pair) -> None:
     told = background.PROGRESS.made(pair.first.store, dict)
-    processes.tell(pair.first, background.KIND, lambda: dict(told))
+    processes.share(pair.first, background.KIND, lambda: dict(told))
     told["code"] = (3, 10)
     pair.beat(pair.one, pair.two)
     asked = pair.context(pair.second, pair.desk.nora)

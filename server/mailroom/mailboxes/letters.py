@@ -63,7 +63,7 @@ def take(ctx: Context, key: str) -> Receipt:
     Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
     ctx.require_admin(DOING)
     # A mail without Message-Id that two take at once would be two tickets.
-    with turns.taken(ctx.service, "taking mail that was kept apart", TURN_SECONDS):
+    with turns.exclusive(ctx.service, "taking mail that was kept apart", TURN_SECONDS):
         return _take(ctx, dead_letters.find(ctx.service.settings, key))
 
 
