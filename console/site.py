@@ -167,7 +167,7 @@ class Console(Site):
         def read(tx: Transaction) -> None:
             visit.session = sessions.check(tx, id, now) if id else None
             if visit.session is not None and not visit.session.waits_for_code:
-                visit.preferences = preferences.of(tx, visit.session.actor.worker_id)
+                visit.preferences = preferences.load(tx, visit.session.actor.worker_id)
 
         self.service.store.read(read)
         session = visit.session

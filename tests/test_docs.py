@@ -133,7 +133,7 @@ INTERNAL = {
         automation.events.MAX_REPORTED automation.bound_automations.MAX_REPORTED
         upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS record_types.shared.checks.MAX_TOLD
-        packages.changing.MAX_TOLD packages.grants.MAX_TOLD
+        packages.changing.MAX_NAMED packages.grants.MAX_NAMED
         console.forms.scope_check.MAX_DOUBTED console.forms.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
@@ -169,7 +169,7 @@ INTERNAL = {
     "what is only shown shorter": """
         console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
-        records.acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_TOLD
+        records.acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES

@@ -13,7 +13,7 @@ def take_up(visit: Visit, key: str, form: Form) -> Form:
     """The form with what its draft has, when the worker asks for it by the address; else as it is."""
     if visit.is_post or visit.query.text(TAKE_UP, "") != key:
         return form
-    draft = form_drafts.of(visit.ctx, key)
+    draft = form_drafts.load(visit.ctx, key)
     for name in {name for name, _ in draft.fields} if draft is not None else ():
         assert draft is not None
         plain = name.removesuffix("[]")

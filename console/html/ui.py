@@ -239,7 +239,7 @@ def control(
 
 def draft_stored_at(visit: Visit, key: str) -> int:
     """The time when a draft was stored, in Unix seconds; 0 if there is none to restore."""
-    draft = form_drafts.of(visit.ctx, key) if visit.session is not None and not visit.is_post else None
+    draft = form_drafts.load(visit.ctx, key) if visit.session is not None and not visit.is_post else None
     return draft.updated_at if draft else 0
 
 

@@ -270,7 +270,7 @@ class Visit:
         if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:
             kept = f"undo:{secrets.token_hex(8)}"  # too large for a cookie
             try:
-                form_drafts.keep(self.ctx, kept, _pairs(fields))
+                form_drafts.save(self.ctx, kept, _pairs(fields))
             except TooLarge:
                 undo = kept = ""
             fields = {}
@@ -292,7 +292,7 @@ class Visit:
         text, undo, fields, kept = json.loads(told)
         pairs = _pairs(fields)
         if kept and self.session is not None:
-            draft = form_drafts.of(self.ctx, kept)
+            draft = form_drafts.load(self.ctx, kept)
             form_drafts.drop(self.ctx, kept)
             undo, pairs = (undo, [*draft.fields]) if draft is not None else ("", [])
         return {"text": text, "undo": undo, "fields": pairs}

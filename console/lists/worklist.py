@@ -240,7 +240,7 @@ class TableView(ABC):
     def _chosen(self) -> list[ListColumn]:
         """The columns in the address, else those that the worker saved, else the default ones."""
         asked = [name for name in self.visit.query.text("columns", "").split(",") if name]
-        kept = list_columns.of(self.visit.ctx, self.of.path) if not asked else []
+        kept = list_columns.chosen_columns(self.visit.ctx, self.of.path) if not asked else []
         for name in asked:
             if name not in self.available:
                 raise Invalid(

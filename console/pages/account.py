@@ -46,7 +46,7 @@ def show(visit: Visit) -> PageResponse:
 @page("POST", "/account/profile")
 def save_profile(visit: Visit) -> PageResponse:
     """Change name, time zone and language."""
-    form, before = Form.sent(visit.form, profile.FIELDS), profile.of(visit.ctx)
+    form, before = Form.sent(visit.form, profile.FIELDS), profile.own_record(visit.ctx)
     try:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
@@ -205,7 +205,7 @@ def _account(
     worker_id = visit.actor.worker_id
     look = visit.preferences
     forms = {
-        "profile": profile_form or Form.of(profile.of(visit.ctx)),
+        "profile": profile_form or Form.of(profile.own_record(visit.ctx)),
         "appearance": appearance_form
         or Form.of({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
         "notifications": notifications_form or _notifications(visit),
@@ -219,7 +219,7 @@ def _account(
         "account.html",
         max((form.status for form in forms.values()), default=200),
         forms=forms,
-        email=login_address.of(visit.ctx),
+        email=login_address.current_address(visit.ctx),
         change=login_address.waiting(visit.ctx, worker_id),
         sessions=sessions,
         device=sign_in.shown_device,
@@ -238,7 +238,7 @@ def _account(
 
 def _absence(visit: Visit) -> Form:
     """One's absence as it is stored, with times as they are typed."""
-    own = profile.of(visit.ctx)
+    own = profile.own_record(visit.ctx)
     times = {
         name: datetime.fromtimestamp(own[name], visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if own[name] else ""
         for name in ("away_from", "away_until")
@@ -254,7 +254,7 @@ def _notifications(visit: Visit) -> Form:
 
 def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
     is_on = security.has_second_factor(visit.ctx)
-    address = totp.address(secret, ISSUER, login_address.of(visit.ctx))
+    address = totp.address(secret, ISSUER, login_address.current_address(visit.ctx))
     svg = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
     key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
     return render(

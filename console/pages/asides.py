@@ -57,7 +57,7 @@ def keep_draft(visit: Visit) -> PageResponse:
     fields = visit.form.json("fields", [], most=TEXT_BYTES)
     if not isinstance(fields, list) or not all(_is_pair(each) for each in fields):
         raise Invalid(_("`fields` is a list of pairs of texts"), field="fields")
-    form_drafts.keep(visit.ctx, visit.form.text("key", ""), [(name, text) for name, text in fields])
+    form_drafts.save(visit.ctx, visit.form.text("key", ""), [(name, text) for name, text in fields])
     return json_response({"kept_at": visit.now})
 
 

@@ -172,7 +172,7 @@ def mail_confirmation(visit: Visit) -> PageResponse:
 def keep_address(visit: Visit) -> PageResponse:
     """Cancels the change of a worker's address."""
     try:
-        login_address.take_back(visit.ctx, visit.id)
+        login_address.cancel(visit.ctx, visit.id)
         visit.tell(_("They go on signing in with the same address."))
     except HelpdeskError as error:
         visit.tell(error.message)

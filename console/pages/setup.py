@@ -205,7 +205,7 @@ def _given(visit: Visit) -> set[str]:
 @page("GET", f"{BASE}/mail", "admin")
 def show_mail(visit: Visit) -> PageResponse:
     """A mail server for outgoing mail, or none yet."""
-    return _mail(visit, Form.of({"encryption": "starttls", "recipient": profile.of(visit.ctx)["email"]}))
+    return _mail(visit, Form.of({"encryption": "starttls", "recipient": profile.own_record(visit.ctx)["email"]}))
 
 
 @page("POST", f"{BASE}/mail", "proven admin")

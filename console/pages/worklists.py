@@ -205,7 +205,7 @@ def follow(visit: Visit) -> PageResponse:
 
     def news(ctx: Context, cursor: int) -> News:
         count, followed = following.number_since(ctx, uri, cursor // VERSIONS)
-        version = presence.of(ctx.service).version % VERSIONS if uri == inbox.URI else 0
+        version = presence.instance(ctx.service).version % VERSIONS if uri == inbox.URI else 0
         upto = followed * VERSIONS + version
         return News([(upto, {"count": count})] if count or version != cursor % VERSIONS else [], upto)
 

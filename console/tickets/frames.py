@@ -94,7 +94,7 @@ def live(visit: Visit) -> PageResponse:
 
     def news(ctx: Context, cursor: int) -> News:
         changes, followed = following.since(ctx, id, cursor // VERSIONS)
-        version = presence.of(ctx.service).version % VERSIONS
+        version = presence.instance(ctx.service).version % VERSIONS
         upto = followed * VERSIONS + version
         data = {"changes": changes, "people": _people(ctx, id)}
         is_new = bool(changes) or version != cursor % VERSIONS

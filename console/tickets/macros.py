@@ -138,7 +138,7 @@ def _keep_texts(visit: Visit, ticket: Sheet, outcome: MacroOutcome) -> list[str]
         _keep_reply(visit, ticket, message_id, outcome)
     if note:
         present_note = reply_form.note_form(visit, ticket.id).get("note")
-        form_drafts.keep(visit.ctx, reply_form.note_key(ticket.id), [("note", _joined(present_note, note))])
+        form_drafts.save(visit.ctx, reply_form.note_key(ticket.id), [("note", _joined(present_note, note))])
     return [*(["reply"] if message_id else []), *(["note"] if note else [])]
 
 

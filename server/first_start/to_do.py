@@ -77,7 +77,7 @@ def bring_back(ctx: Context) -> None:
 def send_test_ticket(ctx: Context) -> Receipt:
     """A ticket as a mail of the worker who asks makes it. Raises AdminOnly, Invalid for a worker without address."""
     ctx.require_admin("send a test ticket")
-    email, store = profile.of(ctx)["email"], ctx.service.store
+    email, store = profile.own_record(ctx)["email"], ctx.service.store
     if not email:
         raise Invalid("you have no mail address; set one in your account first")
     to = store.read(lambda tx: (RecordReader(ctx, tx).record("address", default_sender(tx)) or {}).get("email", ""))

@@ -109,8 +109,8 @@ def _read(tx: Transaction, package: str) -> Past:
         each = dict(zip(PACKAGE_ENTRY.names, row, strict=True))
         sent, stored = json.loads(each["sent"]), json.loads(each["stored"])
         entries[each["entry"]] = Baseline(each["context"], each["record_id"], sent, stored)
-    row = tx.first(PACKAGE_ANSWERS, package=package)
-    return Past(entries, json.loads(row[PACKAGE_ANSWERS.position["answers"]]) if row is not None else {})
+    answers = tx.first(PACKAGE_ANSWERS, package=package)
+    return Past(entries, json.loads(answers[PACKAGE_ANSWERS.position["answers"]]) if answers is not None else {})
 
 
 def remember(tx: Transaction, package: str, state: Past) -> None:

@@ -1,7 +1,7 @@
-"""Forms of the console that were accepted, so that the same form sent twice is carried out once.
+"""Accepted forms of the console, so that a form that is submitted twice is processed once.
 
-A form is claimed before it is carried out, in a transaction of its own, and gets its outcome afterwards. Whoever sends
-it again meets the row: a second process, a service that was restarted, a browser without scripts."""
+A form is claimed in its own transaction before it is processed, and its outcome is stored afterwards. A repeated
+submission finds the row, also in another process, after a restart, or from a browser without scripts."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from server.store.transaction import Transaction
 
 RETAINED_SECONDS = 30 * 86400
 RUNNING_SECONDS = 120  # a form without an outcome after this time was interrupted
-TWIN_SECONDS = 600  # within which the same content in another form is suspicious
+TWIN_SECONDS = 600  # period in which the same content in another form is suspicious
 
 ACCEPTED_FORM = Table(
     "accepted_form",
@@ -35,15 +35,15 @@ ACCEPTED_FORM = Table(
         Index(("worker_id", "path", "digest"), "the same content in another form"),
     ],
     key=("worker_id", "path", "form"),
-)  # outcome: JSON, "" while the form is carried out
+)  # outcome: JSON, "" while the form is processed
 State = Literal["claimed", "accepted", "running", "interrupted", "changed", "twin"]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The state of a form. `claimed`: the caller carries it out. `accepted`: `outcome` says what it led to. `changed`:
-    it was accepted with other content. `twin`: another form with the same content was accepted a short while ago.
-    `is_by_draft`: what was accepted is the draft that the form names."""
+    """The state of a form. `claimed`: the caller processes it. `accepted`: it has the result `outcome`. `changed`: it
+    was accepted with other content. `twin`: another form with the same content was accepted recently. is_by_draft:
+    whether the accepted form is the draft that this form names."""
 
     state: State
     outcome: dict[str, Any]
@@ -51,9 +51,9 @@ class Claim:
 
 
 def claim(ctx: Context, path: str, names: Sequence[str], digest: str, *, finds_twins: bool, repeats: bool) -> Claim:
-    """Claim a form under its names: its own number, and the draft and revision it sends where there is one.
+    """Claims a form under its names: its own number, and the draft and revision if it sends them.
 
-    repeats: the caller wants it carried out whatever was accepted before."""
+    repeats: the caller wants the form processed again even if it was accepted before."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> Claim:
@@ -71,7 +71,7 @@ def claim(ctx: Context, path: str, names: Sequence[str], digest: str, *, finds_t
 
 
 def finish(ctx: Context, path: str, names: Sequence[str], digest: str, outcome: dict[str, Any]) -> None:
-    """Store what a claimed form led to."""
+    """Stores the outcome of a claimed form."""
     text = json.dumps(outcome)
     worker_id = ctx.actor.worker_id
 
@@ -83,7 +83,7 @@ def finish(ctx: Context, path: str, names: Sequence[str], digest: str, outcome: 
 
 
 def release(ctx: Context, path: str, names: Sequence[str]) -> None:
-    """Give a claim up: the form was refused, and may be sent again as it is."""
+    """Releases a claim: the form was refused, and may be submitted again unchanged."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
@@ -94,7 +94,7 @@ def release(ctx: Context, path: str, names: Sequence[str]) -> None:
 
 
 def forget(ctx: Context, path: str) -> None:
-    """Deletes the caller's forms of a path: what they did was undone, so that the same may be submitted again."""
+    """Deletes the caller's forms of a path, whose effect was undone, so that they may be submitted again."""
     worker_id = ctx.actor.worker_id
     ctx.service.store.write(lambda tx: tx.delete(ACCEPTED_FORM, worker_id=worker_id, path=path))
 
@@ -128,7 +128,7 @@ def _values(worker_id: int, path: str, form: str, digest: str, outcome: str, now
 
 @periodic("old accepted forms", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove rows that are too old; return when the next one will be."""
+    """Removes rows that are too old; returns when the next one expires."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at

@@ -1,6 +1,6 @@
-"""What administrators do about how workers sign in: invitations, links, devices, the second factor, handing over.
+"""Administration of sign-ins: invitations, links, devices, the second factor, and the handover of tickets.
 
-The records of workers are changed as all others are; this is what is kept apart from them."""
+Worker records are changed like all other records; this module changes the data that is stored separately."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,10 +20,10 @@ from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 from server.translation import N_
 
-DOING = "change how others sign in"  # what administrators alone may
+DOING = "change how others sign in"  # an action that requires an administrator
 
 INVITATION_SECONDS = 3 * 86400  # validity of an invitation: people read mail after the weekend
-MAX_HANDED_OVER = 500  # tickets in one go
+MAX_HANDED_OVER = 500  # tickets in one call
 SUBJECT = N_("Your place at the helpdesk")
 TEXT = N_("""\
 {actor} made a place for you at the helpdesk, under the address {email}.
@@ -36,7 +36,7 @@ Open this address to choose your password. It works once, for {days} days:
 
 @dataclass(frozen=True, slots=True)
 class SignInMethods:
-    """How a worker signs in. seen_at: unix seconds, 0 for never."""
+    """The sign-in methods of a worker. seen_at: Unix seconds, 0 for never."""
 
     seen_at: int = 0
     has_second_factor: bool = False
@@ -44,18 +44,18 @@ class SignInMethods:
 
 
 def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SignInMethods]:
-    """{worker id: how they sign in}. Raises AdminOnly."""
+    """Returns {worker id: sign-in methods}. Raises AdminOnly."""
     ctx.require_admin(DOING)
     workers = ctx.service.registry.type("worker").table
-    listed = "[" + ",".join(map(str, ids)) + "]"
+    id_list = "[" + ",".join(map(str, ids)) + "]"
 
     def read(tx: Transaction) -> dict[int, SignInMethods]:
-        with_code = _ids_in(tx, second_factor.SECOND_FACTOR, listed)
-        with_password = _ids_in(tx, WORKER_LOGIN, listed)
+        with_code = _ids_in(tx, second_factor.SECOND_FACTOR, id_list)
+        with_password = _ids_in(tx, WORKER_LOGIN, id_list)
         table: Any = workers.sql
         rows = tx.rows(
             lambda: table.select(table.id, table.last_activity_at).where(in_list(table.id, slot(0))),
-            (listed,),
+            (id_list,),
         )
         return {id: SignInMethods(seen_at or 0, id in with_code, id in with_password) for id, seen_at in rows}
 
@@ -63,9 +63,9 @@ def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SignInMethods]:
 
 
 def invitation(ctx: Context, worker_id: int, ends_tokens: bool = False) -> str:
-    """The address behind which a worker chooses a password, to be handed to them. It works once, for
-    INVITATION_SECONDS, and in place of any before. ends_tokens: whether their tokens end now, for a worker whose
-    password others may have. Raises AdminOnly, NotFound, Conflict."""
+    """Returns the address at which a worker chooses a password, for the administrator to pass on. It works once, for
+    INVITATION_SECONDS, and replaces any former one. ends_tokens: whether the worker's tokens are revoked, for a
+    password that others may know. Raises AdminOnly, NotFound, Conflict."""
 
     def write(tx: Transaction) -> str:
         writing = RecordWriter(ctx, tx)
@@ -79,7 +79,7 @@ def invitation(ctx: Context, worker_id: int, ends_tokens: bool = False) -> str:
 
 
 def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
-    """Send a worker mail with such an address. ends_tokens: as in invitation. Raises AdminOnly, NotFound, Conflict."""
+    """Mails an invitation to a worker. ends_tokens: see invitation. Raises AdminOnly, NotFound, Conflict."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -95,7 +95,7 @@ def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
 
 
 def end_sessions(ctx: Context, worker_id: int) -> int:
-    """Sign a worker out everywhere; answers from how many devices. Raises AdminOnly."""
+    """Signs a worker out everywhere and returns the number of devices. Raises AdminOnly."""
 
     def write(tx: Transaction) -> int:
         count = sessions.end_all(tx, worker_id)
@@ -122,10 +122,10 @@ def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
 
 
 def recover(ctx: Context, worker_id: int, is_admin: bool = False) -> str:
-    """Let a worker in who cannot sign in any more; return the path behind which they choose a password.
+    """Restores the access of a worker who can no longer sign in; returns the path at which they choose a password.
 
-    They may sign in again, without the second factor and whatever was typed wrongly before. The path works as long as
-    that of an invitation. is_admin: whether they become an administrator. Raises AdminOnly, NotFound."""
+    They may sign in again without the second factor, and failed attempts are forgiven. The path works as long as that
+    of an invitation. is_admin: whether they become an administrator. Raises AdminOnly, NotFound."""
     allowed = {"is_disabled": 0, "is_password_disabled": 0} | ({"is_superuser": 1} if is_admin else {})
 
     def write(tx: Transaction) -> str:
@@ -151,8 +151,9 @@ def recover(ctx: Context, worker_id: int, is_admin: bool = False) -> str:
 
 
 def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
-    """Assigns a worker's open and waiting tickets to another worker, 0 for nobody. Returns how many were assigned and
-    how many are left, since one call covers MAX_HANDED_OVER. Raises AdminOnly, Invalid."""
+    """Assigns a worker's open and waiting tickets to another worker, or unassigns them if to_id is 0. Returns the
+    number of tickets that were assigned and that are left, since one call covers MAX_HANDED_OVER. Raises AdminOnly,
+    Invalid."""
     tickets = ctx.service.registry.type("ticket")
 
     def write(tx: Transaction) -> tuple[int, int]:
@@ -166,13 +167,13 @@ def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
     return ctx.service.store.write(write)
 
 
-def _log(writing: RecordWriter, point: str, worker_id: int, told: dict[str, str] | None = None) -> None:
-    """Tell in the activity log what was done to how a worker signs in: it can be used to get in as them."""
-    writing.log(point, WORKER, worker_id, {"target": writing.label("worker", worker_id), **(told or {})})
+def _log(writing: RecordWriter, point: str, worker_id: int, details: dict[str, str] | None = None) -> None:
+    """Logs a change of sign-in methods, since such a change can be used to sign in as the worker."""
+    writing.log(point, WORKER, worker_id, {"target": writing.label("worker", worker_id), **(details or {})})
 
 
 def _invited(writing: RecordWriter, worker_id: int) -> Record:
-    """The worker. Raises Conflict unless they may sign in by password."""
+    """Returns the worker. Raises Conflict unless they may sign in by password."""
     worker = writing.record("worker", worker_id)
     if worker is None:
         raise NotFound(f"there is no worker {worker_id}")
@@ -192,17 +193,17 @@ def _link(ctx: Context, tx: Transaction, worker_id: int) -> str:
     return f"{ctx.service.base_url}/reset/{code}"
 
 
-def _ids_in(tx: Transaction, kept: Any, listed: str) -> set[int]:
-    """Those of the workers that a table has a row for."""
-    table: Any = kept.sql
+def _ids_in(tx: Transaction, login_table: Any, id_list: str) -> set[int]:
+    """Returns the workers that have a row in a table."""
+    table: Any = login_table.sql
     rows = tx.rows(
         lambda: table.select(table.worker_id).where(in_list(table.worker_id, slot(0))),
-        (listed,),
+        (id_list,),
     )
     return {row[0] for row in rows}
 
 
 def rights_of(ctx: Context, worker_id: int) -> Actor | None:
-    """A worker with all that they may do; None for one who is disabled or gone. Raises AdminOnly."""
+    """Returns a worker with all rights; None if they are disabled or deleted. Raises AdminOnly."""
     ctx.require_admin("see what others may do")
     return ctx.service.store.read(lambda tx: actor.worker(tx, worker_id))

@@ -1,6 +1,5 @@
-"""What a group answers to the first mail of a ticket by itself: whether what is to be saved of it can be used.
-
-Making and sending it is not done here (tickets/acknowledging.py)."""
+"""Validates the automatic acknowledgement of a group, the reply to the first mail of a ticket. tickets/acknowledging.py
+creates and sends it."""
 
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
 
 ALWAYS, INSIDE, OUTSIDE = HOURS = ("always", "inside", "outside")
 MAX_CHARACTERS = 20_000
-ABOUT = ("ticket", "group", "bucket")  # records whose keys are placeholders; keys of the first need no prefix
-# Those that most texts take; any other key of the three can stand there.
+ABOUT = ("ticket", "group", "bucket")  # records whose keys are placeholders; keys of the ticket need no prefix
+# The usual placeholders; any other key of the three records is allowed.
 PLACEHOLDERS = (
     "mask",
     "subject",
@@ -32,8 +31,8 @@ FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_i
 
 
 def check(change: Change, writing: Writing, registry: "Registry") -> None:
-    """Before a group is written. Raises Required for a text or a calendar that is not there, Invalid for placeholders
-    that nothing can be filled into. A mistake that was met when one was sent is over once its cause is changed."""
+    """Runs before a group is written. Raises Required for a missing text or calendar, Invalid for unknown placeholders.
+    Resets the error of the last sending if its cause may have changed."""
     if not any(change.changes(name) for name in FIELDS):
         return
     change.new["ack_error"] = ""
@@ -51,20 +50,20 @@ def check(change: Change, writing: Writing, registry: "Registry") -> None:
 
 
 def _check_placeholders(writing: Writing, registry: "Registry", field: str, text: str) -> None:
-    left = PLACEHOLDER.sub("", text)
+    rest = PLACEHOLDER.sub("", text)
     for mark in ("{{", "}}"):
-        if (place := left.find(mark)) >= 0:
-            near = " ".join(left[max(place - 10, 0) : place + 30].split())
+        if (place := rest.find(mark)) >= 0:
+            near = " ".join(rest[max(place - 10, 0) : place + 30].split())
             raise Invalid(f"{field}: '{near}' is not a placeholder; write {{{{mask}}}} or the like", field=field)
     names = list(dict.fromkeys(PLACEHOLDER.findall(text)))
     if len(names) > MAX_PATHS:
         raise Invalid(f"{field}: at most {MAX_PATHS} placeholders", field=field)
     for name in names:
         if not _is_known(writing, registry, name):
-            known = ", ".join(f"{{{{{each}}}}}" for each in PLACEHOLDERS)
+            examples = ", ".join(f"{{{{{each}}}}}" for each in PLACEHOLDERS)
             raise Invalid(
                 f"{field}: there is no placeholder {{{{{name[:80]}}}}}{nearest(name, PLACEHOLDERS)}; "
-                f"there are {known}, "
+                f"there are {examples}, "
                 "and the other keys of a ticket, those of its group and bucket behind group_ and bucket_",
                 field=field,
             )

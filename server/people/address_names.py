@@ -1,17 +1,17 @@
-"""The name of an address, as workers see it: of its contact, else the one in its mails."""
+"""The name of an address as workers see it: that of its contact, or else the one from its mails."""
 
 from server.record_types.base import Record
 from server.record_types.parts import Reading
 
 
 def name_of(reading: Reading, address: Record) -> str:
-    """The name of an address, "" where it has none."""
+    """Returns the name of an address, "" if it has none."""
     contact = reading.record("contact", address["contact_id"]) if address["contact_id"] else None
     return str((contact["full_name"] if contact is not None else "") or address["display_name"])
 
 
 def named_address(reading: Reading, address_id: int) -> str:
-    """`<name> <email>`, the address alone where it has no name; "" where there is no such address."""
+    """Returns `<name> <email>`, only the address if it has no name; "" if the address does not exist."""
     address = reading.record("address", address_id)
     if address is None:
         return ""

@@ -1,4 +1,4 @@
-"""Deletes mail addresses: reports what uses an address first, and detaches that once the deletion is confirmed."""
+"""Deletes mail addresses: reports the uses of an address first, and detaches them once the deletion is confirmed."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from server.store.statements import slot
 from server.store.tables import table_named
 
 MAX_USERS = 20_000  # records of one type that lose an address at once; more would hold up the one writer
-# {table: (column, what its records are called)} of what stays without the address.
+# {table: (column, name of its records)} of the records that stay without the address.
 USERS = {
     "message": ("sender_id", "messages"),
     "requester": ("address_id", "tickets as requester"),
@@ -26,8 +26,8 @@ _POINTING = (
 
 
 def check(writing: Writing, address: Record) -> None:
-    """Raises Conflict for an address that signs somebody in or sends email, and, unless the deletion is confirmed, for
-    one in use; TooLarge if too many records use it."""
+    """Raises Conflict for an address that a worker signs in with or that sends email, and for an address in use unless
+    the deletion is confirmed; TooLarge if too many records use it."""
     id, email = address["id"], address["email"]
     if address["worker_id"]:
         raise Conflict(f"{email} belongs to worker {address['worker_id']}; take it from them first")
@@ -39,18 +39,18 @@ def check(writing: Writing, address: Record) -> None:
     if too_many:
         raise TooLarge(f"more than {MAX_USERS:,} {too_many} use {email}; it cannot be deleted", limit=MAX_USERS)
     if counts and not writing.is_confirmed:
-        told = ", ".join(f"{name} ({count})" for name, count in counts.items())
+        uses = ", ".join(f"{name} ({count})" for name, count in counts.items())
         raise Conflict(
-            f"{email} is used by {told}. Send confirm=1 to delete it: they stay, without the address", confirm=True
+            f"{email} is used by {uses}. Send confirm=1 to delete it: they stay, without the address", confirm=True
         )
 
 
 def detach(writing: Writing, id: int) -> None:
-    """Let everything that used an address do without it."""
+    """Removes an address from all records that use it."""
     for table, column in _POINTING:
         redirect(writing, table, column, id)
     writing.tx.delete(REQUESTER, address_id=id)
-    automatic: Any = table_named("mail_automatic")  # counts of its automatic mail, which point to the row
+    automatic: Any = table_named("mail_automatic")  # counts of its automatic mail, which refer to the row
     writing.tx.run(lambda: automatic.delete().where(automatic.c.address_id == slot(0)), (id,))
 
 

@@ -1,4 +1,4 @@
-"""Tokens made by administrators for a worker, outside of any login."""
+"""Tokens that administrators create for a worker, without a login."""
 
 from server import contexts, times
 from server.access import families, tokens
@@ -15,7 +15,7 @@ APP = contexts.OAUTH_APP
 REFRESH_EXTRA = "1 month"  # the refresh token outlives the access token by this
 
 
-APP_NAME = "Token generator"  # the app that a first start adds
+APP_NAME = "Token generator"  # the app that a first start creates
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,19 @@ def create(
     label: str = "",
     is_renewable: bool = True,
 ) -> TokenPair:
-    """Tokens for a worker; app_id 0 is the built-in app. is_renewable: with a refresh token, else it is "".
-
-    Raises AdminOnly, NotFound, Invalid."""
+    """Creates tokens for a worker. app_id: 0 for the built-in app. is_renewable: whether there is a refresh token;
+    otherwise it is "". Raises AdminOnly, NotFound, Invalid."""
     ctx.require_admin("create tokens")
     ends = times.after(expires, ctx.now, ctx.tz)
     refresh_ends = times.after(REFRESH_EXTRA, ends, ctx.tz)
 
     def write(tx: Transaction) -> TokenPair:
         app = _app(ctx, tx, app_id)
-        wanted = _scopes(app["scopes"], scopes)
+        granted = _scopes(app["scopes"], scopes)
         _require_worker(ctx, tx, worker_id)
         family = families.new()
         by = ctx.actor.worker_id
-        access = tokens.issue(tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family, created_by=by)
+        access = tokens.issue(tx, app["id"], worker_id, granted, ends, ctx.now, label, family=family, created_by=by)
         refresh = (
             ""
             if not is_renewable
@@ -58,7 +57,7 @@ def create(
                 tx,
                 app["id"],
                 worker_id,
-                wanted,
+                granted,
                 refresh_ends,
                 ctx.now,
                 label,
@@ -76,16 +75,16 @@ def create(
             {
                 "app": app["name"],
                 "target": writing.label("worker", worker_id),
-                "scopes": " ".join(wanted),
+                "scopes": " ".join(granted),
             },
         )
-        return TokenPair(access, refresh, ends - ctx.now, " ".join(wanted))
+        return TokenPair(access, refresh, ends - ctx.now, " ".join(granted))
 
     return ctx.service.store.write(write)
 
 
 def app_named(ctx: Context, name: str) -> int:
-    """The id of the app with this name. Raises NotFound."""
+    """Returns the id of the app with this name. Raises NotFound."""
     table = ctx.service.registry.type("oauth_app").table
     row = ctx.service.store.read(lambda tx: tx.first(table, name=name))
     if row is None:
@@ -95,7 +94,7 @@ def app_named(ctx: Context, name: str) -> int:
 
 
 def worker_with_email(ctx: Context, email: str) -> int:
-    """The id of the worker with this mail address. Raises NotFound."""
+    """Returns the id of the worker with this mail address. Raises NotFound."""
     registry = ctx.service.registry
 
     def read(tx: Transaction) -> int:
@@ -123,9 +122,9 @@ def _app(ctx: Context, tx: Transaction, app_id: int) -> Record:
     return record_type.record(row)
 
 
-def _scopes(defined_text: object, wanted: str) -> tuple[str, ...]:
+def _scopes(defined_text: object, scope_text: str) -> tuple[str, ...]:
     defined = parse(str(defined_text))
-    names = tuple(dict.fromkeys(wanted.split()))
+    names = tuple(dict.fromkeys(scope_text.split()))
     if not names:
         raise Invalid("scopes: name at least one", field="scopes")
     for name in names:

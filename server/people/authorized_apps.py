@@ -1,4 +1,4 @@
-"""The apps that may act in one's own name, with what each may do."""
+"""The apps that may act for the caller, with the scopes of each."""
 
 from server.access.consents import Consent
 from server.context import Context
@@ -10,7 +10,8 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True)
 class AuthorizedApp:
-    """An authorized app, with the granted scopes that it still defines, and the ids of those that it no longer does."""
+    """An authorized app, with the granted scopes that it still defines, and the ids of those that it no longer
+    defines."""
 
     consent: Consent
     scopes: list[Scope]
@@ -18,19 +19,19 @@ class AuthorizedApp:
 
 
 def with_scopes(ctx: Context, consents: list[Consent]) -> list[AuthorizedApp]:
-    """The apps of consents, in their order."""
+    """Returns the apps of consents, in their order."""
     return ctx.service.store.read(lambda tx: _with_scopes(ctx, tx, consents))
 
 
-def _with_scopes(ctx: Context, tx: Transaction, listed: list[Consent]) -> list[AuthorizedApp]:
+def _with_scopes(ctx: Context, tx: Transaction, consents: list[Consent]) -> list[AuthorizedApp]:
     table = ctx.service.registry.type("oauth_app").table
-    rows = {row[0]: row for row in tx.get_many(table, {each.app_id for each in listed})}
-    found = []
-    for each in listed:
+    rows = {row[0]: row for row in tx.get_many(table, {each.app_id for each in consents})}
+    apps = []
+    for each in consents:
         try:
             defined = parse(rows[each.app_id][table.position["scopes"]]) if each.app_id in rows else {}
         except HelpdeskError:
             defined = {}
-        known = [defined[name] for name in each.scopes if name in defined]
-        found.append(AuthorizedApp(each, known, [name for name in each.scopes if name not in defined]))
-    return found
+        granted = [defined[name] for name in each.scopes if name in defined]
+        apps.append(AuthorizedApp(each, granted, [name for name in each.scopes if name not in defined]))
+    return apps

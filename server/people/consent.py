@@ -1,4 +1,4 @@
-"""Workers who let apps in: the answer to the question that the console asks. The rules are access/provider.py."""
+"""Consents of workers to apps, as the console requests them. access/provider.py has the rules."""
 
 from collections.abc import Iterable
 
@@ -15,22 +15,24 @@ from server.store.transaction import Transaction
 from server.translation import listed, shown, sort_key
 
 
-def allow(ctx: Context, asked: AuthorizationRequest) -> str:
-    """Let an app act for the worker who asks: the address to send the browser to. Raises what provider.allow does."""
-    return provider.allow(ctx.service, asked, ctx.actor.worker_id, ctx.now, along=lambda tx: _log(ctx, tx, asked))
+def allow(ctx: Context, request: AuthorizationRequest) -> str:
+    """Allows an app to act for the caller. Returns the address to redirect the browser to. Raises the errors of
+    provider.allow."""
+    return provider.allow(ctx.service, request, ctx.actor.worker_id, ctx.now, along=lambda tx: _log(ctx, tx, request))
 
 
-def decide_device(ctx: Context, asked: AuthorizationRequest, user_code: str, is_allowed: bool) -> None:
-    """Allow or deny the program that shows a code to act for the caller. Raises as device_flow.decide."""
+def decide_device(ctx: Context, request: AuthorizationRequest, user_code: str, is_allowed: bool) -> None:
+    """Allows or denies the program that displays a code to act for the caller. Raises the errors of
+    device_flow.decide."""
     device_flow.decide(
-        ctx.service, ctx.actor.worker_id, user_code, is_allowed, ctx.now, along=lambda tx: _log(ctx, tx, asked)
+        ctx.service, ctx.actor.worker_id, user_code, is_allowed, ctx.now, along=lambda tx: _log(ctx, tx, request)
     )
 
 
 @dataclass(frozen=True, slots=True)
 class AppAccess:
-    """What an app may do with the records that a worker may see. has_all: everything that they may do. reads, changes:
-    what types are called, as a sentence lists them. own_reads, own_changes: likewise, of the worker's own records."""
+    """The records that an app may access, among those of the worker. has_all: unlimited access. reads, changes: the
+    names of types, as a sentence lists them. own_reads, own_changes: the same, limited to the worker's own records."""
 
     has_all: bool
     reads: str
@@ -40,7 +42,7 @@ class AppAccess:
 
 
 def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
-    """What these scopes let an app do."""
+    """Returns the access that these scopes grant."""
     registry = ctx.service.registry
 
     def named(uris: Iterable[str]) -> str:
@@ -61,15 +63,15 @@ def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
 
 
 def granted_scopes(ctx: Context, app_id: int) -> frozenset[str]:
-    """The scopes that one gave an app before."""
+    """Returns the scopes that the caller has granted to an app."""
     return frozenset(ctx.service.store.read(lambda tx: consents.scopes(tx, ctx.actor.worker_id, app_id)))
 
 
-def _log(ctx: Context, tx: Transaction, asked: AuthorizationRequest) -> None:
+def _log(ctx: Context, tx: Transaction, request: AuthorizationRequest) -> None:
     writing, worker_id = RecordWriter(ctx, tx), ctx.actor.worker_id
     variables = {
-        "app": asked.app_name,
+        "app": request.app_name,
         "target": writing.label(WORKER, worker_id),
-        "scopes": " ".join(each.id for each in asked.scopes),
+        "scopes": " ".join(each.id for each in request.scopes),
     }
     writing.log("consent.given", WORKER, worker_id, variables)

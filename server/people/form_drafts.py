@@ -1,5 +1,5 @@
-"""What workers typed into forms of the console and have not saved yet: kept for them alone, for a while. Not drafts of
-mail, which are records."""
+"""Unsaved input of workers in forms of the console, stored for that worker for a limited time. Drafts of mail are
+records and not stored here."""
 
 import json
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from server.store.transaction import Transaction
 
 MAX_KEY_CHARS = 200  # characters of a form's key
 MAX_DRAFT_CHARS = 1024 * 1024  # bytes of all values of one form, as JSON
-MAX_DRAFT_FIELDS = 500  # of one form
+MAX_DRAFT_FIELDS = 500  # fields of one form
 MAX_DRAFTS = 50  # drafts of one worker; the oldest are deleted
-KEPT_SECONDS = 30 * 86400
-# A field whose name has one of these words is kept nowhere but where it belongs.
+RETENTION_SECONDS = 30 * 86400
+# Fields whose names contain one of these words are never stored here.
 _SECRET_WORDS = ("password", "passphrase", "code", "secret", "token", "shared_key", "api_key", "private_key")
 
 FORM_DRAFT = Table(
@@ -39,24 +39,25 @@ Fields = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class FormDraft:
-    """fields: names and texts as they were typed; one with several values several times. updated_at: Unix seconds."""
+    """A draft of a form. fields: names and texts as typed; a field with several values occurs several times.
+    updated_at: Unix seconds."""
 
     key: str
     fields: Fields
     updated_at: int
 
     def text(self, name: str, default: str = "") -> str:
-        """The last value of a field."""
+        """Returns the last value of a field."""
         return dict(self.fields).get(name, default)
 
     def texts(self, name: str) -> list[str]:
-        """All values of a field."""
+        """Returns all values of a field."""
         return [text for each, text in self.fields if each == name]
 
 
-def keep(ctx: Context, key: str, fields: Fields) -> None:
-    """Keep what the worker typed into a form, in place of what is kept for it. Fields whose names tell that they are
-    secret are left out. key: the form, such as `webhook:5`.
+def save(ctx: Context, key: str, fields: Fields) -> None:
+    """Stores the worker's input of a form, replacing an earlier draft. Fields with secret names are left out. key: the
+    form, such as `webhook:5`.
 
     Raises Invalid for a key that is empty or too long, TooLarge above a limit."""
     if not 0 < len(key) <= MAX_KEY_CHARS:
@@ -77,17 +78,17 @@ def keep(ctx: Context, key: str, fields: Fields) -> None:
     ctx.service.store.write(write)
 
 
-def of(ctx: Context, key: str) -> FormDraft | None:
-    """The draft of a form, None if there is none or it has expired."""
+def load(ctx: Context, key: str) -> FormDraft | None:
+    """Returns the draft of a form, None if it does not exist or has expired."""
     row = ctx.service.store.read(lambda tx: tx.first(FORM_DRAFT, worker_id=ctx.actor.worker_id, key=key))
     at = FORM_DRAFT.position
-    if row is None or row[at["updated_at"]] <= ctx.now - KEPT_SECONDS:
+    if row is None or row[at["updated_at"]] <= ctx.now - RETENTION_SECONDS:
         return None
     return FormDraft(key, [(name, text) for name, text in json.loads(row[at["fields"]])], row[at["updated_at"]])
 
 
 def drop(ctx: Context, key: str) -> bool:
-    """Forget it: the form was saved, or the worker wants it no more. False when there was nothing."""
+    """Deletes the draft of a form that was saved or discarded. Returns False if it does not exist."""
     worker_id = ctx.actor.worker_id
     if ctx.service.store.read(lambda tx: tx.first(FORM_DRAFT, worker_id=worker_id, key=key)) is None:
         return False
@@ -95,24 +96,23 @@ def drop(ctx: Context, key: str) -> bool:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a field must not be kept, or shown again, by its name.
+    """Whether a field must not be stored, or displayed again, because of its name.
 
     >>> is_secret("password_again"), is_secret("name")
-    (True, False)
-    """
+    (True, False)"""
     return any(word in name.lower() for word in _SECRET_WORDS)
 
 
 @periodic("old drafts of forms", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove those that are too old; answers when the next one is."""
+    """Removes drafts that are too old; returns when the next one expires."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
     service.store.write(
         lambda tx: tx.run(
             lambda: FORM_DRAFT.sql.delete().where(FORM_DRAFT.sql.updated_at <= slot(0)),
-            (now - KEPT_SECONDS,),
+            (now - RETENTION_SECONDS,),
         )
     )
     return service.store.read(_next_old)
@@ -120,12 +120,12 @@ def forget_old(service: Service, now: int) -> int | None:
 
 def _next_old(tx: Transaction) -> int | None:
     table: Any = FORM_DRAFT.sql
-    found = tx.value(lambda: table.select(peewee.fn.MIN(table.updated_at)))
-    return None if found is None else int(found) + KEPT_SECONDS
+    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.updated_at)))
+    return None if oldest is None else int(oldest) + RETENTION_SECONDS
 
 
 def _drop_most(tx: Transaction, worker_id: int) -> None:
-    """Keep the newest of a worker."""
+    """Deletes all but the newest drafts of a worker."""
     table: Any = FORM_DRAFT.sql
     keys = tx.rows(
         lambda: (

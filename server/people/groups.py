@@ -1,4 +1,4 @@
-"""Rosters of groups changed from outside: every check first, then every change."""
+"""Changes of group members through the API: all checks come before the first change."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,30 +18,30 @@ Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or
 
 
 def change_members(ctx: Context, sent: Any) -> None:
-    """Change the rosters of groups by {"groups": {group id: {"workers": {worker id: role}}}}, all or none.
+    """Changes the members of groups by {"groups": {group id: {"workers": {worker id: role}}}}, all or none.
 
-    Roles are manager, member and remove, in any case. For administrators, and managers of every group named. Raises
-    Invalid for another form, an unknown role, group or worker, Forbidden."""
+    Roles are manager, member and remove, in any case. For administrators, and for managers of every group in the
+    request. Raises Invalid for another format and an unknown role, group or worker, Forbidden."""
     changes = _changes(sent)
     ctx.service.store.write(lambda tx: _write(RecordWriter(ctx, tx), changes))
 
 
 def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
-    """The members of groups: {group id: {worker id: manager or member}}."""
-    listed = list(group_ids)
+    """Returns the members of groups: {group id: {worker id: manager or member}}."""
+    ids = list(group_ids)
     table: Any = GROUP_MEMBER.sql
     rows = ctx.service.store.read(
         lambda tx: tx.rows(
             lambda: table.select(table.group_id, table.worker_id, table.is_manager).where(
                 in_list(table.group_id, slot(0))
             ),
-            ("[" + ",".join(map(str, listed)) + "]",),
+            ("[" + ",".join(map(str, ids)) + "]",),
         )
     )
-    found: Changes = {id: {} for id in listed}
+    members_by_group: Changes = {id: {} for id in ids}
     for group_id, worker_id, is_manager in rows:
-        found[group_id][worker_id] = rosters.MANAGER if is_manager else rosters.MEMBER
-    return found
+        members_by_group[group_id][worker_id] = rosters.MANAGER if is_manager else rosters.MEMBER
+    return members_by_group
 
 
 def _write(writing: RecordWriter, changes: Changes) -> None:
@@ -57,19 +57,19 @@ def _write(writing: RecordWriter, changes: Changes) -> None:
 
 def _require_all(writing: RecordWriter, uri: str, ids: Iterable[int]) -> None:
     ids = set(ids)
-    known = {row[0] for row in writing.tx.get_many(writing.registry.type(uri).table, ids)}
-    if ids - known:
-        raise _bad(lazy_gettext("there is no {type} {id}", type=uri, id=min(ids - known)))
+    existing = {row[0] for row in writing.tx.get_many(writing.registry.type(uri).table, ids)}
+    if ids - existing:
+        raise _bad(lazy_gettext("there is no {type} {id}", type=uri, id=min(ids - existing)))
 
 
 def _changes(sent: Any) -> Changes:
-    found: Changes = {}
+    changes: Changes = {}
     for group, value in _map(_map(sent, "the whole").get("groups"), "groups").items():
         workers = _map(_map(value, f"group {group[:20]}").get("workers"), f"workers of group {group[:20]}")
-        found[_id(group, "group")] = {_id(worker, "worker"): _role(role) for worker, role in workers.items()}
-    if sum(map(len, found.values())) > MAX_MEMBERS:
+        changes[_id(group, "group")] = {_id(worker, "worker"): _role(role) for worker, role in workers.items()}
+    if sum(map(len, changes.values())) > MAX_MEMBERS:
         raise _bad(f"at most {MAX_MEMBERS} workers in one change")
-    return found
+    return changes
 
 
 def _map(value: Any, what: str) -> Mapping[str, Any]:

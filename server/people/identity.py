@@ -1,6 +1,8 @@
-"""Mail addresses that stand for one of us: a worker signs in with one, a group, a bucket or the service sends from one.
+"""Mail addresses that identify a sender or a worker of this service: a worker signs in with one; a group, a bucket or
+the service sends from one.
 
-Who changes such an address changes who somebody is, and where mail and one-time links go."""
+A change of such an address changes the identity of a worker or sender, and the destination of mail and one-time
+links."""
 
 from typing import Any
 
@@ -15,18 +17,18 @@ from server.translation import about_field, lazy_gettext
 SENDERS = ("group", "bucket")
 
 
-def require_nobodys(writing: Writing, address: Record) -> None:
-    """Raises AdminOnly for an address that stands for one of us, unless an administrator asks."""
+def require_external(writing: Writing, address: Record) -> None:
+    """Raises AdminOnly for an address of a worker or sender, unless the caller is an administrator."""
     if writing.actor.is_admin:
         return
-    whose = _whose(writing, address)
-    if whose:
-        raise AdminOnly(f"email: {address['email']} is {whose}; only administrators change it", field="email")
+    use = _internal_use(writing, address)
+    if use:
+        raise AdminOnly(f"email: {address['email']} is {use}; only administrators change it", field="email")
 
 
 def require_readable_mail(writing: Writing, address_id: int) -> None:
-    """Raises Forbidden where tickets that the caller may not read are answered to this address: another one would get
-    their replies."""
+    """Raises Forbidden if replies on tickets that the caller may not read go to this address: a change would redirect
+    them."""
     if writing.tx.value(_hidden_ticket, (address_id, writing.actor.id)) is not None:
         raise Forbidden(
             "email: this address gets the replies on tickets that you may not read; ask an administrator to change it",
@@ -35,8 +37,8 @@ def require_readable_mail(writing: Writing, address_id: int) -> None:
 
 
 def require_free(writing: Writing, field: str, email: str, address: Record | None, worker_id: int) -> None:
-    """Raises Conflict, naming `field`, where this worker cannot have an address: it is another worker's, or will be
-    until they have confirmed another one, or a group or bucket sends from it. address: its record, None for none."""
+    """Raises Conflict for `field` if this worker cannot have an address: another worker signs in with it, or did so
+    until a change is confirmed, or a group or bucket sends from it. address: its record, if it exists."""
     id = address["id"] if address is not None else 0
     holder = login_changes.holder(writing.tx, email)
     main = writing.find("worker", email_id=id) if id else None
@@ -53,8 +55,8 @@ def require_free(writing: Writing, field: str, email: str, address: Record | Non
             raise Conflict(f"{field}: {uri} {sender['id']} sends from {email}; choose another one", field=field)
 
 
-def _whose(writing: Writing, address: Record) -> str:
-    """The record of ours that an address belongs to, "" for none."""
+def _internal_use(writing: Writing, address: Record) -> str:
+    """Returns the internal use of an address, "" if it has none."""
     id = address["id"]
     if address["worker_id"] or writing.find("worker", email_id=id):
         return "the address of a worker"

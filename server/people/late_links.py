@@ -1,8 +1,8 @@
-"""Mail with a one-time link, to set a password or to confirm a sign-in address: the code of the link is made when the
-mail leaves, so that it stands in no draft that waits, in no backup, and in no row that was deleted. By then the link
-must still be one for the address that the mail goes to.
+"""Mail with a one-time link, to set a password or to confirm a sign-in address. The code of the link is created when
+the mail is sent, so that no waiting draft, backup or deleted row contains it. At that time the link must still be valid
+for the recipient.
 
-A mail that is tried again gets another code, and the one before no longer works."""
+A mail that is sent again gets a new code, and the former one no longer works."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 PASSWORD, LOGIN_ADDRESS = "password", "login address"
-CODE = "one-time-code"  # stands in a draft where the code will be; all of it is part of a link
+CODE = "one-time-code"  # stands for the code in a draft; always a part of a link
 FORMER_CODE = "***"  # in drafts of earlier versions
 LATE_LINK = Table(
     "draft_late_link",
@@ -30,31 +30,31 @@ LATE_LINK = Table(
         Column("kind", "TEXT", PASSWORD),
     ],
     key=("draft_id",),
-)  # seconds: that the link works once the mail has left
+)  # seconds: the validity of the link after the mail is sent
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """path: of the page behind the link. code: makes one that works for so many seconds, for mail to this address.
-    Raises Invalid where the link is no longer for that address."""
+    """A kind of link. path: of its page. code: creates a code that works for a number of seconds, for mail to this
+    address. Raises Invalid if the link is no longer valid for that address."""
 
     path: str
     code: Callable[[RecordWriter, Record, str, int], str]
 
 
 def address(ctx: Context, kind: str = PASSWORD) -> str:
-    """The link as a draft has it."""
+    """Returns the link as it stands in a draft."""
     return f"{ctx.service.base_url}{_KINDS[kind].path}{CODE}"
 
 
-def note(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind: str = PASSWORD) -> None:
-    """A draft that gets a link of this worker when it is sent."""
+def register(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind: str = PASSWORD) -> None:
+    """Registers a draft that gets a link of this worker when it is sent."""
     tx.put(LATE_LINK, {"draft_id": draft_id, "worker_id": worker_id, "seconds": seconds, "kind": kind})
 
 
 def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMail:
-    """The mail of a draft with its code, if it has a link. Raises Invalid for a worker who is gone, and for an address
-    that the link may no longer go to."""
+    """Returns the mail of a draft with its code, if it has a link. Raises Invalid if the worker is deleted, or the link
+    must no longer go to that address."""
     store = ctx.service.store
     row = store.read(lambda tx: tx.first(LATE_LINK, draft_id=draft_id))
     if row is None:

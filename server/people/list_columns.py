@@ -1,4 +1,4 @@
-"""Which columns a worker wants to see in a list of the console."""
+"""The columns that a worker has chosen for a list of the console."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ LIST_COLUMNS = Table(
 )
 
 
-def of(ctx: Context, list_path: str) -> list[str]:
-    """The columns that the worker who asks chose for a list, in order; none until they choose."""
+def chosen_columns(ctx: Context, list_path: str) -> list[str]:
+    """Returns the columns that the caller has chosen for a list, in order; [] without a choice."""
     worker_id = ctx.actor.worker_id
 
     def read(tx: Transaction) -> str:
@@ -30,7 +30,7 @@ def of(ctx: Context, list_path: str) -> list[str]:
 
 
 def choose(ctx: Context, list_path: str, names: Sequence[str]) -> None:
-    """Keep the columns of a list; none brings back those that it begins with. Raises Invalid for too many."""
+    """Stores the columns of a list; none restores the default. Raises Invalid if they are too long."""
     columns = ",".join(names)
     if len(list_path) > MAX_LIST_CHARS or len(columns) > MAX_COLUMNS_CHARS:
         raise Invalid(f"a list keeps the names of at most {MAX_COLUMNS_CHARS} characters of columns", field="columns")

@@ -1,5 +1,5 @@
-"""The mail to a worker whose account was locked by too many wrong passwords or codes: once a day at most, so that
-whoever does that cannot fill a mailbox."""
+"""The mail to a worker whose account was locked by too many wrong passwords or codes. It is sent at most once a day, so
+that an attacker cannot fill a mailbox."""
 
 from typing import Any
 

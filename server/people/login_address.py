@@ -1,7 +1,7 @@
-"""The address that a worker signs in with, changed by its worker or an administrator: the mails about it, confirming
-it, taking it back.
+"""Changes of the address that a worker signs in with, by the worker or an administrator: mails, confirmation,
+cancellation.
 
-Until a link at the new address was opened by the worker, who is signed in, the one before counts."""
+The former address counts until the signed-in worker opens a link that was mailed to the new address."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from server.translation import N_
 
 CONFIRM_SECONDS = 3 * 86400  # validity of a link: people read mail after the weekend
 GONE = "this link was used, replaced or is too old, or it is somebody else's; ask for a new one under Account"
-CONFIRM_SUBJECT, TOLD_SUBJECT = N_("Confirm your new address"), N_("Your sign-in address is to change")
+CONFIRM_SUBJECT, NOTICE_SUBJECT = N_("Confirm your new address"), N_("Your sign-in address is to change")
 CONFIRM_TEXT = N_("""\
 {by} asked that you sign in to the helpdesk with {new} in place of {email}.
 
@@ -37,7 +37,7 @@ Open this address to confirm it; sign in as before if you are asked to. It works
 
 If you do not know of this, do nothing.
 """)
-TOLD_TEXT = N_("""\
+NOTICE_TEXT = N_("""\
 {by} asked that you sign in to the helpdesk with {new} in place of {email}.
 
 Nothing changes until the link in a mail to the new address was opened. If you do not know of this, change your password
@@ -46,13 +46,13 @@ and tell an administrator.
 
 
 def waiting(ctx: Context, worker_id: int) -> LoginChange | None:
-    """A worker's change of address that is not confirmed yet. Raises AdminOnly for somebody else's."""
+    """Returns a worker's unconfirmed change of address. Raises AdminOnly for another worker."""
     _require_own_or_admin(ctx, worker_id)
     return ctx.service.store.read(lambda tx: login_changes.waiting(tx, worker_id))
 
 
-def of(ctx: Context) -> str:
-    """The address that the worker who asks signs in with."""
+def current_address(ctx: Context) -> str:
+    """Returns the address that the caller signs in with."""
 
     def read(tx: Transaction) -> str:
         reading = RecordReader(ctx, tx)
@@ -62,11 +62,11 @@ def of(ctx: Context) -> str:
     return ctx.service.store.read(read)
 
 
-def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
-    """Let the worker who asks sign in with another address, once it is confirmed. Takes as long as a hashing.
+def request(ctx: Context, new_email: str, password: str) -> LoginChange:
+    """Requests another sign-in address for the caller, to be confirmed. Takes as long as hashing a password.
 
-    Raises NotAuthenticated for a wrong password, TooMany, Invalid for what is no address, Conflict for one that is
-    somebody else's or that mail is sent from."""
+    Raises NotAuthenticated for a wrong password, TooMany, Invalid for an invalid address, Conflict for an address that
+    belongs to another worker or that sends mail."""
     worker_id, email = ctx.actor.worker_id, address_in(new_email, "email")
     require_password(ctx, worker_id, password)
 
@@ -76,7 +76,7 @@ def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
         if change.email == email:
             raise Invalid(f"email: you sign in with {email} already", field="email")
         _require_free(writing, change)
-        login_following.ask(writing, change)
+        login_following.request(writing, change)
         return change
 
     return ctx.service.store.write(write)
@@ -93,35 +93,37 @@ def send_again(ctx: Context, worker_id: int) -> None:
     ctx.service.store.write(write)
 
 
-def take_back(ctx: Context, worker_id: int) -> None:
-    """Go on with the address that counts, which becomes the main one again. Raises AdminOnly, NotFound, Conflict."""
+def cancel(ctx: Context, worker_id: int) -> None:
+    """Cancels an unconfirmed change; the current sign-in address becomes the main one again. Raises AdminOnly,
+    NotFound, Conflict."""
     _require_own_or_admin(ctx, worker_id)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         change = _waiting(writing, worker_id)
         _set_main(writing, change.email, worker_id)
-        login_changes.drop(tx, worker_id)
+        login_changes.cancel(tx, worker_id)
         log(writing, "dropped", change)
 
     ctx.service.store.write(write)
 
 
 def of_code(ctx: Context, code: str) -> LoginChange:
-    """The change that a link confirms, of the worker who is signed in. Raises NotFound for one that no longer works."""
+    """Returns the change that a link confirms, of the signed-in worker. Raises NotFound if the link no longer works."""
     return ctx.service.store.read(lambda tx: _of_code(ctx, tx, code))
 
 
 def confirm(ctx: Context, code: str) -> LoginChange:
-    """Makes the new address the one to sign in with; password links that went to the former one no longer work. Raises
-    NotFound, Conflict for an address that belongs to somebody else by now."""
+    """Makes the new address the one to sign in with; password links to the former one no longer work. Raises NotFound,
+    Conflict if the address belongs to another worker by now."""
 
     def write(tx: Transaction) -> LoginChange:
         change, writing = _of_code(ctx, tx, code), RecordWriter(ctx, tx)
         _require_free(writing, change)
-        login_changes.ask(tx, LoginChange(change.worker_id, change.new_email, change.new_email))  # it counts now
+        # The main address must be the one that counts when it is set.
+        login_changes.request(tx, LoginChange(change.worker_id, change.new_email, change.new_email))
         _set_main(writing, change.new_email, change.worker_id)
-        login_changes.drop(tx, change.worker_id)
+        login_changes.cancel(tx, change.worker_id)
         password_links.use_up(tx, change.worker_id)
         log(writing, "changed", change)
         return change
@@ -134,18 +136,19 @@ def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
     """Mails a link to the new address and a notice to the present one."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
     spoken = speech.of_worker(service, worker_id)
-    confirm, told = ServiceMail(CONFIRM_SUBJECT, CONFIRM_TEXT, spoken), ServiceMail(TOLD_SUBJECT, TOLD_TEXT, spoken)
+    confirm = ServiceMail(CONFIRM_SUBJECT, CONFIRM_TEXT, spoken)
+    notice = ServiceMail(NOTICE_SUBJECT, NOTICE_TEXT, spoken)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         change = login_changes.waiting(tx, worker_id)
         if change is None or change.new_email != payload["new_email"]:
-            return  # canceled, or replaced by one with mails of its own
+            return  # canceled, or replaced by a change that sends its own mails
         values = {"by": payload["by"], "new": change.new_email, "email": change.email}
         with_link = {**values, "link": late_links.address(ctx, LOGIN_ADDRESS), "days": CONFIRM_SECONDS // 86400}
         draft_id = password_change.send_to(writing, change.new_email, confirm, with_link)
-        late_links.note(tx, draft_id, worker_id, CONFIRM_SECONDS, LOGIN_ADDRESS)
-        password_change.send_to(writing, change.email, told, values)
+        late_links.register(tx, draft_id, worker_id, CONFIRM_SECONDS, LOGIN_ADDRESS)
+        password_change.send_to(writing, change.email, notice, values)
 
     service.store.write(write)
 
@@ -172,13 +175,13 @@ def _worker(writing: RecordWriter, worker_id: int) -> Record:
 
 
 def _require_free(writing: RecordWriter, change: LoginChange) -> None:
-    """Raises Conflict for an address that a worker must not have, before a link goes there in vain."""
+    """Raises Conflict for an address that a worker must not have, before a link is mailed to it."""
     address = writing.find("address", email=change.new_email)
     identity.require_free(writing, "email", change.new_email, address, change.worker_id)
 
 
 def _set_main(writing: RecordWriter, email: str, worker_id: int) -> None:
-    """With the service's rights: workers may not change their records."""
+    """Uses the rights of the service, since workers may not change their records."""
     ctx = writing.ctx.as_actor(lent(writing.actor), writing.ctx.tz)
     record_type = writing.registry.type(WORKER)
     RecordWriter(ctx, writing.tx).update_sent(record_type, worker_id, {"email": email})

@@ -1,7 +1,7 @@
-"""Changes of the address that a worker signs in with, which wait to be confirmed at the new one.
+"""Changes of the address that a worker signs in with, which wait for confirmation at the new address.
 
-A worker signs in with their main address, and links to set a password go there. While a change waits, the address
-before it counts, whatever the records say by now."""
+A worker signs in with their main address, and password links go there. While a change is unconfirmed, the former
+address counts, whatever the records say."""
 
 import secrets
 
@@ -30,7 +30,7 @@ LOGIN_CHANGE = Table(
 
 @dataclass(frozen=True, slots=True)
 class LoginChange:
-    """A change that waits: a worker signs in with `email`, and with `new_email` once it is confirmed."""
+    """An unconfirmed change: a worker signs in with `email`, and with `new_email` once it is confirmed."""
 
     worker_id: int
     email: str
@@ -38,13 +38,13 @@ class LoginChange:
 
 
 def waiting(tx: Transaction, worker_id: int) -> LoginChange | None:
-    """The change of a worker that waits, None for none."""
+    """Returns the unconfirmed change of a worker, or None."""
     row = tx.first(LOGIN_CHANGE, worker_id=worker_id)
     return LoginChange(*row[:3]) if row is not None else None
 
 
 def counting(reading: Reading, worker: Record) -> str:
-    """The address that a worker signs in with now; links to set a password go nowhere else."""
+    """Returns the address that a worker signs in with now; password links go only there."""
     change = waiting(reading.tx, worker["id"])
     if change is not None:
         return change.email
@@ -53,30 +53,31 @@ def counting(reading: Reading, worker: Record) -> str:
 
 
 def holder(tx: Transaction, email: str) -> int:
-    """The worker who signs in with this address until a change is confirmed, 0 for nobody."""
+    """Returns the worker who signs in with this address until a change is confirmed, or 0."""
     row = tx.first(LOGIN_CHANGE, email=email)
     return int(row[0]) if row is not None else 0
 
 
-def ask(tx: Transaction, change: LoginChange) -> None:
+def request(tx: Transaction, change: LoginChange) -> None:
     """Stores a change to be confirmed, replacing any former one."""
     _put(tx, change, "", 0)
 
 
-def drop(tx: Transaction, worker_id: int) -> None:
-    """Nothing waits any more: the main address counts."""
+def cancel(tx: Transaction, worker_id: int) -> None:
+    """Deletes a change: the main address counts."""
     tx.delete(LOGIN_CHANGE, worker_id=worker_id)
 
 
 def new_code(tx: Transaction, change: LoginChange, expires_at: int) -> str:
-    """The code of a new link for a change that waits; one before no longer works."""
+    """Returns the code of a new link for an unconfirmed change; a former link no longer works."""
     code = secrets.token_urlsafe(32)
     _put(tx, change, digest(code), expires_at)
     return code
 
 
 def of_code(tx: Transaction, code: str, now: int) -> LoginChange | None:
-    """The change that a link confirms; None when it was done, taken back, replaced or is over."""
+    """Returns the change that a link confirms; None if the change was confirmed, canceled or replaced, or the link has
+    expired."""
     row = tx.first(LOGIN_CHANGE, hash=digest(code)) if code else None
     if row is None or row[LOGIN_CHANGE.position["expires_at"]] <= now:
         return None

@@ -1,7 +1,7 @@
-"""What a change of records does to the address that a worker signs in with: nothing, until it is confirmed.
+"""The effect of record changes on sign-in addresses: a new address counts only once it is confirmed.
 
-Asked after every write of a worker or an address, whoever wrote it: an administrator, a script, a package. The mails
-are made by a job (login_address.py)."""
+Called after every write of a worker or an address, by an administrator, a script or a package. A job sends the mails
+(login_address.py)."""
 
 from server.access.actor import WORKER
 from server.access.logins import WORKER_LOGIN
@@ -14,8 +14,8 @@ KIND = "login.address"
 
 
 def follow(writing: Writing, change: Change) -> None:
-    """After every write of a worker or an address: let the change wait to be confirmed where it gives a worker who has
-    a password another main address."""
+    """Called after every write of a worker or an address. Requests a confirmation if a worker who has a password gets
+    another main address."""
     if change.is_create:
         return
     if change.type.uri == "worker" and change.changes("email_id"):
@@ -27,9 +27,9 @@ def follow(writing: Writing, change: Change) -> None:
             _main_address_changed(writing, worker["id"], change.was("email"), change.value("email"))
 
 
-def ask(writing: Writing, change: LoginChange) -> None:
+def request(writing: Writing, change: LoginChange) -> None:
     """Stores a change to be confirmed; the new address gets a link, and the present one a notice."""
-    login_changes.ask(writing.tx, change)
+    login_changes.request(writing.tx, change)
     log(writing, "asked", change)
     send_mails(writing, change)
 
@@ -42,22 +42,22 @@ def send_mails(writing: Writing, change: LoginChange) -> None:
 
 
 def log(writing: Writing, done: str, change: LoginChange) -> None:
-    """The entry about a change that was asked, changed or dropped."""
-    told = {"target": writing.label(WORKER, change.worker_id), "address": change.new_email}
+    """Logs a change that was `asked`, `changed` or `dropped`."""
+    details = {"target": writing.label(WORKER, change.worker_id), "address": change.new_email}
     if done != "dropped":
-        told["before"] = change.email
-    writing.log(f"worker.login_address.{done}", WORKER, change.worker_id, told)
+        details["before"] = change.email
+    writing.log(f"worker.login_address.{done}", WORKER, change.worker_id, details)
 
 
 def _main_address_changed(writing: Writing, worker_id: int, before: str, after: str) -> None:
     waits = login_changes.waiting(writing.tx, worker_id)
     change = LoginChange(worker_id, waits.email if waits is not None else before, after)
     if change.email == after:  # unchanged, or just confirmed
-        login_changes.drop(writing.tx, worker_id)
+        login_changes.cancel(writing.tx, worker_id)
     elif writing.tx.first(WORKER_LOGIN, worker_id=worker_id) is None:
-        log(writing, "changed", change)  # nobody has ever signed in with the former one
+        log(writing, "changed", change)  # the former address was never used to sign in
     else:
-        ask(writing, change)
+        request(writing, change)
 
 
 def _email(writing: Writing, address_id: int) -> str:

@@ -1,5 +1,5 @@
-"""Merges two contacts or two organizations: everything of the other record moves to the one that stays, and the other
-is deleted."""
+"""Merges contacts or organizations: everything that belongs to the others moves to the one that stays, and the others
+are deleted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,14 +20,14 @@ from server.translation import N_, lazy_gettext
 POINT = "record.merge"
 OFFERED = ("contact", "org")
 MAX_SOURCES = 20
-MAX_MOVED = 20_000  # records of one type that point to one that goes; more would hold up the one writer
-NAMED = {"contact": ("address",), "org": ("address", "contact")}  # whose texts contain the name
+MAX_MOVED = 20_000  # records of one type that refer to a deleted one; more would hold up the one writer
+NAMED = {"contact": ("address",), "org": ("address", "contact")}  # types whose search texts contain the name
 
 
 @dataclass(frozen=True, slots=True)
 class MergePreview:
-    """Two records before a merge. differing: fields with different values, {field: (kept, other)}. moved: {type: number
-    of records that point to the one to be deleted}."""
+    """Two records before a merge. differing: fields with different values, {field: (target, source)}. moved: {type:
+    number of records that refer to the source}."""
 
     target: Record
     source: Record
@@ -38,11 +38,12 @@ class MergePreview:
 def merge(
     ctx: Context, uri: str, target_id: int, source_ids: Sequence[int], fields: Mapping[str, Any] | None = None
 ) -> None:
-    """Put addresses, tickets, comments, files, links and custom values of records onto one of their type, and delete
-    them. What the one that stays has none of, it takes from them, the first that has it; fields: what it is to have
-    besides, as sent. All or nothing.
+    """Moves addresses, tickets, comments, files, links and custom values of records to one of their type, and deletes
+    them. Empty fields of the target are filled from the first source that has a value. fields: further values of the
+    target, as sent. All or nothing.
 
-    Raises NotOffered for other types, Invalid for too many or the same, NotFound, Forbidden, AdminOnly, TooLarge."""
+    Raises NotOffered for other types, Invalid for too many or identical records, NotFound, Forbidden, AdminOnly,
+    TooLarge."""
     record_type = _offered(ctx, uri)
     ids = list(dict.fromkeys(source_ids))
     if not 1 <= len(ids) <= MAX_SOURCES:
@@ -54,7 +55,8 @@ def merge(
 
 
 def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePreview:
-    """A preview of a merge. Raises NotOffered, Invalid for the same record, NotFound, Forbidden as `merge`."""
+    """Returns a preview of a merge. Raises NotOffered, Invalid for identical records, and NotFound, Forbidden like
+    `merge`."""
     record_type = _offered(ctx, uri)
     if target_id == source_id:
         raise Invalid(N_("choose another one: a record cannot be merged with itself"), field="other")
@@ -81,32 +83,32 @@ def _merge(
 ) -> None:
     target = _record(writing, record_type, target_id, "update")
     sources = [_record(writing, record_type, id, "delete") for id in ids]
-    label, taken = writing.label(record_type.uri, target_id), dict[str, Any]()
+    label, filled = writing.label(record_type.uri, target_id), dict[str, Any]()
     for source in sources:
         _require_movable(writing, record_type, source)
-        taken |= hanging.filled(record_type, {**target, **taken}, source)
+        filled |= hanging.filled(record_type, {**target, **filled}, source)
         hanging.point_elsewhere(writing, record_type, source["id"], target_id)
         hanging.move(writing, record_type, source["id"], target_id)
         hanging.move_custom_values(writing, record_type, source["id"], target_id)
     names = [writing.label(record_type.uri, id) for id in ids]
     for id in ids:
         writing.delete(record_type.uri, id)
-    if taken:
-        writing.update(record_type.uri, target_id, taken)
+    if filled:
+        writing.update(record_type.uri, target_id, filled)
     if fields:
         writing.update_sent(record_type, target_id, fields)
     for uri in NAMED[record_type.uri]:
         reindex(writing, uri, f"{record_type.uri}_id", target_id)
     writing.texts_changed(record_type.uri, target_id)
     for name in names:
-        told = {"context_label": record_type.label_names[0].lower(), "source": name, "target": label}
-        writing.log(POINT, record_type.context, target_id, told)
+        details = {"context_label": record_type.label_names[0].lower(), "source": name, "target": label}
+        writing.log(POINT, record_type.context, target_id, details)
     events.tell(writing, "record.merged", _values(writing.ctx, record_type, target_id, ids))
 
 
 def _require_movable(writing: RecordWriter, record_type: RecordType, source: Record) -> None:
-    """Raises TooLarge for what would take too long at once, AdminOnly where an address of one of us goes along,
-    Forbidden where records that the caller may not read would change."""
+    """Raises TooLarge for a merge that takes too long, AdminOnly if it moves an address of a worker or sender,
+    Forbidden if it would change records that the caller may not read."""
     _require_no_hidden(writing, record_type, source)
     for uri, count in hanging.count_pointers(writing, record_type, source["id"], MAX_MOVED + 1).items():
         if count > MAX_MOVED:
@@ -118,11 +120,11 @@ def _require_movable(writing: RecordWriter, record_type: RecordType, source: Rec
             )
     address = writing.record("address", source["email_id"]) if source["email_id"] else None
     if address is not None:
-        identity.require_nobodys(writing, address)
+        identity.require_external(writing, address)
 
 
 def _require_no_hidden(reader: RecordReader, record_type: RecordType, source: Record) -> None:
-    """Raises Forbidden where a merge would change records that the caller may not read, without saying which."""
+    """Raises Forbidden if a merge would change records that the caller may not read, without naming them."""
     if hanging.has_hidden_pointers(reader, record_type, source["id"], MAX_MOVED + 1):
         raise Forbidden(
             f"records that you may not read belong to {record_type.uri} {source['id']}; "
@@ -131,14 +133,14 @@ def _require_no_hidden(reader: RecordReader, record_type: RecordType, source: Re
 
 
 def _record(reader: RecordReader, record_type: RecordType, id: int, operation: str) -> Record:
-    found = reader.record(record_type.uri, id)
-    if found is None:
+    record = reader.record(record_type.uri, id)
+    if record is None:
         raise NotFound(
             lazy_gettext("there is no {type} {id}", type=record_type.uri, id=id), type=record_type.uri, id=id
         )
-    reader.rules.require(reader.tx, "read", record_type, found)
-    reader.rules.require(reader.tx, operation, record_type, found)
-    return found
+    reader.rules.require(reader.tx, "read", record_type, record)
+    reader.rules.require(reader.tx, operation, record_type, record)
+    return record
 
 
 def _offered(ctx: Context, uri: str) -> RecordType:
@@ -149,7 +151,7 @@ def _offered(ctx: Context, uri: str) -> RecordType:
 
 
 def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> None:
-    """Raises Forbidden when an automation of record.merge denies it."""
+    """Raises Forbidden if an automation of record.merge denies it."""
     for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)):
         if answer.get("deny"):
             raise Forbidden(f"an automation does not let these records be merged: {str(answer['deny'])[:200]}")
@@ -157,7 +159,7 @@ def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: 
 
 
 def _values(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> dict[str, Any]:
-    """The values for automations about a merge, before and after it."""
+    """Returns the values for automations about a merge, before and after it."""
     return {
         "record_type": record_type.uri,
         "source_ids": ids,

@@ -13,21 +13,21 @@ from server.store.tables import table_named
 Reached = Callable[[Any, Any], Any]  # (own table, address table) -> the condition that an address belongs to the record
 
 
-def expands(uri: str, of: str, reached: Reached | None = None) -> tuple[Expand, Expand]:
-    """Both names for a type. of: "the contact" and the like, for the notes. reached: how addresses belong to a record;
-    None when the records are the addresses."""
+def expands(uri: str, owner: str, reached: Reached | None = None) -> tuple[Expand, Expand]:
+    """Returns both expandable keys for a type. owner: "the contact" and the like, for the notes. reached: the condition
+    that relates addresses to a record; None if the records are addresses."""
     return (
         Expand(
             "last_recipient_message",
             "record",
-            f"Newest message sent to {of}.",
+            f"Newest message sent to {owner}.",
             _load("last_recipient_message", uri, reached, _sent_to),
             "message",
         ),
         Expand(
             "last_sender_message",
             "record",
-            f"Newest message from {of}.",
+            f"Newest message from {owner}.",
             _load("last_sender_message", uri, reached, _sent_by),
             "message",
         ),
@@ -35,17 +35,17 @@ def expands(uri: str, of: str, reached: Reached | None = None) -> tuple[Expand, 
 
 
 def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..., Any]) -> Loader:
-    def load(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-        readable, table = shown.readable("message"), shown.type("message").table.sql
+    def load(context: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+        readable, table = context.readable("message"), context.type("message").table.sql
         if readable is NEVER:
             return {}
-        rows = shown.tx.rows(
+        rows = context.tx.rows(
             lambda: _newest(uri, reached, messages_of, table, readable),
             (*readable.values, ids_text(records)),
         )
         newest = {own: message for own, message in rows if message}
-        messages = shown.records("message", newest.values())
-        dictionaries = shown.dictionaries("message", messages)
+        messages = context.records("message", newest.values())
+        dictionaries = context.dictionaries("message", messages)
         by_id = {
             record["id"]: {f"{name}_{key}": value for key, value in dictionary.items()}
             for record, dictionary in zip(messages, dictionaries, strict=True)
@@ -58,7 +58,7 @@ def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..
 def _newest(
     uri: str, reached: Reached | None, messages_of: Callable[..., Any], message: Any, readable: Condition
 ) -> Any:
-    """For each record one look into an index of messages, those that the caller may not read passed over."""
+    """Builds a query with one index lookup per record; messages that the caller may not read are skipped."""
     own = table_named(uri).alias("own")
     address = table_named("address").alias("its_address")
 
@@ -67,10 +67,10 @@ def _newest(
             return column == own.c.id
         return column.in_(address.select(address.c.id).where(reached(own, address)))
 
-    found = messages_of(message, is_its).order_by(message.created.desc(), message.id.desc()).limit(1)
+    query = messages_of(message, is_its).order_by(message.created.desc(), message.id.desc()).limit(1)
     if readable is not ALWAYS:
-        found = found.where(readable.build(slots_from(0)))
-    return own.select(own.c.id, found).where(in_list(own.c.id, slot(len(readable.values))))
+        query = query.where(readable.build(slots_from(0)))
+    return own.select(own.c.id, query).where(in_list(own.c.id, slot(len(readable.values))))
 
 
 def _sent_by(message: Any, is_its: Callable[[Any], Any]) -> Any:
@@ -78,7 +78,7 @@ def _sent_by(message: Any, is_its: Callable[[Any], Any]) -> Any:
 
 
 def _sent_to(message: Any, is_its: Callable[[Any], Any]) -> Any:
-    """Messages keep no list of recipients; what was sent on a ticket was sent to its requesters."""
+    """Messages do not store recipients; outgoing messages of a ticket were sent to its requesters."""
     requester = table_named("requester").alias("addressed")
     tickets = requester.select(requester.c.ticket_id).where(is_its(requester.c.address_id))
     return message.select(message.id).where(message.is_outgoing == 1, message.ticket_id.in_(tickets))

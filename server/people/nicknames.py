@@ -1,4 +1,4 @@
-"""Nicknames, which are written after @, of workers who chose none."""
+"""Nicknames, which are written after @, for workers without a chosen one."""
 
 import re
 import unicodedata
@@ -43,6 +43,6 @@ def _candidates(first_name: str, last_name: str) -> Iterator[str]:
 
 
 def _plain(name: str) -> str:
-    """Small letters and digits of a name, without accents."""
+    """Returns the lower-case letters and digits of a name, without accents."""
     letters = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode("ascii")
     return _OTHERS.sub("", letters)[:LENGTH]

@@ -1,4 +1,4 @@
-"""A token for one request that a worker makes through the console, ended when the request is."""
+"""A token for a single request that a worker makes through the console; it is revoked after the request."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +20,10 @@ LABEL = "API explorer"
 
 @contextmanager
 def for_one_request(ctx: Context, of_app: int = 0, scope: str = "") -> Iterator[str]:
-    """The text of an access token of the worker who asks, with every scope that the token generator's app has, or with
-    one scope of one app.
+    """Yields the text of an access token of the caller, with all scopes of the token generator's app, or with one scope
+    of another app.
 
-    Raises NotFound when that app is gone, Invalid when its scopes cannot be read."""
+    Raises NotFound if the app is deleted, Invalid if its scopes cannot be parsed."""
     app_id = of_app or app_named(ctx, APP_NAME)
     app_type = ctx.service.registry.type("oauth_app")
 
@@ -33,9 +33,9 @@ def for_one_request(ctx: Context, of_app: int = 0, scope: str = "") -> Iterator[
             raise NotFound(lazy_gettext("there is no app {id} any more", id=app_id))
         scopes = (scope,) if scope else tuple(parse(str(app_type.record(row)["scopes"])))
         text = tokens.issue(tx, app_id, ctx.actor.worker_id, scopes, ctx.now + SECONDS, ctx.now, LABEL)
-        found = tx.first(TOKEN, hash=digest(text))
-        assert found is not None
-        return text, int(found[0])
+        token_row = tx.first(TOKEN, hash=digest(text))
+        assert token_row is not None
+        return text, int(token_row[0])
 
     text, id = ctx.service.store.write(issue)
     try:

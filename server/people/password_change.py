@@ -35,7 +35,7 @@ If it was not you, do nothing: your password stays as it is.
 
 @dataclass(frozen=True, slots=True)
 class ServiceMail:
-    """A letter of the service, in the language of its worker."""
+    """A mail of the service in the language of its worker."""
 
     subject: Words
     text: Words
@@ -47,23 +47,24 @@ class ServiceMail:
             return _(self.subject)
 
     def content(self, values: dict[str, Any]) -> str:
-        """The text in that language, with the values of its placeholders; those that N_ marked are translated, too."""
+        """Returns the text in that language, with the values of its placeholders; values marked by N_ are translated as
+        well."""
         with speaking(self.language):
             return _(self.text, **{name: shown_mark(value) for name, value in values.items()})
 
 
 def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -> str:
-    """Changes the caller's password and ends all other sessions. Returns the session's new id. Takes as long as hashing
-    twice. Raises NotAuthenticated, TooMany, Invalid for a password that is too short."""
+    """Changes the caller's password and ends all other sessions. Returns the session's new id. Takes as long as two
+    hashes. Raises NotAuthenticated, TooMany, Invalid for a password that is too short."""
     worker_id = session.actor.worker_id
     require_password(ctx, worker_id, current)
     fields = _prepared(ctx.service, new)
 
     def write(tx: Transaction) -> str:
-        known = known_devices.find(tx, worker_id, peer.known, ctx.now)
+        device_id = known_devices.find(tx, worker_id, peer.known, ctx.now)
         _set(ctx, tx, worker_id, fields)
         sessions.end_all(tx, worker_id, but=session.id)
-        known_devices.vouch(tx, worker_id, known)
+        known_devices.vouch(tx, worker_id, device_id)
         return sessions.renew(tx, session, ctx.now)
 
     return ctx.service.store.write(write)
@@ -74,7 +75,7 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
     TooMany."""
     store = ctx.service.store
     worker_id = store.read(lambda tx: worker_with(ctx, tx, email))
-    by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # requests of others delay nobody
+    by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # requests by others must not delay this one
     keys = attempt_keys(ctx, "link", by_whom, worker_id, peer)
     store.write(lambda tx: lockout.count(tx, keys, ctx.now))
     if not worker_id:
@@ -91,7 +92,8 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
 
 @job(KIND)
 def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
-    """The mail is made here and not when it is asked for, so that asking takes the same time for everybody."""
+    """Sends the mail of a requested link. It is created in a job, so that the request takes the same time for every
+    address."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
     spoken = speech.of_worker(service, worker_id)
 
@@ -107,13 +109,13 @@ def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def send_link(writing: RecordWriter, worker: Record, letter: ServiceMail, seconds: int, values: dict[str, Any]) -> None:
-    """Mails a letter with a `link` to set a password, valid for so many seconds; otherwise as send."""
+    """Mails a letter with a `link` to set a password, valid for `seconds`; see send."""
     draft_id = send(writing, worker, letter, {**values, "link": late_links.address(writing.ctx)})
-    late_links.note(writing.tx, draft_id, worker["id"], seconds)
+    late_links.register(writing.tx, draft_id, worker["id"], seconds)
 
 
 def send(writing: RecordWriter, worker: Record, letter: ServiceMail, values: dict[str, Any]) -> int:
-    """Mails a letter to the address that a worker signs in with, `email`; otherwise as send_to."""
+    """Mails a letter to the address that a worker signs in with, which is its placeholder `email`; see send_to."""
     email = login_changes.counting(writing, worker)
     return send_to(writing, email, letter, {"email": email, **values})
 
@@ -144,7 +146,7 @@ def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict
 
 
 def worker_of_link(service: Service, code: str, now: int) -> int:
-    """The worker whose password a link may set. Raises NotFound for one that no longer works."""
+    """Returns the worker whose password a link may set. Raises NotFound if the link no longer works."""
     worker_id = service.store.read(lambda tx: password_links.worker_of(tx, code, now))
     if worker_id is None:
         raise NotFound(GONE)
@@ -173,7 +175,7 @@ def _prepared(service: Service, new: str) -> dict[str, Any]:
 
 
 def _set(ctx: Context, tx: Transaction, worker_id: int, fields: dict[str, Any]) -> None:
-    """Runs with the rights of the service: whoever was admitted here may set this password, whatever else they may
-    do."""
+    """Sets the password with the rights of the service: the caller has been verified, and needs no rights on worker
+    records."""
     own = ctx.as_actor(actors.lent(actors.worker(tx, worker_id) or ctx.actor), ctx.tz)
     RecordWriter(own, tx).update_sent(ctx.service.registry.type(WORKER), worker_id, fields)

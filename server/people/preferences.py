@@ -1,4 +1,4 @@
-"""How a worker wants the console to look and to be used."""
+"""Preferences of a worker for the console."""
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -22,15 +22,16 @@ PREFERENCE = Table(
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """theme: of THEMES. density: of DENSITIES. has_keys: whether single keys do something."""
+    """Preferences of a worker. theme: of THEMES. density: of DENSITIES. has_keys: whether keyboard shortcuts of single
+    keys are on."""
 
     theme: str = "system"
     density: str = "normal"
     has_keys: bool = True
 
 
-def of(tx: Transaction, worker_id: int) -> Preferences:
-    """Those of a worker; the usual ones until they choose."""
+def load(tx: Transaction, worker_id: int) -> Preferences:
+    """Returns the preferences of a worker; the defaults without a choice."""
     row = tx.first(PREFERENCE, worker_id=worker_id)
     if row is None:
         return Preferences()
@@ -39,7 +40,7 @@ def of(tx: Transaction, worker_id: int) -> Preferences:
 
 
 def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
-    """Keep what a worker chose."""
+    """Stores the preferences of a worker."""
     tx.put(
         PREFERENCE,
         {
@@ -52,5 +53,5 @@ def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
 
 
 def choose(ctx: Context, chosen: Preferences) -> None:
-    """Keep what the worker who acts chose."""
+    """Stores the preferences of the caller."""
     ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))

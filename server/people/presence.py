@@ -1,7 +1,7 @@
-"""Who looks at a ticket just now, and who is writing on it. Kept in memory: it says nothing about yesterday.
+"""The workers who are viewing a ticket or writing on it, held in memory only.
 
-Browsers say that they are there from time to time; who says nothing for AWAY_SECONDS is gone. Where several processes
-serve a database, each lets the others hear of it; one that begins later hears with the next sign."""
+Browsers report from time to time; a worker without a report for AWAY_SECONDS is gone. If several processes serve a
+database, each announces its reports to the others; a process that starts later receives the next ones."""
 
 import threading
 from collections import OrderedDict
@@ -17,26 +17,26 @@ from server.store.transaction import Transaction
 CHANNEL = "changes"  # of streams that notify pages of changes to their record
 AWAY_SECONDS = 45
 HERE = "here"  # announced to other processes: ticket, worker, act
-AGAIN_SECONDS = AWAY_SECONDS // 3  # until somebody who is still there is announced again
-MAX_TICKETS = 10_000  # the ones viewed least recently are dropped first
-MAX_WORKERS = 50  # people shown on one ticket
+AGAIN_SECONDS = AWAY_SECONDS // 3  # interval of announcements of a worker who stays
+MAX_TICKETS = 10_000  # the tickets viewed least recently are dropped first
+MAX_WORKERS = 50  # people displayed on one ticket
 DOING = ("viewing", "writing")
 GONE = "left"
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Somebody on a ticket. doing: of DOING. told_at: when other processes heard of it, Unix seconds."""
+    """A worker on a ticket. doing: of DOING. announced_at: the last announcement to other processes, Unix seconds."""
 
     worker_id: int
     name: str
     doing: str
     until: int
-    told_at: int = 0
+    announced_at: int = 0
 
 
 class Presence:
-    """Of one service. version rises with each change that others should see."""
+    """The presence of workers in one service. version: rises with each change that others should see."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -44,12 +44,14 @@ class Presence:
         self._on: OrderedDict[int, dict[int, Present]] = OrderedDict()
 
     def note(self, ticket_id: int, who: Present, now: int) -> bool:
-        """Somebody is there; whether others see a difference."""
+        """Records a report. Returns whether others see a difference."""
         with self._lock:
             there = self._on.setdefault(ticket_id, {})
             self._on.move_to_end(ticket_id)
             before = there.get(who.worker_id)
-            there[who.worker_id] = who if who.told_at or before is None else replace(who, told_at=before.told_at)
+            if before is not None and not who.announced_at:
+                who = replace(who, announced_at=before.announced_at)
+            there[who.worker_id] = who
             while len(self._on) > MAX_TICKETS:
                 self._on.popitem(last=False)
             is_new = before is None or before.until <= now or before.doing != who.doing
@@ -57,24 +59,24 @@ class Presence:
             return is_new
 
     def leave(self, ticket_id: int, worker_id: int) -> bool:
-        """Somebody has left; whether they were there."""
+        """Removes a worker from a ticket. Returns whether they were on it."""
         with self._lock:
             was_there = self._on.get(ticket_id, {}).pop(worker_id, None) is not None
             self.version += was_there
             return was_there
 
-    def must_be_told(self, ticket_id: int, worker_id: int, now: int) -> bool:
-        """Whether to announce somebody to other processes; calling it counts as announcing."""
+    def must_be_announced(self, ticket_id: int, worker_id: int, now: int) -> bool:
+        """Whether to announce a worker to other processes; a call counts as an announcement."""
         with self._lock:
             there = self._on.get(ticket_id, {})
             who = there.get(worker_id)
-            if who is None or who.told_at + AGAIN_SECONDS > now:
+            if who is None or who.announced_at + AGAIN_SECONDS > now:
                 return False
-            there[worker_id] = replace(who, told_at=now)
+            there[worker_id] = replace(who, announced_at=now)
             return True
 
     def on(self, ticket_id: int, now: int) -> list[Present]:
-        """The people on a ticket, by name."""
+        """Returns the people on a ticket, sorted by name."""
         with self._lock:
             there = [each for each in self._on.get(ticket_id, {}).values() if each.until > now]
         return sorted(there, key=lambda each: each.name.lower())[:MAX_WORKERS]
@@ -83,31 +85,32 @@ class Presence:
 _PRESENCE: StoreLocal[Presence] = StoreLocal()
 
 
-def of(service: Service) -> Presence:
+def instance(service: Service) -> Presence:
     return _PRESENCE.made(service.store, Presence)
 
 
 def note(ctx: Context, ticket_id: int, doing: str) -> None:
-    """The caller is on a ticket, which they may read: ask before. doing: of DOING, or "" when they leave."""
-    presence, worker = of(ctx.service), ctx.actor
+    """Records that the caller is on a ticket, which the caller of this function has checked they may read. doing: of
+    DOING, or "" when they leave."""
+    presence, worker = instance(ctx.service), ctx.actor
     if doing not in DOING:
-        is_new = is_told = presence.leave(ticket_id, worker.worker_id)
+        is_new = is_announced = presence.leave(ticket_id, worker.worker_id)
     else:
         who = Present(worker.worker_id, worker.name, doing, ctx.now + AWAY_SECONDS)
         is_new = presence.note(ticket_id, who, ctx.now)
-        is_told = presence.must_be_told(ticket_id, worker.worker_id, ctx.now) or is_new
+        is_announced = presence.must_be_announced(ticket_id, worker.worker_id, ctx.now) or is_new
     if is_new:
         ctx.service.notify_followers(CHANNEL)
-    if is_told:
+    if is_announced:
         ctx.service.announce(HERE, f"{ticket_id} {worker.worker_id} {doing if doing in DOING else GONE}")
 
 
 def hear(service: Service, text: str) -> None:
-    """Another process reports somebody, whom `note` announced there. Names are looked up when they are requested."""
-    if not text:  # some may have been missed; the next announcements include them
+    """Records the report of another process. Names are read when they are requested."""
+    if not text:  # announcements may have been lost; the next ones include them
         return
     ticket_id, worker_id, doing = text.split(" ")
-    presence, now = of(service), clock.now()
+    presence, now = instance(service), clock.now()
     if doing == GONE:
         is_new = presence.leave(int(ticket_id), int(worker_id))
     else:
@@ -118,14 +121,14 @@ def hear(service: Service, text: str) -> None:
 
 
 def others(ctx: Context, ticket_id: int) -> list[Present]:
-    """Who else is on a ticket."""
-    there = [each for each in of(ctx.service).on(ticket_id, ctx.now) if each.worker_id != ctx.actor.worker_id]
+    """Returns the other people on a ticket."""
+    there = [each for each in instance(ctx.service).on(ticket_id, ctx.now) if each.worker_id != ctx.actor.worker_id]
     if all(each.name for each in there):
         return there
     return sorted(ctx.service.store.read(lambda tx: _named(tx, there)), key=lambda each: each.name.lower())
 
 
 def _named(tx: Transaction, there: list[Present]) -> list[Present]:
-    """Adds the names of people whom another process reported, and leaves out workers who are gone."""
-    found = [(each, None if each.name else actor.worker(tx, each.worker_id)) for each in there]
-    return [replace(each, name=who.name) if who is not None else each for each, who in found if each.name or who]
+    """Adds the names of people whom another process reported, and leaves out deleted workers."""
+    pairs = [(each, None if each.name else actor.worker(tx, each.worker_id)) for each in there]
+    return [replace(each, name=who.name) if who is not None else each for each, who in pairs if each.name or who]

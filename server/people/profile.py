@@ -1,4 +1,4 @@
-"""The fields of their own that workers may change who may change no other worker."""
+"""The fields that workers may change in their own record without the right to change workers."""
 
 from server.access.actor import lent
 from server.context import Context
@@ -16,8 +16,8 @@ from server.translation import N_
 FIELDS = ("first_name", "last_name", "timezone", "language")
 
 
-def of(ctx: Context) -> Record:
-    """The record of the worker who asks, with their main address as `email`."""
+def own_record(ctx: Context) -> Record:
+    """Returns the record of the caller, with their main address as `email`."""
 
     def read(tx: Transaction) -> Record:
         reading = RecordReader(ctx, tx)
@@ -31,14 +31,14 @@ def of(ctx: Context) -> Record:
 @dataclass(frozen=True, slots=True)
 class Absence:
     """The absence of a worker. until: Unix seconds, 0 until further notice. stand_in: the name of the colleague who is
-    notified of messages on their tickets now, "" for nobody."""
+    notified of messages on their tickets now, "" without one."""
 
     until: int
     stand_in: str
 
 
 def absence_of(ctx: Context, worker_id: int) -> Absence | None:
-    """The absence of a worker; None if they are present, or do not exist. Any worker may read it."""
+    """Returns the absence of a worker; None if they are present, or do not exist. Any worker may read it."""
 
     def read(tx: Transaction) -> Absence | None:
         reading = RecordReader(ctx, tx)
@@ -52,24 +52,24 @@ def absence_of(ctx: Context, worker_id: int) -> Absence | None:
 
 
 def change(ctx: Context, fields: dict[str, str]) -> None:
-    """Change some of FIELDS, or of those of an absence, of the worker who asks; others are left out.
+    """Changes some of FIELDS, or of the fields of an absence, of the caller; other fields are ignored.
 
-    Raises Invalid, and Conflict for the name of another worker, and for a change that would give them a role: the
-    queries of roles may look at names, but nobody chooses who they are, or their own privileges."""
+    Raises Invalid, and Conflict for the name of another worker and for a change that would give the caller a role: the
+    queries of roles may use names, but workers must not choose their identity or privileges."""
     own = ctx.as_actor(lent(ctx.actor), ctx.tz)
     worker_id, record_type = ctx.actor.worker_id, ctx.service.registry.type("worker")
-    known = {name: text for name, text in fields.items() if name in (*FIELDS, *absence.FIELDS)}
-    if not known:
+    changes = {name: text for name, text in fields.items() if name in (*FIELDS, *absence.FIELDS)}
+    if not changes:
         return
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(own, tx)
         name, roles = writing.label("worker", worker_id), _roles(tx, worker_id)
-        writing.update_sent(record_type, worker_id, known)
+        writing.update_sent(record_type, worker_id, changes)
         new_name = writing.label("worker", worker_id)
         if new_name != name and set(workers_named(writing, new_name)) - {worker_id}:
-            told = f"first_name: '{new_name}' is another worker's name; ask an administrator"
-            raise Conflict(told, field="first_name")
+            message = f"first_name: '{new_name}' is another worker's name; ask an administrator"
+            raise Conflict(message, field="first_name")
         if _roles(tx, worker_id) - roles:
             raise Conflict(N_("with these you would come to have a role that you do not have; ask an administrator"))
 
@@ -77,6 +77,6 @@ def change(ctx: Context, fields: dict[str, str]) -> None:
 
 
 def _roles(tx: Transaction, worker_id: int) -> set[tuple[int, str]]:
-    """The roles of a worker, as members, editors and readers."""
+    """Returns the roles of a worker, as members, editors and readers."""
     place = ROLE_WORKER.position
     return {(row[place["role_id"]], row[place["part"]]) for row in tx.find(ROLE_WORKER, worker_id=worker_id)}

@@ -1,6 +1,6 @@
-"""Reminders whose time has come: their workers are told, once, also of what came due while the service was down.
+"""Due reminders: their workers are notified once, also of reminders that became due while the service was down.
 
-Found by a scan of an index, so that changing a reminder leaves nothing behind that would have to be changed too."""
+A scan of an index finds them, so that a changed reminder leaves no other data to update."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from server.store.transaction import Transaction
 CONTEXT = contexts.REMINDER
 POINT = "custom.other"
 BATCH = 100  # reminders of one transaction; other writes run between two of them
-MAX_BATCHES = 50  # reminders of one scan; the next one handles the rest
+MAX_BATCHES = 50  # batches of one scan; the next scan handles the rest
 
 
 @periodic("reminders due")
@@ -36,7 +36,7 @@ def remind_due(service: Service, now: int) -> int | None:
 
 
 def _remind(ctx: Context, tx: Transaction) -> None:
-    """Reminders are closed in the same transaction, so that nobody is notified twice."""
+    """Closes reminders in the transaction that notifies of them, so that no worker is notified twice."""
     writing = RecordWriter(ctx, tx)
     for id, worker_id, name in _due(tx, ctx.now, BATCH):
         writing.update("reminder", id, {"is_closed": 1})
@@ -47,15 +47,15 @@ def _remind(ctx: Context, tx: Transaction) -> None:
 
 
 def _about(writing: RecordWriter, worker_id: int, id: int) -> tuple[str, int]:
-    """The one record that a reminder is linked to, when its worker may read it; else the reminder itself."""
+    """Returns the only record that a reminder is linked to, if its worker may read it; else the reminder itself."""
     linked = [(row[2], row[3]) for row in writing.tx.find(LINK, from_context=CONTEXT, from_id=id)]
-    others = [each for each in linked if each[0] != contexts.WORKER]  # those watch it
+    others = [each for each in linked if each[0] != contexts.WORKER]  # linked workers watch it
     is_one = len(others) == 1 and activity.may_read_all(writing, worker_id, others[0])
     return others[0] if is_one else (CONTEXT, id)
 
 
 def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:
-    """[(id, worker id, name)] of open reminders whose time has come, the oldest first."""
+    """Returns [(id, worker id, name)] of open reminders that are due, the oldest first."""
     reminder: Any = table_named("reminder")
     return tx.rows(
         lambda: (
@@ -70,8 +70,8 @@ def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:
 
 def _next_time(tx: Transaction) -> int | None:
     reminder: Any = table_named("reminder")
-    found = tx.value(lambda: reminder.select(peewee.fn.MIN(reminder.c.remind_at)).where(_open()))
-    return int(found) if found else None
+    earliest = tx.value(lambda: reminder.select(peewee.fn.MIN(reminder.c.remind_at)).where(_open()))
+    return int(earliest) if earliest else None
 
 
 def _open() -> peewee.SQL:

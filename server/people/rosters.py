@@ -1,4 +1,5 @@
-"""Who belongs to which group, and whom the worker queries of roles find. Both are rows, so that asking is cheap."""
+"""The members of groups, and the workers that the queries of roles match. Both are stored as rows, so that reads are
+cheap."""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ from server.store.tables import table_named
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"
 GROUP_PARTS = (MANAGER, MEMBER, REMOVE)
-MAX_TOLD = 50  # workers, in an entry about a roster
+MAX_NAMED = 50  # workers in a log entry about a roster
 ROLE_QUERIES = {"member": "member_query_worker", "editor": "editor_query_worker", "reader": "reader_query_worker"}
 
 
@@ -18,20 +19,19 @@ ROLE_QUERIES = {"member": "member_query_worker", "editor": "editor_query_worker"
 
 
 def change_members(writing: Writing, group_id: int, changes: dict[int, str]) -> None:
-    """Change a group's roster: {worker id: manager, member or remove}. Roles that look at groups follow.
-
-    For checked ids; who may is asked before."""
+    """Changes the members of a group: {worker id: manager, member or remove}. Updates roles whose queries use groups.
+    The caller has checked the ids and the rights."""
     change_rosters(writing, {group_id: changes})
 
 
 def change_rosters(writing: Writing, changes: dict[int, dict[int, str]]) -> None:
-    """Changes the rosters of several groups, as change_members: {group id: {worker id: part}}. Roles are updated
-    once."""
+    """Changes the members of several groups: {group id: {worker id: part}}. Roles are updated once. See
+    change_members."""
     for group_id, parts in changes.items():
-        told = [_change(writing, group_id, worker_id, part) for worker_id, part in parts.items()]
-        if any(told):
+        changed = [_change(writing, group_id, worker_id, part) for worker_id, part in parts.items()]
+        if any(changed):
             writing.touch(GROUP, id=group_id)
-            _log(writing, group_id, [each for each in told if each])
+            _log(writing, group_id, [each for each in changed if each])
     if any(changes.values()):
         refresh_roles(writing, "group")
 
@@ -50,21 +50,21 @@ def _change(writing: Writing, group_id: int, worker_id: int, part: str) -> str:
     return f"{writing.label('worker', worker_id)} ({'out' if part == REMOVE else part})"
 
 
-def _log(writing: Writing, group_id: int, told: list[str]) -> None:
-    more = len(told) - MAX_TOLD
-    changes = ", ".join(told[:MAX_TOLD]) + (f" and {more} more" if more > 0 else "")
+def _log(writing: Writing, group_id: int, parts: list[str]) -> None:
+    more = len(parts) - MAX_NAMED
+    changes = ", ".join(parts[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
     target = {"target": writing.label("group", group_id), "changes": changes}
     writing.log("group.roster.changed", GROUP, group_id, target)
 
 
 def forget_group(writing: Writing, group_id: int) -> None:
-    """The roster of a group that is gone."""
+    """Deletes the members of a deleted group."""
     writing.tx.delete(GROUP_MEMBER, group_id=group_id)
     refresh_roles(writing, "group")
 
 
 def forget_worker(writing: Writing, worker_id: int) -> None:
-    """A worker who is gone belongs nowhere."""
+    """Removes a deleted worker from groups and roles."""
     writing.tx.delete(GROUP_MEMBER, worker_id=worker_id)
     writing.tx.delete(ROLE_WORKER, worker_id=worker_id)
 
@@ -73,56 +73,56 @@ def forget_worker(writing: Writing, worker_id: int) -> None:
 
 
 def fill_role(writing: Writing, role: Record) -> None:
-    """Find a role's workers again, for each of its queries. Raises Invalid that names the field of a bad query."""
+    """Runs the queries of a role and stores its workers. Raises Invalid with the field of an invalid query."""
     for part, field in ROLE_QUERIES.items():
         try:
-            found = _found(writing, role[field])
+            worker_ids = _matching_workers(writing, role[field])
         except BadQuery as error:
             raise Invalid(f"{field}: {error.message}", field=field) from error
-        _replace(writing, role["id"], part, found)
+        _replace(writing, role["id"], part, worker_ids)
 
 
 def refresh_roles(writing: Writing, mention: str = "", without: int = 0) -> None:
-    """Find the workers of every role again, or of those whose queries hold the word `mention`; not of role `without`.
+    """Runs the queries of all roles that contain the word `mention`, except for role `without`.
 
-    A query that has become bad since it was written, such as by a custom field that is gone, finds nobody."""
+    A query that has become invalid, for example by the deletion of a custom field, matches nothing."""
     for role in _roles(writing):
         queries = {part: role[field] for part, field in ROLE_QUERIES.items()}
         if role["id"] == without or not any(mention in query for query in queries.values()):
             continue
         for part, query in queries.items():
             try:
-                found = _found(writing, query)
+                worker_ids = _matching_workers(writing, query)
             except BadQuery:
-                found = []
-            _replace(writing, role["id"], part, found)
+                worker_ids = []
+            _replace(writing, role["id"], part, worker_ids)
 
 
 def forget_role(writing: Writing, role_id: int) -> None:
-    """The workers of a role that is gone."""
+    """Deletes the workers of a deleted role."""
     writing.tx.delete(ROLE_WORKER, role_id=role_id)
     refresh_roles(writing, "role")
 
 
 def _roles(writing: Writing) -> list[dict[str, Any]]:
-    """Id and queries of every role; there are tens of them."""
+    """Returns id and queries of every role; there are tens of them."""
     names = ("id", *ROLE_QUERIES.values())
     table: Any = table_named("role")
     rows = writing.tx.rows(lambda: table.select(*(getattr(table.c, name) for name in names)).order_by(table.c.id))
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _found(writing: Writing, query: str) -> list[int]:
-    """A blank query matches nobody, not everybody."""
+def _matching_workers(writing: Writing, query: str) -> list[int]:
+    """Returns the workers that match a query; a blank query matches none."""
     return writing.search_ids("worker", query) if query.strip() else []
 
 
 def _replace(writing: Writing, role_id: int, part: str, worker_ids: list[int]) -> None:
     """Writes only rows that differ: each written row invalidates all cached actors."""
-    wanted = set(worker_ids)
+    expected = set(worker_ids)
     place = ROLE_WORKER.position["worker_id"]
     present = {row[place] for row in writing.tx.find(ROLE_WORKER, role_id=role_id, part=part)}
-    for worker_id in present - wanted:
+    for worker_id in present - expected:
         writing.tx.delete(ROLE_WORKER, role_id=role_id, part=part, worker_id=worker_id)
-    for worker_id in sorted(wanted - present):
+    for worker_id in sorted(expected - present):
         writing.tx.insert(ROLE_WORKER, {"role_id": role_id, "part": part, "worker_id": worker_id})

@@ -1,4 +1,4 @@
-"""How workers are signed in: sessions, devices that are known, the second factor."""
+"""The security of the caller's account: sessions, known devices, second factor."""
 
 from server.access import known_devices, second_factor, sessions
 from server.access.known_devices import KnownDevice
@@ -10,8 +10,8 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """sessions: where one is signed in, the newest first. known: the id of the device that one is at, 0 for one that is
-    not known. has_code: whether a second factor is asked for. codes_left: of those to recover with."""
+    """The security of an account. sessions: the newest first. known: the id of the present device, 0 for an unknown
+    one. has_code: whether a second factor is required. codes_left: the number of recovery codes."""
 
     sessions: list[Session]
     devices: list[KnownDevice]
@@ -21,7 +21,7 @@ class Security:
 
 
 def own(ctx: Context, device: str) -> Security:
-    """What protects one's own account. device: the mark of the browser that asks, "" for none."""
+    """Returns the security of the caller's account. device: the cookie of the browser, "" without one."""
     id, now = ctx.actor.worker_id, ctx.now
 
     def read(tx: Transaction) -> Security:
@@ -37,11 +37,11 @@ def own(ctx: Context, device: str) -> Security:
 
 
 def has_second_factor(ctx: Context) -> bool:
-    """Whether one's own sign-in asks for a code."""
+    """Whether the sign-in of the caller requires a code."""
     return ctx.service.store.read(lambda tx: second_factor.is_on(tx, ctx.actor.worker_id))
 
 
 def sessions_of(ctx: Context, worker_id: int) -> list[Session]:
-    """The sessions of another worker. Raises AdminOnly."""
+    """Returns the sessions of another worker. Raises AdminOnly."""
     ctx.require_admin("see where others are signed in")
     return ctx.service.store.read(lambda tx: sessions.of_worker(tx, worker_id, ctx.now))

@@ -1,7 +1,7 @@
-"""Signing in to the console: password, then the second factor of those who have one; and out again.
+"""Signs workers in to the console by password and, if enabled, a second factor; and signs them out.
 
-What is wrong is never told apart: an unknown name, a wrong password and a worker who may not sign in get the same
-words after the same time. Not for cookies and forms; those are the console's."""
+Errors are indistinguishable: an unknown name, a wrong password and a worker who may not sign in lead to the same
+message after the same time. The console handles cookies and forms."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ HOUR_SECONDS, DAY_SECONDS = 3600, 86400
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who sent a request: its address, its User-Agent header, and the id that its browser holds as a known device."""
+    """The sender of a request: its address, its User-Agent header, and the value of the known-device cookie."""
 
     client: str
     device: str
@@ -60,12 +60,12 @@ class _Candidate:
 
 
 def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remembered: bool = False) -> NewSession:
-    """Start a session. is_remembered: it does not expire when idle.
+    """Starts a session. is_remembered: it does not expire when idle.
 
-    Takes as long as hashing a password does. Raises NotAuthenticated for what is wrong, TooMany, Forbidden with the
-    reason when an automation refuses."""
+    Takes as long as hashing a password. Raises NotAuthenticated for a wrong name or password, TooMany, Forbidden with
+    the reason if an automation refuses."""
     store = ctx.service.store
-    with passwords.place():  # first: who finds none has tried nothing
+    with passwords.place():  # before the attempt is counted: without a place there was no attempt
         account = store.read(lambda tx: _account(ctx, tx, email))
         keys = attempt_keys(ctx, "password", email, account.known_id, peer)
         is_last = store.write(lambda tx: lockout.count(tx, keys, ctx.now))
@@ -84,30 +84,30 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
             if row is not None and row[WORKER_LOGIN.position["password_hash"]] == account.password_hash:
                 tx.put(WORKER_LOGIN, dict(zip(WORKER_LOGIN.names, row, strict=True)) | {"password_hash": renewed})
         span = lifetime(ctx.service, is_remembered)
-        made = sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, has_code)
+        session_id = sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, has_code)
         if has_code:
-            return NewSession(made, True)
+            return NewSession(session_id, True)
         _log(ctx, tx, "worker.logged_in", account.worker_id, peer)
-        return NewSession(made, False, _known(ctx, tx, account.worker_id, peer))
+        return NewSession(session_id, False, _known(ctx, tx, account.worker_id, peer))
 
     return store.write(write)
 
 
 def attempt_keys(ctx: Context, kind: str, name: str, worker_id: int, peer: Peer) -> tuple[str, ...]:
-    """What an attempt is counted under: the device where the worker is known from it, else the account and the address,
-    which others can use up. worker_id: who was meant, 0 for nobody."""
-    known = ctx.service.store.read(lambda tx: known_devices.find(tx, worker_id, peer.known, ctx.now))
-    if known:
-        return (lockout.device(kind, known),)
+    """Returns the keys under which an attempt is counted: the device if it is known for the worker, else the account
+    and the address, which others can use up. worker_id: the intended worker, 0 if unknown."""
+    device_id = ctx.service.store.read(lambda tx: known_devices.find(tx, worker_id, peer.known, ctx.now))
+    if device_id:
+        return (lockout.device(kind, device_id),)
     return (lockout.account(kind, name), lockout.address(peer.client))
 
 
-def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> NewSession:
-    """A full session in place of one that waits for the code of the second factor.
+def by_code(ctx: Context, session: Session, code: str, peer: Peer) -> NewSession:
+    """Replaces a session that waits for the code of the second factor by a full one.
 
     Raises NotAuthenticated for a wrong code, TooMany, Forbidden."""
     worker_id = session.actor.worker_id
-    _require_code(ctx, worker_id, given, peer, attempt_keys(ctx, "code", str(worker_id), worker_id, peer))
+    _require_code(ctx, worker_id, code, peer, attempt_keys(ctx, "code", str(worker_id), worker_id, peer))
     _ask(ctx, worker_id, peer)
     is_remembered = session.idle_seconds >= lifetime(ctx.service, True).idle
 
@@ -115,24 +115,24 @@ def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> NewSessio
         sessions.end(tx, session.id, worker_id)
         _log(ctx, tx, "worker.logged_in", worker_id, peer)
         span = lifetime(ctx.service, is_remembered)
-        made = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
-        return NewSession(made, False, _known(ctx, tx, worker_id, peer))
+        session_id = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
+        return NewSession(session_id, False, _known(ctx, tx, worker_id, peer))
 
     return ctx.service.store.write(write)
 
 
-def step_up(ctx: Context, session: Session, given: str, peer: Peer) -> str:
-    """The new id of a session whose worker gave the password, or a code of the second factor, once more.
+def step_up(ctx: Context, session: Session, entered: str, peer: Peer) -> str:
+    """Returns the new id of a session after the worker has entered the password, or a code of the second factor, again.
 
-    Raises NotAuthenticated for what is wrong, TooMany."""
+    Raises NotAuthenticated for a wrong one, TooMany."""
     worker_id = session.actor.worker_id
     has_code = ctx.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
-    code = "".join(given.split())
+    code = "".join(entered.split())
     looks_like_code = is_whole(code) and len(code) == 6
     if has_code and looks_like_code:
-        _require_code(ctx, worker_id, given, peer, _running("code", worker_id))
+        _require_code(ctx, worker_id, entered, peer, _running("code", worker_id))
     else:
-        require_password(ctx, worker_id, given)
+        require_password(ctx, worker_id, entered)
     return ctx.service.store.write(lambda tx: sessions.renew(tx, session, ctx.now))
 
 
@@ -150,13 +150,12 @@ def require_password(ctx: Context, worker_id: int, password: str) -> None:
 
 
 def begin(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
-    """The id of a new session of a worker who was just made, and chose the password, by whoever sent this."""
+    """Starts a session of a worker who was just created and has chosen a password; returns its id."""
     _log(ctx, tx, "worker.logged_in", worker_id, peer)
     return sessions.create(tx, worker_id, ctx.now, lifetime(ctx.service, False), peer.device, peer.client)
 
 
 def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
-    """End a session."""
     worker_id = session.actor.worker_id
 
     def write(tx: Transaction) -> None:
@@ -166,14 +165,14 @@ def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
     ctx.service.store.write(write)
 
 
-def turn_on_code(ctx: Context, secret: str, given: str) -> list[str]:
+def turn_on_code(ctx: Context, secret: str, code: str) -> list[str]:
     """Turns on the caller's second factor; returns the recovery codes. Raises Invalid for a wrong code, TooMany."""
     worker_id = ctx.actor.worker_id
     keys = _running("code", worker_id)
     ctx.service.store.write(lambda tx: lockout.count(tx, keys, ctx.now))
 
     def write(tx: Transaction) -> list[str]:
-        codes = second_factor.turn_on(tx, worker_id, secret, given, ctx.now)
+        codes = second_factor.turn_on(tx, worker_id, secret, code, ctx.now)
         if codes is None:
             raise Invalid("Wrong code. Check the clock on your phone.", field="code")
         lockout.forgive(tx, keys, ctx.now)
@@ -196,7 +195,7 @@ def turn_off_code(ctx: Context) -> None:
 
 
 def renew_recovery_codes(ctx: Context) -> list[str]:
-    """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
+    """Returns ten new recovery codes; former ones no longer work. Raises NotFound without a second factor."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> list[str]:
@@ -209,14 +208,14 @@ def renew_recovery_codes(ctx: Context) -> list[str]:
 
 
 def end_sessions(ctx: Context, id: int = 0, but: int = 0, peer: Peer | None = None) -> int:
-    """Sign the worker who asks out of one device, or everywhere but on one; answers of how many. peer: whose device
-    stays known, when that is everywhere."""
+    """Signs the caller out of one session, or of all but one; returns the number of ended sessions. peer: its device
+    stays known when all are ended."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> int:
         if not id:
-            kept = known_devices.find(tx, worker_id, peer.known, ctx.now) if peer is not None else 0
-            known_devices.forget_all(tx, worker_id, but=kept)
+            device_id = known_devices.find(tx, worker_id, peer.known, ctx.now) if peer is not None else 0
+            known_devices.forget_all(tx, worker_id, but=device_id)
         count = int(sessions.end(tx, id, worker_id)) if id else sessions.end_all(tx, worker_id, but=but)
         if count:
             devices = f"{count} device{'' if count == 1 else 's'}"
@@ -227,7 +226,7 @@ def end_sessions(ctx: Context, id: int = 0, but: int = 0, peer: Peer | None = No
 
 
 def forget_device(ctx: Context, device_id: int) -> None:
-    """Know a device of the worker who asks no more. Raises NotFound."""
+    """Removes a known device of the caller. Raises NotFound."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
@@ -243,25 +242,25 @@ def _known(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
 
 
 def _running(kind: str, worker_id: int) -> tuple[str, ...]:
-    """The counter of attempts within a session: nobody else can use it up."""
+    """Returns the key of attempts within a session, which others cannot use up."""
     return (lockout.account(f"{kind} again", str(worker_id)),)
 
 
-def _log_own(ctx: Context, tx: Transaction, worker_id: int, point: str, **told: str) -> None:
-    """Tell what a worker did to their own way in."""
+def _log_own(ctx: Context, tx: Transaction, worker_id: int, point: str, **details: str) -> None:
+    """Logs a change of the caller's own sign-in methods."""
     writing = RecordWriter(ctx, tx)
-    writing.log(point, WORKER, worker_id, {"target": writing.label(WORKER, worker_id), **told})
+    writing.log(point, WORKER, worker_id, {"target": writing.label(WORKER, worker_id), **details})
 
 
 def lifetime(service: Service, is_remembered: bool) -> Lifetime:
-    """How long sessions last, by the settings."""
+    """Returns the lifetime of sessions by the settings."""
     most = service.settings.session_days * DAY_SECONDS
     return Lifetime(most if is_remembered else service.settings.session_idle_hours * HOUR_SECONDS, most)
 
 
 def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
-    """The worker who signs in with this address, 0 for none: it is their main one, not a further one. One that waits to
-    be confirmed is nobody's yet."""
+    """Returns the worker who signs in with this address, or 0. Only main addresses count, and an unconfirmed new
+    address does not."""
     given = email.strip().lower()
     known_id = login_changes.holder(tx, given)
     if known_id:
@@ -274,14 +273,14 @@ def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
 
 @periodic("sessions that are over", deletes=True)
 def forget_over(service: Service, now: int) -> None:
-    """Remove sessions, counts of attempts and known devices that are over."""
+    """Removes expired sessions, counts of attempts, and known devices."""
 
     def write(tx: Transaction) -> None:
-        for each in kept:
+        for each in stores:
             each.forget_over(tx, now)
 
-    kept = (sessions, lockout, known_devices)
-    if service.store.read(lambda tx: any(each.has_over(tx, now) for each in kept)):
+    stores = (sessions, lockout, known_devices)
+    if service.store.read(lambda tx: any(each.has_over(tx, now) for each in stores)):
         service.store.write(write)
 
 
@@ -301,13 +300,13 @@ def _hash_of(tx: Transaction, worker_id: int) -> str:
     return str(row[WORKER_LOGIN.position["password_hash"]]) if row is not None else ""
 
 
-def _require_code(ctx: Context, worker_id: int, given: str, peer: Peer, keys: tuple[str, ...]) -> None:
-    """Raises NotAuthenticated for a wrong code, TooMany. The code is used up by this."""
+def _require_code(ctx: Context, worker_id: int, code: str, peer: Peer, keys: tuple[str, ...]) -> None:
+    """Raises NotAuthenticated for a wrong code, TooMany. A valid code is used up."""
     store = ctx.service.store
     is_last = store.write(lambda tx: lockout.count(tx, keys, ctx.now))
 
     def write(tx: Transaction) -> bool:
-        if not second_factor.accept(tx, worker_id, given, ctx.now):
+        if not second_factor.accept(tx, worker_id, code, ctx.now):
             return False
         lockout.forgive(tx, keys, ctx.now)
         return True
@@ -318,13 +317,13 @@ def _require_code(ctx: Context, worker_id: int, given: str, peer: Peer, keys: tu
 
 
 def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
-    """Raises Forbidden when an automation refuses."""
+    """Raises Forbidden if an automation refuses the sign-in."""
     for answer in events.ask(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
         reason = answer.get("deny")
         if reason:
             _note_failure(ctx, worker_id, peer)
-            told = reason if isinstance(reason, str) else "ask an administrator"
-            raise Forbidden(f"Signing in was refused: {told[:MAX_REASON_CHARS]}")
+            message = reason if isinstance(reason, str) else "ask an administrator"
+            raise Forbidden(f"Signing in was refused: {message[:MAX_REASON_CHARS]}")
 
 
 def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
@@ -338,24 +337,24 @@ def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
 
 
 def _note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> None:
-    """Told without waiting for it: the time that an answer takes must not tell whether there is such a worker. locks:
-    too many of what were wrong now, password or code; "" for not yet."""
+    """Records a failure without waiting for the write: the response time must not reveal whether the worker exists.
+    locks: the kind of secret, password or code, whose attempts are used up now; "" if there are attempts left."""
     if not worker_id:
         return
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         events.tell(writing, FAILED, _values(worker_id, peer))
-        writing.log("worker.login.failed", WORKER, worker_id, _told(writing, worker_id, peer))
+        writing.log("worker.login.failed", WORKER, worker_id, _log_values(writing, worker_id, peer))
         if locks:
-            _tell_locked(writing, worker_id, peer, locks)
+            _notify_locked(writing, worker_id, peer, locks)
 
     ctx.service.store.submit(write, lambda pending: None)
 
 
-def _tell_locked(writing: RecordWriter, worker_id: int, peer: Peer, kind: str) -> None:
+def _notify_locked(writing: RecordWriter, worker_id: int, peer: Peer, kind: str) -> None:
     ctx, tx = writing.ctx, writing.tx
-    writing.log("worker.login.locked", WORKER, worker_id, _told(writing, worker_id, peer))
+    writing.log("worker.login.locked", WORKER, worker_id, _log_values(writing, worker_id, peer))
     if lockout.may_be_told(tx, worker_id, ctx.now):
         payload = {"worker_id": worker_id, "kind": kind, "client": peer.client}
         JobQueue.add(tx, LOCKED, ctx.now, payload, f"{LOCKED}:{worker_id}")
@@ -364,11 +363,11 @@ def _tell_locked(writing: RecordWriter, worker_id: int, peer: Peer, kind: str) -
 
 def _log(ctx: Context, tx: Transaction, point: str, worker_id: int, peer: Peer) -> None:
     writing = RecordWriter(ctx, tx)
-    told = _told(writing, worker_id, peer)
-    writing.log(point, WORKER, worker_id, told | {"actor": told["target"]})
+    values = _log_values(writing, worker_id, peer)
+    writing.log(point, WORKER, worker_id, values | {"actor": values["target"]})
 
 
-def _told(writing: RecordWriter, worker_id: int, peer: Peer) -> dict[str, str]:
+def _log_values(writing: RecordWriter, worker_id: int, peer: Peer) -> dict[str, str]:
     return {
         "target": writing.label(WORKER, worker_id),
         "ip": peer.client,
@@ -377,7 +376,7 @@ def _told(writing: RecordWriter, worker_id: int, peer: Peer) -> dict[str, str]:
 
 
 def shown_device(device: str) -> str:
-    """A User-Agent header in few words, such as `Firefox on Linux`."""
+    """Returns a User-Agent header in a few words, such as `Firefox on Linux`."""
     browser = browser_of(device)
     name, platform = browser["browser"], browser["platform"]
     if name and platform:

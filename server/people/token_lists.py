@@ -1,4 +1,4 @@
-"""Tokens that are good now, as people see them: whose, through which app, until when; and ending them."""
+"""Valid tokens for display: their worker, app and expiry; and revoking them."""
 
 from typing import Any
 
@@ -17,16 +17,17 @@ from server.records.writing import RecordWriter
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction
 
-DOING = "see the tokens of others"  # what administrators alone may
+DOING = "see the tokens of others"  # an action that requires an administrator
 
 MAX_LISTED = 500  # tokens on one page
-SORTS = ("label", "created_at", "expires_at", "last_used_at")  # columns that they are sorted by
+SORTS = ("label", "created_at", "expires_at", "last_used_at")  # columns that tokens can be sorted by
 
 
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """One token. prefix, ending: how its text begins and ends. kind: access or refresh. created_by: who made it, "" for
-    a login. last_used_at: some minutes late, 0 for never; last_used_from: the address. revoked_at: 0 for never."""
+    """One token. prefix, ending: the beginning and end of its text. kind: access or refresh. created_by: the creator,
+    "" for a login. last_used_at: may be some minutes late, 0 for never. last_used_from: the client address. revoked_at:
+    0 for never."""
 
     id: int
     kind: str
@@ -57,7 +58,7 @@ class TokenSelection:
 
 @dataclass(frozen=True, slots=True)
 class TokenGroup:
-    """The good tokens of one worker through one app that have the same scopes. made_at: the newest of them, Unix
+    """The valid tokens of one worker through one app with the same scopes. made_at: creation of the newest, Unix
     seconds. last_used_at: 0 for never."""
 
     app_id: int
@@ -73,30 +74,30 @@ EVERY = TokenSelection()
 
 
 def all(
-    ctx: Context, wanted: TokenSelection = EVERY, limit: int = MAX_LISTED, page: int = 1, sort: str = ""
+    ctx: Context, selection: TokenSelection = EVERY, limit: int = MAX_LISTED, page: int = 1, sort: str = ""
 ) -> list[TokenEntry]:
-    """A page of everybody's tokens, those that are good now unless others are wanted. page: from 1. sort: one of SORTS,
-    with "-" before it for the other direction; "" for the newest first. Raises AdminOnly."""
+    """Returns a page of all tokens; valid ones unless others are selected. page: from 1. sort: one of SORTS, with "-"
+    in front for descending order; "" for the newest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page, sort))
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, selection, limit, page, sort))
 
 
-def count(ctx: Context, wanted: TokenSelection = EVERY) -> int:
-    """The number of tokens on all pages. Raises AdminOnly unless they are the caller's."""
-    if wanted.worker_id != ctx.actor.worker_id:
+def count(ctx: Context, selection: TokenSelection = EVERY) -> int:
+    """Returns the number of tokens on all pages. Raises AdminOnly unless they are the caller's."""
+    if selection.worker_id != ctx.actor.worker_id:
         ctx.require_admin(DOING)
-    return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
+    return ctx.service.store.read(lambda tx: _count(tx, selection, ctx.now))
 
 
 def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry]:
-    """The same of the worker who asks."""
-    wanted = TokenSelection(worker_id=ctx.actor.worker_id)
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
+    """Returns a page of the caller's tokens."""
+    selection = TokenSelection(worker_id=ctx.actor.worker_id)
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, selection, limit, page))
 
 
 def ending(ctx: Context, before: int, least_seconds: int) -> int:
-    """The number of access tokens with a longer lifetime than so many seconds that expire before a time. Raises
-    AdminOnly."""
+    """Returns the number of access tokens that expire before a time, among those with a lifetime above least_seconds.
+    Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = TOKEN.sql
     return int(
@@ -117,14 +118,15 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
 
 
 def in_use(ctx: Context, app_id: int = 0) -> list[TokenGroup]:
-    """The workers with valid tokens of an app, or of any, with their numbers; ordered by name. Raises AdminOnly."""
+    """Returns the workers with valid tokens of an app, or of any app, with their numbers; sorted by name. Raises
+    AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
 
 
 def own_apps(ctx: Context) -> list[Consent]:
-    """The apps that may act for the worker who asks, by name: those let in, and those with tokens that administrators
-    made."""
+    """Returns the apps that may act for the caller, sorted by name: those the caller has allowed, and those with tokens
+    that administrators created."""
     worker_id = ctx.actor.worker_id
     by_app: dict[int, list[TokenGroup]] = {}
 
@@ -135,10 +137,10 @@ def own_apps(ctx: Context) -> list[Consent]:
         return consents.of_worker(tx, worker_id, ctx.now), names
 
     let_in, names = ctx.service.store.read(read)
-    found = {each.app_id: each for each in let_in}
+    by_id = {each.app_id: each for each in let_in}
     for id, uses in by_app.items():
         if id in names:
-            found.setdefault(
+            by_id.setdefault(
                 id,
                 Consent(
                     id,
@@ -150,12 +152,12 @@ def own_apps(ctx: Context) -> list[Consent]:
                     max(each.last_used_at for each in uses),
                 ),
             )
-    return sorted(found.values(), key=lambda each: (each.app_name, each.app_id))
+    return sorted(by_id.values(), key=lambda each: (each.app_name, each.app_id))
 
 
 def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -> None:
-    """End a token now: one's own, or any for administrators. A refresh token takes all of its login along. is_noted:
-    whether the activity log tells of it. is_own: whether it must be one's own. Raises NotFound."""
+    """Revokes a token of the caller, or any token for administrators. A refresh token revokes its whole login.
+    is_noted: whether the activity log records it. is_own: whether it must be the caller's. Raises NotFound."""
     may_any = ctx.actor.is_admin and not is_own
 
     def write(tx: Transaction) -> None:
@@ -180,7 +182,7 @@ def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
 
     def build() -> Any:
         query = table.update({table.revoked_at: slot(0)}).where(table.revoked_at == 0, table.expires_at > slot(0))
-        return _of(query, is_of_app, is_of_worker)
+        return _restricted(query, is_of_app, is_of_worker)
 
     values = (ctx.now, *(id for id in (app_id, worker_id) if id))
     is_of_app, is_of_worker = bool(app_id), bool(worker_id)
@@ -195,7 +197,7 @@ def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
 
 
 def revoke_app(ctx: Context, app_id: int) -> None:
-    """Let an app act for the worker who asks no longer; it must ask for consent again."""
+    """Withdraws the caller's consent to an app, which must request it again."""
 
     def write(tx: Transaction) -> None:
         if consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now):
@@ -214,20 +216,21 @@ def revoke_app(ctx: Context, app_id: int) -> None:
 
 
 def _log(ctx: Context, tx: Transaction, app_id: int, worker_id: int, count: int) -> None:
-    """Tell in the activity log that tokens were ended: on the worker, or on the app when several workers had them."""
+    """Logs revoked tokens: on the worker, or on the app if they belong to several workers."""
     writing = RecordWriter(ctx, tx)
     app = writing.label("oauth_app", app_id) if app_id else ""
     tokens_of = f"{count} tokens" if count > 1 else "a token"
     if worker_id:
-        of = f" of the app {app}" if app_id else ""
-        told = {"tokens": f"{tokens_of}{of}", "target": writing.label("worker", worker_id)}
-        writing.log("token.ended", WORKER, worker_id, told)
+        of_app = f" of the app {app}" if app_id else ""
+        details = {"tokens": f"{tokens_of}{of_app}", "target": writing.label("worker", worker_id)}
+        writing.log("token.ended", WORKER, worker_id, details)
     else:
         writing.log("token.ended", APP, app_id, {"tokens": tokens_of, "target": app})
 
 
-def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
-    """A query for the tokens of an app, of a worker, of both or of all; their ids are its values from the second on."""
+def _restricted(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
+    """Restricts a query to the tokens of an app, of a worker, of both or of neither; their ids are its values from the
+    second on."""
     table: Any = TOKEN.sql
     columns = [each for each, is_wanted in ((table.app_id, is_of_app), (table.worker_id, is_of_worker)) if is_wanted]
     for place, column in enumerate(columns, 1):
@@ -235,39 +238,39 @@ def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
     return query
 
 
-def _shape(wanted: TokenSelection) -> tuple[bool, bool, bool]:
-    return wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)
+def _shape(selection: TokenSelection) -> tuple[bool, bool, bool]:
+    return selection.is_over, bool(selection.app_id), bool(selection.worker_id)
 
 
-def _wanted(shape: tuple[bool, bool, bool], *columns: Any) -> Any:
-    """A query for these columns of the tokens that are wanted."""
+def _selected(shape: tuple[bool, bool, bool], *columns: Any) -> Any:
+    """Returns a query for these columns of the selected tokens."""
     is_wanted_over, is_of_app, is_of_worker = shape
     table: Any = TOKEN.sql
     is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
-    # A refresh token that was exchanged for a new pair has ended by itself; nobody revoked it.
+    # A refresh token that was exchanged for a new pair has ended without being revoked.
     is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
     query = table.select(*columns).where(is_over if is_wanted_over else is_good)
-    return _of(query, is_of_app, is_of_worker)
+    return _restricted(query, is_of_app, is_of_worker)
 
 
-def _count(tx: Transaction, wanted: TokenSelection, now: int) -> int:
+def _count(tx: Transaction, selection: TokenSelection, now: int) -> int:
     table: Any = TOKEN.sql
-    shape = _shape(wanted)
-    values = (now, *(id for id in (wanted.app_id, wanted.worker_id) if id))
-    return int(tx.value(lambda: _wanted(shape, peewee.fn.COUNT(table.id)), values) or 0)
+    shape = _shape(selection)
+    values = (now, *(id for id in (selection.app_id, selection.worker_id) if id))
+    return int(tx.value(lambda: _selected(shape, peewee.fn.COUNT(table.id)), values) or 0)
 
 
 def _listed(
-    ctx: Context, tx: Transaction, wanted: TokenSelection, limit: int, page: int, sort: str = ""
+    ctx: Context, tx: Transaction, selection: TokenSelection, limit: int, page: int, sort: str = ""
 ) -> list[TokenEntry]:
     table: Any = TOKEN.sql
-    ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
-    shape = _shape(wanted)
+    ids = [id for id in (selection.app_id, selection.worker_id) if id]
+    shape = _shape(selection)
 
     def build() -> Any:
         place = 1 + shape[1] + shape[2]
         chosen = ordering({name: getattr(table, name) for name in SORTS}, sort)
-        query = _wanted(shape, *TOKEN.all_columns).order_by(*chosen, table.id.desc())
+        query = _selected(shape, *TOKEN.all_columns).order_by(*chosen, table.id.desc())
         return query.limit(slot(place)).offset(slot(place + 1))
 
     rows = [
@@ -316,19 +319,19 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
             peewee.fn.MAX(table.last_used_at),
             peewee.fn.MAX(table.created_at),
         ).where(table.revoked_at == 0, table.expires_at > slot(0))
-        query = _of(query, is_of_app, is_of_worker)
+        query = _restricted(query, is_of_app, is_of_worker)
         return query.group_by(table.app_id, table.worker_id, table.scopes)
 
     is_of_app, is_of_worker = bool(app_id), bool(worker_id)
     values = (ctx.now, *(id for id in (app_id, worker_id) if id))
     rows = tx.rows(build, values)
     workers = _names(RecordReader(ctx, tx), "worker", {row[1] for row in rows})
-    found = [
-        TokenGroup(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
-        for app, worker, scopes, count, used, made in rows
+    groups = [
+        TokenGroup(app, worker, workers[worker], tuple(scopes.split()), count, used, created)
+        for app, worker, scopes, count, used, created in rows
         if worker in workers
     ]
-    return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))
+    return sorted(groups, key=lambda each: (each.worker.lower(), each.scopes))
 
 
 def _names(reading: RecordReader, uri: str, ids: set[int]) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""Notifications that a worker has not read: how many, the newest, and all of them read at once."""
+"""Unread notifications of a worker: their number, the newest one, and marking all as read."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-MAX_AT_ONCE = 1000  # marked as read; the next call goes on
+MAX_AT_ONCE = 1000  # marked as read; the next call continues
 
 
 def count(ctx: Context) -> int:
-    """Of the caller."""
+    """Returns the number of the caller's unread notifications."""
     table = table_named("notification")
     mine = (ctx.actor.worker_id,)
     return int(
@@ -31,7 +31,7 @@ def count(ctx: Context) -> int:
 
 
 def newest(ctx: Context) -> dict[str, Any] | None:
-    """{id, text, age} of the caller's newest, age in seconds; None for none."""
+    """Returns {id, text, age} of the caller's newest unread notification, age in seconds; None without one."""
     record_type = ctx.service.registry.type("notification")
     table = record_type.table
     row = ctx.service.store.read(
@@ -47,8 +47,12 @@ def newest(ctx: Context) -> dict[str, Any] | None:
     )
     if row is None:
         return None
-    found = record_type.record(row)
-    return {"id": found["id"], "text": record_type.label(found), "age": max(ctx.now - found["created"], 0)}
+    notification = record_type.record(row)
+    return {
+        "id": notification["id"],
+        "text": record_type.label(notification),
+        "age": max(ctx.now - notification["created"], 0),
+    }
 
 
 def read_all(ctx: Context) -> list[int]:

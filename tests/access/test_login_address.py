@@ -69,7 +69,7 @@ def by_service(desk: Desk, milo: int) -> None:
 
 
 def by_themself(desk: Desk, milo: int) -> None:
-    login_address.ask(by(desk, milo), f" Milo <{NEW.upper()}> ", PASSWORD)
+    login_address.request(by(desk, milo), f" Milo <{NEW.upper()}> ", PASSWORD)
 
 
 WAYS = [by_text, by_id, by_rename, by_service, by_themself]
@@ -187,7 +187,7 @@ def test_the_code_is_in_no_row(desk: Desk, milo: int) -> None:
 def test_taken_back_nothing_has_changed(desk: Desk, milo: int, way: Way) -> None:
     way(desk, milo)
     link = code(desk)
-    login_address.take_back(by(desk, milo), milo)
+    login_address.cancel(by(desk, milo), milo)
     assert signs_in(desk, OLD) and linked_to(desk, milo) == {OLD}
     assert login_address.waiting(by(desk, milo), milo) is None
     with pytest.raises(NotFound):
@@ -254,9 +254,9 @@ def test_what_a_worker_cannot_sign_in_with(desk: Desk, milo: int, email: str, er
     address = desk.create("address", email="desk@desk.example", mail_transport_id=transport)["id"]
     desk.create("group", name="Support", reply_address_id=address)
     with pytest.raises(error):
-        login_address.ask(by(desk, milo), email, PASSWORD)
+        login_address.request(by(desk, milo), email, PASSWORD)
     with pytest.raises(NotAuthenticated):
-        login_address.ask(by(desk, milo), NEW, "wrong")
+        login_address.request(by(desk, milo), NEW, "wrong")
     assert login_address.waiting(by(desk, milo), milo) is None and mails(desk) == []
 
 

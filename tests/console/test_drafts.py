@@ -36,22 +36,22 @@ def mara(store: Desk) -> Context:
 
 def test_a_draft_is_its_workers_alone_and_gone_when_dropped(ines: Context, mara: Context) -> None:
     typed = [("name", "Ünïcode \udc80"), ("scopes[]", "a"), ("scopes[]", "b"), ("name", "last")]
-    form_drafts.keep(ines, "app:1", typed)
-    found = form_drafts.of(ines, "app:1")
+    form_drafts.save(ines, "app:1", typed)
+    found = form_drafts.load(ines, "app:1")
     assert found is not None and list(found.fields) == typed and found.updated_at == NOW
     assert (found.text("name"), found.texts("scopes[]"), found.text("other", "-")) == ("last", ["a", "b"], "-")
-    assert form_drafts.of(mara, "app:1") is None and form_drafts.of(ines, "app:2") is None
-    form_drafts.keep(ines, "app:1", [("name", "later")])
-    found = form_drafts.of(ines, "app:1")
+    assert form_drafts.load(mara, "app:1") is None and form_drafts.load(ines, "app:2") is None
+    form_drafts.save(ines, "app:1", [("name", "later")])
+    found = form_drafts.load(ines, "app:1")
     assert found is not None and list(found.fields) == [("name", "later")]
     assert (form_drafts.drop(mara, "app:1"), form_drafts.drop(ines, "app:1")) == (False, True)
-    assert form_drafts.of(ines, "app:1") is None and not form_drafts.drop(ines, "app:1")
+    assert form_drafts.load(ines, "app:1") is None and not form_drafts.drop(ines, "app:1")
 
 
 def test_secrets_are_never_kept(ines: Context) -> None:
     names = ("password", "password_again", "Client_Secret", "code", "shared_key", "fields[api_key]", "access_token")
-    form_drafts.keep(ines, "secrets", [(name, "hush") for name in names] + [("name", "x")])
-    found = form_drafts.of(ines, "secrets")
+    form_drafts.save(ines, "secrets", [(name, "hush") for name in names] + [("name", "x")])
+    found = form_drafts.load(ines, "secrets")
     assert found is not None and list(found.fields) == [("name", "x")]
 
 
@@ -68,18 +68,18 @@ def test_what_is_too_much_is_refused(
     ines: Context, key: str, fields: list[tuple[str, str]], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        form_drafts.keep(ines, key, fields)
+        form_drafts.save(ines, key, fields)
 
 
 def test_drafts_have_an_age_and_a_number(store: Desk, mara: Context) -> None:
     for number in range(form_drafts.MAX_DRAFTS + 2):
-        form_drafts.keep(replace(mara, now=NOW + number), f"form:{number}", [("a", "b")])
-    assert form_drafts.of(mara, "form:1") is None and form_drafts.of(mara, "form:2") is not None
-    oldest = NOW + 2 + form_drafts.KEPT_SECONDS
-    assert form_drafts.of(replace(mara, now=oldest), "form:2") is None
+        form_drafts.save(replace(mara, now=NOW + number), f"form:{number}", [("a", "b")])
+    assert form_drafts.load(mara, "form:1") is None and form_drafts.load(mara, "form:2") is not None
+    oldest = NOW + 2 + form_drafts.RETENTION_SECONDS
+    assert form_drafts.load(replace(mara, now=oldest), "form:2") is None
     assert form_drafts.forget_old(store.service, oldest - 1) == oldest
     assert form_drafts.forget_old(store.service, oldest) == oldest + 1
-    assert form_drafts.of(mara, "form:2") is None and form_drafts.of(mara, "form:3") is not None
+    assert form_drafts.load(mara, "form:2") is None and form_drafts.load(mara, "form:3") is not None
 
 
 # -- on pages ---------------------------------------------------------------------------------------------------------

@@ -460,7 +460,7 @@ def test_what_an_import_made_is_told_by_the_other_process_once(pair: Pair) -> No
     assert results.get(nora, code) is None
     plain = results.put(nora, "Boats", ImportResult({"task": {"one": {"id": 1, "label": "Row"}}}))
     assert results.get(nora, plain) == results.get(nora, plain) is not None
-    assert results.get(replace(nora, now=NOW + results.KEPT_SECONDS), plain) is None
+    assert results.get(replace(nora, now=NOW + results.RETENTION_SECONDS), plain) is None
 
 
 def test_what_took_long_to_find_out_is_known_to_the_other_process(pair: Pair) -> None:

@@ -25,7 +25,7 @@ def ask(visit: Visit) -> PageResponse:
     """Mail a link to another address; the one before counts until it was opened."""
     form = Form.sent(visit.form, ("email",))
     try:
-        change = login_address.ask(visit.ctx, form.text("email"), visit.form.text("current", ""))
+        change = login_address.request(visit.ctx, form.text("email"), visit.form.text("current", ""))
     except NotAuthenticated as error:
         return _form(visit, form.fail("current", error.message))
     except (Conflict, Invalid, TooMany) as error:
@@ -51,7 +51,7 @@ def send_again(visit: Visit) -> PageResponse:
 def take_back(visit: Visit) -> PageResponse:
     """Go on with the address that counts."""
     try:
-        login_address.take_back(visit.ctx, visit.actor.worker_id)
+        login_address.cancel(visit.ctx, visit.actor.worker_id)
         visit.tell(_("You go on signing in with the same address."))
     except HelpdeskError as error:
         visit.tell(error.message)
@@ -85,6 +85,6 @@ def _form(visit: Visit, form: Form) -> PageResponse:
         "account_address.html",
         form.status,
         form=form,
-        email=login_address.of(visit.ctx),
+        email=login_address.current_address(visit.ctx),
         change=change,
     )

@@ -377,7 +377,7 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
 def _kept(visit: Visit, key: str, form: Form) -> str:
     """Stores a form that could not be saved as a draft, and returns the message about it."""
     try:
-        form_drafts.keep(visit.ctx, key, list(form.values.items()))
+        form_drafts.save(visit.ctx, key, list(form.values.items()))
     except TooLarge:
         return _("What you typed is too long to be kept as a draft; it stands here alone.")
     return _("What you typed is kept as your draft.")
@@ -637,7 +637,7 @@ def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
 
 def _taken_up(visit: Visit, key: str, form: Form) -> Form:
     """The form with its draft, when that is asked for: with the inputs that were typed, too."""
-    draft = form_drafts.of(visit.ctx, key) if visit.query.text(drafts.TAKE_UP, "") == key else None
+    draft = form_drafts.load(visit.ctx, key) if visit.query.text(drafts.TAKE_UP, "") == key else None
     if draft is not None and not visit.is_post:
         form.values |= {name: "" for name, _ in draft.fields if name.startswith(INPUT)}
     return drafts.take_up(visit, key, form)

@@ -347,7 +347,7 @@ def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
     fields.fill(**values | {"encryption": values["encryption"].lower(), "verify": verify})
     if params.get("password"):
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
-    return fields.fill(recipient=profile.of(visit.ctx)["email"])
+    return fields.fill(recipient=profile.own_record(visit.ctx)["email"])
 
 
 def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:

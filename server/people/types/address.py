@@ -193,7 +193,7 @@ class Address(RecordType):
             if change.changes(column):
                 raise AdminOnly(f"{column}: only administrators may change this of an address", field=column)
         if change.old is not None:
-            identity.require_nobodys(writing, change.old)
+            identity.require_external(writing, change.old)
             if change.value("email").strip().lower() != change.was("email"):
                 identity.require_readable_mail(writing, change.id)
 

@@ -146,7 +146,7 @@ class Contact(RecordType):
         """The main address comes to belong to the contact; addresses are found by the contact's name."""
         address = writing.record("address", change.value("email_id")) if change.value("email_id") else None
         if address is not None and change.changes("email_id") and address["contact_id"] != change.id:
-            identity.require_nobodys(writing, address)
+            identity.require_external(writing, address)
             writing.update("address", address["id"], {"contact_id": change.id})
         if not change.is_create and change.changes("full_name"):
             reindex(writing, "address", "contact_id", change.id)
