@@ -214,7 +214,7 @@ def test_there_is_something_of_everything(filled: Filled) -> None:
         assert desk.found("attachment", f"mimetype:{mime_type}"), mime_type
     for status in ("open", "waiting", "closed"):
         assert desk.found("task", f"status:{status}"), status
-    assert len(desk.found("contact", "org.id:>0")) > 30 and len(desk.read(demo.made)["snippet"]) == 6
+    assert len(desk.found("contact", "org.id:>0")) > 30 and len(desk.read(demo.record_ids)["snippet"]) == 6
     for text in ("<table>", "<blockquote>", "<a href=", "<ul>"):
         assert any(text.encode() in content for content in _html(desk)), text
 
@@ -256,7 +256,7 @@ def test_macros_do_what_they_say(filled: Filled) -> None:
 
 
 def test_saved_searches_find_something(filled: Filled) -> None:
-    desk, ids = filled[0], filled[0].read(demo.made)["saved_search"]
+    desk, ids = filled[0], filled[0].read(demo.record_ids)["saved_search"]
     assert len(ids) == 5
     for each in (desk.row("saved_search", id) for id in ids):
         assert desk.found("ticket", each["query"]), each["name"]
@@ -285,7 +285,7 @@ def test_the_change_log_tells_of_it_as_of_now(filled: Filled) -> None:
 
 def test_a_worker_of_the_demo_cannot_sign_in(filled: Filled) -> None:
     desk = filled[0]
-    ids = desk.read(demo.made)["worker"]
+    ids = desk.read(demo.record_ids)["worker"]
     rows = [desk.row("worker", id) for id in ids]
     assert [each["is_password_disabled"] for each in rows] == [1] * 8 and not any(each["is_superuser"] for each in rows)
     assert desk.read(lambda tx: [tx.first(WORKER_LOGIN, worker_id=id) for id in ids]) == [None] * 8
@@ -322,7 +322,7 @@ def test_the_first_administrator_joins_a_demo_that_is_there(desk: Desk) -> None:
     person = {"first_name": "Nora", "email": "nora@desk.example", "timezone": "UTC", "password": "a long password"}
     setup.finish_setup(desk.context(), path.removeprefix("/setup/"), person, Peer("127.0.0.1", ""))
     (id,) = desk.found("worker", "email:(email:nora@desk.example)")
-    assert desk.actor(id).manages >= set(desk.read(demo.made)["group"])
+    assert desk.actor(id).manages >= set(desk.read(demo.record_ids)["group"])
 
 
 # -- what is removed ---------------------------------------------------------------------------------------------------
@@ -359,12 +359,12 @@ def test_what_people_wrote_on_its_tickets_goes_too(desk: Desk, nora: int) -> Non
 
 def test_what_others_rest_on_stays(desk: Desk, nora: int) -> None:
     demo.fill(desk.context(nora))
-    group = desk.read(demo.made)["group"][0]
+    group = desk.read(demo.record_ids)["group"][0]
     ticket = desk.create(
         "ticket", by=nora, subject="Real", group_id=str(group), participants="ana@larch-bicycles.demo.example",
         owner_id=str(nora),
     )["id"]  # fmt: skip
-    worker = desk.read(demo.made)["worker"][0]
+    worker = desk.read(demo.record_ids)["worker"][0]
     desk.update("ticket", ticket, by=nora, owner_id=str(worker))
     demo.remove(desk.context(nora))
     row = desk.row("ticket", ticket)
@@ -377,7 +377,7 @@ def test_what_others_rest_on_stays(desk: Desk, nora: int) -> None:
 
 def test_a_token_that_somebody_made_for_a_worker_of_it_is_gone(desk: Desk, nora: int) -> None:
     demo.fill(desk.context(nora))
-    worker = desk.read(demo.made)["worker"][0]
+    worker = desk.read(demo.record_ids)["worker"][0]
     app_tokens.create(desk.context(nora), worker, 0, "api", "1 hour", "test", is_renewable=False)
     assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) != []
     demo.remove(desk.context(nora))
@@ -402,7 +402,7 @@ def test_what_was_cut_short_is_removed_as_well(desk: Desk, nora: int) -> None:
 def test_what_was_deleted_meanwhile_is_no_obstacle(desk: Desk, nora: int) -> None:
     before = _rows(desk)
     demo.fill(desk.context(nora))
-    made = desk.read(demo.made)
+    made = desk.read(demo.record_ids)
     desk.delete("worker", made["worker"][0], by=nora)
     desk.delete("group", made["group"][0], by=nora)
     desk.delete("contact", made["contact"][0], by=nora)

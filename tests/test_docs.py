@@ -83,7 +83,7 @@ INTERNAL = {
         store.known_rows.MAX_ROWS store.transaction.MAX_BUILDERS store.postgresql.small_reads.MAX_SLOW
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
         store.postgresql.texts.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
-        template.__init__.MAX_KEPT template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT
+        template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.patterns.MAX_CACHED
     """,
     "how much is done at once; the rest follows": """
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS

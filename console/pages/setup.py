@@ -137,7 +137,7 @@ def _over(visit: Visit) -> PageResponse | None:
 @page("GET", BASE, "admin")
 def go_on(visit: Visit) -> PageResponse:
     """The first step that is left; the start when all are done."""
-    remaining = setup.left(visit.ctx)
+    remaining = setup.remaining_steps(visit.ctx)
     return see(f"{BASE}/{remaining[0]}" if remaining else "/")
 
 
@@ -156,7 +156,7 @@ def skip(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/address", "admin")
 def show_address(visit: Visit) -> PageResponse:
     """Where the service is reached, who its mail comes from, what ticket numbers look like."""
-    present = address.of(visit.ctx)
+    present = address.current_address(visit.ctx)
     here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
     url = present.base_url if present.is_chosen else here
     return _address(
@@ -233,7 +233,7 @@ def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageRespo
 @page("GET", f"{BASE}/receive", "admin")
 def show_receive(visit: Visit) -> PageResponse:
     """A mailbox that mail is fetched from, or another way for it to come in."""
-    sender = address.of(visit.ctx).sender
+    sender = address.current_address(visit.ctx).sender
     username = "" if checkup_mail.is_local(sender) else sender
     return _receive(visit, Form.of({"protocol": "imap-ssl", "username": username, "is_mail_kept": "1"}))
 
@@ -301,7 +301,7 @@ def _next(visit: Visit, step: Step) -> PageResponse:
 
 
 def _step(visit: Visit, step: Step, form: Form, **values: object) -> PageResponse:
-    remaining = setup.left(visit.ctx)
+    remaining = setup.remaining_steps(visit.ctx)
     steps = _steps(step, remaining)
     return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)
 

@@ -75,7 +75,7 @@ def show(visit: Visit) -> PageResponse:
         pictures=reports.pictures(visit),
         samples=samples,
         days=reports.DAYS,
-        is_unfinished=ctx.actor.is_admin and bool(setup.left(ctx)),
+        is_unfinished=ctx.actor.is_admin and bool(setup.remaining_steps(ctx)),
         has_demo=ctx.actor.is_admin and demo.is_filled(ctx),
         all_done=all(each.is_done for each, *_ in items),
     )

@@ -1,4 +1,4 @@
-"""Where a service is reached, who its mail comes from, and how ticket numbers look: one step of setting up."""
+"""The address of a service, the sender of its mail, and the format of ticket numbers: one step of the set-up."""
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -15,8 +15,8 @@ URL, MASK = "base_url", "mail_mask_pattern"
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """The address of the service. base_url: with is_chosen, whether it was set by somebody. sender: the default sender,
-    "" for none."""
+    """The address of the service. is_chosen: whether base_url was set rather than derived. sender: the default sender,
+    "" without one."""
 
     base_url: str
     is_chosen: bool
@@ -24,31 +24,31 @@ class ServiceAddress:
     mask_pattern: str
 
 
-def of(ctx: Context) -> ServiceAddress:
-    """What holds now."""
+def current_address(ctx: Context) -> ServiceAddress:
+    """Returns the present values."""
     settings = ctx.service.settings
 
     def read(tx: Transaction) -> str:
-        found = RecordReader(ctx, tx).record("address", default_sender(tx))
-        return "" if found is None else str(found["email"])
+        address = RecordReader(ctx, tx).record("address", default_sender(tx))
+        return "" if address is None else str(address["email"])
 
     sender = ctx.service.store.read(read)
     return ServiceAddress(ctx.service.base_url, URL in settings.sources, sender, settings.mail_mask_pattern)
 
 
 def check_address(ctx: Context, base_url: str, mask_pattern: str) -> str:
-    """The address as it will be, when both are right. Raises Invalid at the name of the field."""
+    """Returns the address as it will be if both values are valid. Raises Invalid for the field."""
     settings = ctx.service.settings
     if not settings.is_given(URL) and not base_url:
         raise Invalid("enter the address that others reach this service by, such as https://desk.example", field=URL)
-    wanted = live_settings.check_settings(ctx.service, _changes(ctx, base_url, mask_pattern))
-    return str(wanted.base_url)
+    settings_after = live_settings.check_settings(ctx.service, _changes(ctx, base_url, mask_pattern))
+    return str(settings_after.base_url)
 
 
 def set_all(ctx: Context, base_url: str, sender: str, mask_pattern: str) -> None:
-    """Sets what no flag, variable or file sets. The callback of the built-in app follows. Raises AdminOnly, Invalid at
-    the name of the field."""
-    if sender != of(ctx).sender:
+    """Sets the values that no flag, variable or file sets. The callback of the built-in app follows. Raises AdminOnly,
+    Invalid for the field."""
+    if sender != current_address(ctx).sender:
         try:
             mail_setup.set_sender(ctx, sender, 0, is_default=True)
         except Invalid as error:
@@ -59,7 +59,7 @@ def set_all(ctx: Context, base_url: str, sender: str, mask_pattern: str) -> None
 
 def _changes(ctx: Context, base_url: str, mask_pattern: str) -> dict[str, str]:
     settings = ctx.service.settings
-    # What follows from host and port is not kept, so that it goes along with them.
+    # An address that is derived from host and port is not stored, so that it changes with them.
     url = "" if base_url.strip().rstrip("/") == settings.local_url else base_url
     texts = {URL: url, MASK: mask_pattern}
     return {name: text for name, text in texts.items() if not settings.is_given(name)}

@@ -1,5 +1,5 @@
-"""Records that come with the service: automation events, toolbars, a currency. What is missing is added at every start,
-so that a new release brings its own along. Not for what only a new database begins with: that is first_start.py."""
+"""Records that are part of the service: automation events, toolbars, a currency. Missing ones are added at every start,
+so that new releases can add records. setup.py has the records that only a new database gets."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ CURRENCY = {"name": "US dollar", "name_plural": "US dollars", "code": "USD", "sy
 
 
 def add_missing(ctx: Context) -> None:
-    """Adds the built-in records that the database lacks; existing ones stay as they were changed."""
+    """Adds the built-in records that the database lacks; existing ones keep their changes."""
     missing = ctx.service.store.read(_missing)
     if missing:
         ctx.service.store.write(lambda tx: _add(ctx, tx))
@@ -29,14 +29,14 @@ def _add(ctx: Context, tx: Transaction) -> None:
 
 
 def _missing(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
-    """The missing records as pairs of type and values."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    if not _names(tx, "currency"):  # amounts need one; which is the user's affair, so any will do
-        found.append(("currency", dict(CURRENCY)))
+    """Returns the missing records as pairs of type and values."""
+    missing: list[tuple[str, dict[str, Any]]] = []
+    if not _names(tx, "currency"):  # amounts need a currency; users choose their own, so any is fine
+        missing.append(("currency", dict(CURRENCY)))
     for uri, rows in BUILT_IN.items():
         present = _names(tx, uri)
-        found += [(uri, dict(row)) for row in rows if row["name"] not in present]
-    return found
+        missing += [(uri, dict(row)) for row in rows if row["name"] not in present]
+    return missing
 
 
 def _names(tx: Transaction, uri: str) -> set[str]:

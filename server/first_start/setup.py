@@ -1,6 +1,6 @@
-"""What a new database begins with, and how it gets its first administrator: behind a one-use link, or by settings.
+"""The first content of a new database, and its first administrator: by a one-time link, or by settings.
 
-The link leads to a few steps of setting up, which can be left and taken up again."""
+The link leads to the steps of the set-up, which can be interrupted and continued."""
 
 import hashlib
 import secrets
@@ -25,7 +25,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 CALLBACK = "/oauth/callback"
-STARTER = "starter"  # the package that a new database begins with
+STARTER = "starter"  # the package that a new database gets
 STARTER_KEY = "starter_package"
 SETUP_KEY, SETUP_UNTIL_KEY = "setup_link_sha256", "setup_link_until"
 LINK_SECONDS = 1800  # validity of a set-up link
@@ -34,16 +34,17 @@ FOLLOWS_KEY = "groups_follow_default_sender"
 ADDRESS_KEY = "base_url_last_served"
 OVER = "this set-up link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
 Step = Literal["address", "mail", "receive", "start"]
-STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # after the step of the person
+STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # after the first step, the administrator's account
 
 
 def prepare(ctx: Context) -> None:
-    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once."""
+    """Creates a default group with its Inbox, a role for all workers, the app of the token generator, and a sender;
+    only once."""
     ctx.service.store.write(lambda tx: _prepare(ctx, tx))
 
 
 def furnish(ctx: Context) -> None:
-    """Import the starter package into a new database, once its built-in records are there."""
+    """Imports the starter package into a new database, after its built-in records."""
     if ctx.service.store.read(_is_bare):
         starter = bundle.package(STARTER)
 
@@ -82,9 +83,10 @@ def _prepare(ctx: Context, tx: Transaction) -> None:
 
 
 def _follow_default_sender(writing: RecordWriter) -> None:
-    """Let groups that got a copy of the default sender when they were created follow it. Once.
+    """Removes copies of the default sender from groups that got one when they were created, so that they follow it;
+    only once.
 
-    The group that routing finds by that address stays as it is, unless it is the default group."""
+    The group that routing finds by that address keeps it, unless it is the default group."""
     tx = writing.tx
     if get(tx, FOLLOWS_KEY):
         return
@@ -103,7 +105,7 @@ def _sender(ctx: Context) -> str:
 
 
 def setup_path(ctx: Context) -> str | None:
-    """The path of a new set-up link, None once there is an administrator. Earlier links stop working."""
+    """Returns the path of a new set-up link, None if there is an administrator. Former links stop working."""
 
     def write(tx: Transaction) -> str | None:
         if has_administrator(tx):
@@ -118,7 +120,7 @@ def setup_path(ctx: Context) -> str | None:
 
 
 def has_link(ctx: Context) -> bool:
-    """Whether a set-up link was printed that is still of use."""
+    """Whether a set-up link was printed that still works."""
     store = ctx.service.store
     return store.read(lambda tx: bool(get(tx, SETUP_KEY)) and ctx.now < get(tx, SETUP_UNTIL_KEY, 0)) and not is_set_up(
         ctx.service
@@ -126,36 +128,36 @@ def has_link(ctx: Context) -> bool:
 
 
 def own_callback(base_url: str) -> str:
-    """The callback of the built-in app; without HTTPS a path alone, which no login can lead to."""
+    """Returns the callback of the built-in app; without HTTPS only a path, which no login can redirect to."""
     callback = f"{base_url}{CALLBACK}"
     return CALLBACK if callbacks.is_open_to_others(callback) else callback
 
 
 def follow_address(ctx: Context) -> None:
-    """Remember where the service is reached, for commands that print links while it runs, and let the callback of the
-    built-in app follow, unless somebody changed it."""
+    """Stores the address of the service, for commands that print links while it runs, and updates the callback of the
+    built-in app unless it was changed."""
     url, store = ctx.service.base_url, ctx.service.store
 
     def write(tx: Transaction) -> None:
-        writing, wanted = RecordWriter(ctx, tx), own_callback(url)
+        writing, callback = RecordWriter(ctx, tx), own_callback(url)
         before = own_callback(served_at(tx) or url)
         put(tx, ADDRESS_KEY, url)
         app = writing.find("oauth_app", callback_url=before) or writing.find("oauth_app", callback_url=CALLBACK)
-        if app is not None and app["callback_url"] != wanted:
-            writing.update_sent(writing.registry.type("oauth_app"), app["id"], {"callback_url": wanted})
+        if app is not None and app["callback_url"] != callback:
+            writing.update_sent(writing.registry.type("oauth_app"), app["id"], {"callback_url": callback})
 
     if store.read(served_at) != url:
         store.write(write)
 
 
 def served_at(tx: Transaction) -> str:
-    """Where the service was reached when it was started last, "" when it never was."""
+    """Returns the address of the service at its last start, "" before the first."""
     return str(get(tx, ADDRESS_KEY, ""))
 
 
 def make_administrator(ctx: Context) -> None:
-    """The first administrator as the settings admin_email and admin_password_file say; nothing without them, and once
-    there is one. Raises Invalid for one without the other, and for a file or values that are wrong."""
+    """Creates the first administrator from the settings admin_email and admin_password_file; does nothing without them,
+    or if there is an administrator. Raises Invalid if only one is set, and for an invalid file or value."""
     settings = ctx.service.settings
     email, file = settings.admin_email.strip(), settings.admin_password_file
     if not email and not file:
@@ -180,16 +182,16 @@ def has_administrator(tx: Transaction) -> bool:
 
 
 def is_setup_code(tx: Transaction, code: str, now: int) -> bool:
-    """Whether this is the code of the link that was printed last, and still of use. now: Unix seconds."""
-    known, until = get(tx, SETUP_KEY), get(tx, SETUP_UNTIL_KEY, 0)
-    is_known = bool(known) and secrets.compare_digest(str(known), _digest(code))
+    """Whether this is the code of the newest link, and the link still works. now: Unix seconds."""
+    digest, until = get(tx, SETUP_KEY), get(tx, SETUP_UNTIL_KEY, 0)
+    is_known = bool(digest) and secrets.compare_digest(str(digest), _digest(code))
     return is_known and now < until and not has_administrator(tx)
 
 
 def finish_setup(ctx: Context, code: str, fields: dict[str, Any], peer: Peer) -> str:
-    """Create the first administrator, and use the link up. Answers the id of a session, for the steps that follow.
+    """Creates the first administrator and invalidates the link. Returns the id of a session for the steps that follow.
 
-    Raises NotFound for a used link, Invalid for a bad value."""
+    Raises NotFound for a used link, Invalid for an invalid value."""
 
     def is_good(tx: Transaction) -> bool:
         return is_setup_code(tx, code, ctx.now)
@@ -211,7 +213,7 @@ def _create(
     may: Callable[[Transaction], bool],
     along: Callable[[Transaction, int], str] = lambda tx, id: "",
 ) -> str:
-    """Makes a worker an administrator if that is still allowed; returns the result of `along` in the same transaction,
+    """Creates an administrator if that is still allowed; returns the result of `along` in the same transaction,
     otherwise ""."""
     record_type = ctx.service.registry.type("worker")
     names = str(fields.get("first_name", "")), str(fields.get("last_name", ""))
@@ -233,10 +235,10 @@ def _create(
 
 
 def steps_left(tx: Transaction) -> tuple[Step, ...]:
-    """The steps of the set-up that were neither finished nor skipped, in order; none in a service without set-up
-    link."""
-    left = get(tx, STEPS_KEY, [])
-    return tuple(step for step in STEPS if step in left)
+    """Returns the steps of the set-up that were neither finished nor skipped, in order; () in a service without a
+    set-up link."""
+    remaining = get(tx, STEPS_KEY, [])
+    return tuple(step for step in STEPS if step in remaining)
 
 
 def finish_step(ctx: Context, step: Step) -> Step | None:
@@ -244,15 +246,15 @@ def finish_step(ctx: Context, step: Step) -> Step | None:
     ctx.require_admin("set up the service")
 
     def write(tx: Transaction) -> Step | None:
-        left = [each for each in steps_left(tx) if each != step]
-        put(tx, STEPS_KEY, left)
-        return left[0] if left else None
+        remaining = [each for each in steps_left(tx) if each != step]
+        put(tx, STEPS_KEY, remaining)
+        return remaining[0] if remaining else None
 
     return ctx.service.store.write(write)
 
 
 def is_in_the_clear(settings: Settings) -> bool:
-    """Whether others can reach the service, and read along: it listens for them and its address is not https."""
+    """Whether others can reach the service without encryption: it listens for them and its address is not https."""
     return settings.host not in LOOPBACK and not settings.base_url.startswith("https://")
 
 
@@ -270,7 +272,7 @@ def is_open(service: Service, code: str, now: int) -> bool:
     return service.store.read(lambda tx: is_setup_code(tx, code, now))
 
 
-def left(ctx: Context) -> tuple[Step, ...]:
-    """The steps that are neither done nor left out. Raises AdminOnly."""
+def remaining_steps(ctx: Context) -> tuple[Step, ...]:
+    """Returns the steps that were neither finished nor skipped. Raises AdminOnly."""
     ctx.require_admin("set up the service")
     return ctx.service.store.read(steps_left)

@@ -1,5 +1,5 @@
-"""What to try in a new service, for administrators: each item ticks itself off by what there is in the database. What
-was ticked once stays so, and who has seen enough puts the list away."""
+"""Suggestions for a new service, for administrators. Each item is ticked when the database shows that it was done, and
+stays ticked; a worker can hide the list."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +26,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
-KEY = "started"  # names of the items that were ticked, ever
+KEY = "started"  # names of the items that were ever ticked
 SUBJECT = "Is this a helpdesk?"
 TEXT = "Hello,\n\nthis is a test ticket that you sent to yourself. Answer it, move it, close it.\n"
 
@@ -37,14 +37,15 @@ PUT_AWAY = Table(
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A thing to try. is_done: whether somebody did it."""
+    """A suggestion. is_done: whether any worker has done it."""
 
     name: str
     is_done: bool
 
 
 def list_items(ctx: Context) -> list[Item]:
-    """The items in order; [] for those who hid the list, and for all but administrators. Records newly done items."""
+    """Returns the items in order; [] for workers who hid the list, and for workers who are not administrators. Stores
+    newly done items."""
     if not ctx.actor.is_admin:
         return []
     store, settings = ctx.service.store, ctx.service.settings
@@ -52,30 +53,30 @@ def list_items(ctx: Context) -> list[Item]:
     def read(tx: Transaction) -> tuple[bool, set[str], set[str]]:
         if tx.first(PUT_AWAY, worker_id=ctx.actor.worker_id) is not None:
             return True, set(), set()
-        noted = set(service_settings.get(tx, KEY, []))
-        return False, noted, {name for name, fact in FACTS.items() if name not in noted and fact(tx, settings)}
+        ticked = set(service_settings.get(tx, KEY, []))
+        return False, ticked, {name for name, fact in FACTS.items() if name not in ticked and fact(tx, settings)}
 
-    is_away, noted, new = store.read(read)
+    is_away, ticked, new = store.read(read)
     if is_away:
         return []
     if new:
-        with suppress(Unavailable):  # the disk may be full: who only looks is not to be stopped by that
+        with suppress(Unavailable):  # a full disk must not prevent reading the list
             store.write(lambda tx: service_settings.put(tx, KEY, sorted({*service_settings.get(tx, KEY, []), *new})))
-    return [Item(name, name in noted or name in new) for name in FACTS]
+    return [Item(name, name in ticked or name in new) for name in FACTS]
 
 
 def put_away(ctx: Context) -> None:
-    """The worker who asks no longer sees the list."""
+    """Hides the list from the caller."""
     ctx.service.store.write(lambda tx: tx.put(PUT_AWAY, {"worker_id": ctx.actor.worker_id, "at": ctx.now}))
 
 
 def bring_back(ctx: Context) -> None:
-    """The worker who asks sees the list again."""
+    """Shows the list to the caller again."""
     ctx.service.store.write(lambda tx: tx.delete(PUT_AWAY, worker_id=ctx.actor.worker_id))
 
 
 def send_test_ticket(ctx: Context) -> Receipt:
-    """A ticket as a mail of the worker who asks makes it. Raises AdminOnly, Invalid for a worker without address."""
+    """Creates a ticket from a mail of the caller. Raises AdminOnly, Invalid for a worker without an address."""
     ctx.require_admin("send a test ticket")
     email, store = profile.own_record(ctx)["email"], ctx.service.store
     if not email:
@@ -90,12 +91,12 @@ def send_test_ticket(ctx: Context) -> Receipt:
 
 
 def _has_ticket(tx: Transaction, settings: Settings) -> bool:
-    """One that is not of the demo."""
+    """Whether there is a ticket outside the demo."""
     return demo.has_other_tickets(tx)
 
 
 def _has_token(tx: Transaction, settings: Settings) -> bool:
-    """A token that somebody created: those of the API page do not count."""
+    """Whether a worker has created a token; those of the API page do not count."""
     table: Any = TOKEN.sql
     return (
         tx.value(
@@ -107,19 +108,19 @@ def _has_token(tx: Transaction, settings: Settings) -> bool:
 
 
 def _has_package(tx: Transaction, settings: Settings) -> bool:
-    """A package that somebody imported, besides the one of a new service."""
+    """Whether a worker has imported a package; the starter package does not count."""
     table: Any = PACKAGE_IMPORT.sql
     return tx.value(lambda: table.select(table.id).where(table.worker_id > 0).limit(1)) is not None
 
 
 def _has_colleague(tx: Transaction, settings: Settings) -> bool:
-    """A worker besides the first one and those of the demo."""
-    worker, of_demo = table_named("worker"), len(demo.made(tx).get("worker", ()))
+    """Whether there is a worker besides the first one and those of the demo."""
+    worker, of_demo = table_named("worker"), len(demo.record_ids(tx).get("worker", ()))
     return len(tx.rows(lambda: worker.select(worker.c.id).limit(slot(0)), (of_demo + 2,))) > of_demo + 1
 
 
 def _has_backups(tx: Transaction, settings: Settings) -> bool:
-    return bool(settings.backup_folder or settings.database)  # PostgreSQL is backed up where it runs
+    return bool(settings.backup_folder or settings.database)  # PostgreSQL is backed up elsewhere
 
 
 FACTS: dict[str, Callable[[Transaction, Settings], bool]] = {

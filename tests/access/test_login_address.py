@@ -12,7 +12,7 @@ from server.errors import AdminOnly, Conflict, Invalid, NotAuthenticated, NotFou
 from server.jobs.queue import JOB
 from server.mail.compose import OutgoingMail
 from server.people import accounts, late_links, login_address, login_following, password_change, sign_in
-from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, TOLD_SUBJECT
+from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, NOTICE_SUBJECT
 from server.record_types.shared import entries
 from tests import databases
 from tests.access.test_sign_in import PASSWORD, PEER
@@ -130,7 +130,7 @@ def test_until_it_is_confirmed_the_one_before_counts(desk: Desk, milo: int, way:
     way(desk, milo)
     assert signs_in(desk, OLD) and not signs_in(desk, NEW)
     assert linked_to(desk, milo) == {OLD}
-    assert {(to, subject) for _, to, subject, _ in mails(desk)} >= {(NEW, CONFIRM_SUBJECT), (OLD, TOLD_SUBJECT)}
+    assert {(to, subject) for _, to, subject, _ in mails(desk)} >= {(NEW, CONFIRM_SUBJECT), (OLD, NOTICE_SUBJECT)}
     accounts.invite(by(desk, NORA), milo)
     assert [to for _, to, subject, _ in mails(desk) if subject == accounts.SUBJECT] == [OLD]
 

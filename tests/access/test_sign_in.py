@@ -227,7 +227,7 @@ def test_a_link_sets_a_password_once(desk: Desk, milo: int) -> None:
     mail = OutgoingMail("a@b", NOW, "", "desk@desk.example", to, "", draft["params"]["content"], "", "")
     code = late_links.fill_link(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
     assert late_links.fill_link(at(desk), draft["id"] + 1, mail) == mail
-    desk.store.write(lambda tx: late_links.note(tx, draft["id"], 999_999, 60))  # removed since
+    desk.store.write(lambda tx: late_links.register(tx, draft["id"], 999_999, 60))  # removed since
     with pytest.raises(Invalid, match="is gone"):
         late_links.fill_link(at(desk), draft["id"], mail)
     with pytest.raises(Invalid):

@@ -1,14 +1,14 @@
-"""A desk to look at: a year of tickets with the people who write and answer them, and its removal without a trace.
+"""Demo data: a year of tickets with the people who write and reply to them, which can be removed completely.
 
-desk.py, stories.py   what resources/demo tells        words.py    which of its words a ticket has
-plan.py               who writes what when              files.py    what hangs on mails, mails.py the mails themselves
-making.py             all of it into the database       removing.py and out of it again;  kept.py what is known of it
+    desk.py, stories.py   the content of resources/demo   words.py    the words of one ticket
+    plan.py               the conversations               files.py    attachments; mails.py: the mails
+    making.py             writes it to the database       removing.py removes it; kept.py: its ids
 
-The same every time but for the hour that it counts back from. No mail is sent, and nobody is told."""
+It is the same every time, apart from the hour that it counts back from. Mail is not sent, and no worker is notified."""
 
-from server.first_start.demo.kept import has_other_tickets, is_filled, is_there, join, made
+from server.first_start.demo.kept import has_other_tickets, is_filled, is_there, join, record_ids
 from server.first_start.demo.making import Made, fill
 from server.first_start.demo.plan import TICKETS
 from server.first_start.demo.removing import remove
 
-__all__ = ["TICKETS", "Made", "fill", "has_other_tickets", "is_filled", "is_there", "join", "made", "remove"]
+__all__ = ["TICKETS", "Made", "fill", "has_other_tickets", "is_filled", "is_there", "join", "record_ids", "remove"]

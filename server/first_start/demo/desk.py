@@ -1,4 +1,4 @@
-"""The people of the demo, from resources/demo/desk.toml: workers, customers, and records that lie ready for them."""
+"""The people of the demo, from resources/demo/desk.toml: workers, customers, and records that they use."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ from typing import Any
 from server import resources
 from server.dataclass import dataclass
 
-DOMAIN = "demo.example"  # where no mail can ever arrive
+DOMAIN = "demo.example"  # a domain that cannot receive mail
 OWN_HOST = f"desk.{DOMAIN}"
 
 
@@ -33,7 +33,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class DemoWorker(Person):
-    """Somebody who answers. groups: {name: member or manager}."""
+    """A worker of the demo. groups: {name: member or manager}."""
 
     location: str = ""
     timezone: str = "UTC"
@@ -41,14 +41,14 @@ class DemoWorker(Person):
 
 
 @cache
-def told() -> dict[str, Any]:
-    """The content of the file."""
+def content() -> dict[str, Any]:
+    """Returns the content of the file."""
     return tomllib.loads(resources.path("demo", "desk.toml").read_text("utf-8"))
 
 
 @cache
 def workers() -> tuple[DemoWorker, ...]:
-    """Those who answer."""
+    """Returns the workers of the demo."""
     return tuple(
         DemoWorker(
             each["name"],
@@ -59,23 +59,25 @@ def workers() -> tuple[DemoWorker, ...]:
             each["timezone"],
             tuple(each["groups"].items()),
         )
-        for each in told()["worker"]
+        for each in content()["worker"]
     )
 
 
 def members(group: str) -> tuple[DemoWorker, ...]:
-    """The workers of a group."""
+    """Returns the workers of a group."""
     return tuple(each for each in workers() if group in dict(each.groups))
 
 
 @cache
 def customers() -> dict[str, tuple[Person, ...]]:
-    """The customers by their kind in the stories: shop, rider, sales, spam."""
+    """Returns the customers by their kind in the stories: shop, rider, sales, spam."""
     shops = [
-        _person(*line.split(", "), host=org["host"], org=org["name"]) for org in told()["org"] for line in org["people"]
+        _person(*line.split(", "), host=org["host"], org=org["name"])
+        for org in content()["org"]
+        for line in org["people"]
     ]
     others = {
-        kind: tuple(_person(name, host=told()[kind]["host"]) for name in told()[kind]["people"])
+        kind: tuple(_person(name, host=content()[kind]["host"]) for name in content()[kind]["people"])
         for kind in ("rider", "sales", "spam")
     }
     return {"shop": tuple(shops), **others}
@@ -83,8 +85,8 @@ def customers() -> dict[str, tuple[Person, ...]]:
 
 @cache
 def cities() -> dict[str, str]:
-    """Where the organizations are."""
-    return {each["name"]: each["city"] for each in told()["org"]}
+    """Returns {organization: city}."""
+    return {each["name"]: each["city"] for each in content()["org"]}
 
 
 def _person(name: str, title: str = "", *, host: str, org: str = "") -> Person:

@@ -1,4 +1,4 @@
-"""What hangs on the mails of the demo: a PDF, a picture, a text, each made here and a few KB large."""
+"""The attachments of the demo: a PDF, a picture, a text, each generated here with a few KB."""
 
 import struct
 import zlib
@@ -10,7 +10,7 @@ from server.first_start.demo.words import Words
 
 PDF, PNG, CSV, TEXT = "application/pdf", "image/png", "text/csv", "text/plain"
 WIDTH, HEIGHT = 480, 300  # pixels of pictures
-# What documents say, line by line; a line with tabs is a row of a table.
+# The lines of documents; a line with tabs is a row of a table.
 DOCUMENTS = {
     "invoice": ("{invoice}", ("INVOICE {invoice}", "{name}", "{street}, {city}", "", "Article\tPieces\tPrice",
                 "{device}\t{n1}\t{amount}", "rolls of labels\t{qty}\t{amount4}", "", "Payable within 14 days.")),
@@ -36,7 +36,7 @@ class DemoFile:
 
 
 def file_of(kind: str, words: Words, rand: Random) -> DemoFile:
-    """The file of this kind that belongs to a ticket with these words."""
+    """Returns the file of a kind for a ticket with these words."""
     if kind in DOCUMENTS:
         name, lines = DOCUMENTS[kind]
         return DemoFile(f"{words.say(name)}.pdf", PDF, pdf([words.say(each) for each in lines]))
@@ -53,7 +53,7 @@ def file_of(kind: str, words: Words, rand: Random) -> DemoFile:
 
 
 def _log(words: Words, rand: Random) -> str:
-    """A log file with one line that matters."""
+    """Returns a log file with one relevant line."""
     done = ("sync: {n} records", "print queue: {n} jobs", "session renewed after {n} s", "battery {n} %")
     lines = [
         f"08:{minute:02}:{rand.randint(0, 59):02} INFO  {rand.choice(done).format(n=rand.randint(2, 98))}"
@@ -81,7 +81,8 @@ def _articles(words: Words, rand: Random) -> str:
 
 
 def pdf(lines: Sequence[str]) -> bytes:
-    """A page with these lines: the first one large, tabs between columns. Letters of Windows-1252 only.
+    """Returns a page with these lines: the first one is large, tabs separate columns. Characters are limited to
+    Windows-1252.
 
     Follows ISO 32000-1, 7.5 File structure."""
     content = "\n".join(_drawn(place, line) for place, line in enumerate(lines)).encode("cp1252", "replace")
@@ -108,7 +109,7 @@ def _escaped(text: str) -> str:
 
 
 def _with_table(objects: Sequence[bytes]) -> bytes:
-    """The objects as a file, with the table that says where each begins."""
+    """Returns the objects as a file, with the cross-reference table."""
     written, starts = b"%PDF-1.4\n", []
     for number, each in enumerate(objects, 1):
         starts.append(len(written))
@@ -124,21 +125,21 @@ Colors = Sequence[tuple[int, int, int]]
 
 
 class _Canvas:
-    """A picture of few colours, drawn as rectangles."""
+    """A picture of a few colours, drawn as rectangles."""
 
     def __init__(self, colors: Colors) -> None:
         self._colors = colors
         self._rows = [bytearray(WIDTH) for _ in range(HEIGHT)]
 
     def box(self, left: int, top: int, width: int, height: int, color: int) -> None:
-        """A rectangle, cut off at the edges."""
+        """Draws a rectangle, clipped at the edges."""
         right = min(left + width, WIDTH)
         for row in self._rows[top : top + height]:
             row[left:right] = bytes((color,)) * max(right - left, 0)
 
     def png(self) -> bytes:
-        """The file. Follows PNG (Third Edition), 5 Datastream structure."""
-        head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 3, 0, 0, 0)  # one byte a pixel, by palette
+        """Returns the file. Follows PNG (Third Edition), 5 Datastream structure."""
+        head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 3, 0, 0, 0)  # one byte per pixel, by palette
         pixels = zlib.compress(b"".join(b"\0" + row for row in self._rows))
         palette = b"".join(bytes(color) for color in self._colors)
         chunks = ((b"IHDR", head), (b"PLTE", palette), (b"IDAT", pixels), (b"IEND", b""))
@@ -149,7 +150,7 @@ class _Canvas:
 
 
 def _screenshot(rand: Random) -> bytes:
-    """A window with a menu, and where a list should be, next to nothing."""
+    """Returns a picture of a window with a menu and an almost empty list."""
     canvas = _Canvas(((236, 239, 243), (44, 62, 92), (255, 255, 255), (196, 203, 214), (200, 60, 50)))
     canvas.box(0, 0, WIDTH, 26, 1)
     canvas.box(96, 26, WIDTH, HEIGHT, 2)
@@ -162,14 +163,14 @@ def _screenshot(rand: Random) -> bytes:
 
 
 def _photo(rand: Random) -> bytes:
-    """Something grey on a bench, with a crack in it."""
+    """Returns a picture of a grey object on a bench, with a crack."""
     canvas = _Canvas(((214, 208, 196), (150, 118, 84), (92, 96, 102), (62, 66, 72), (20, 20, 22)))
     canvas.box(0, 200, WIDTH, 100, 1)
     left, top = rand.randint(60, 140), rand.randint(70, 110)
     canvas.box(left, top, 220, 150, 2)
     canvas.box(left + 20, top + 20, 180, 60, 3)
     x = left + rand.randint(30, 150)
-    for y in range(top, top + 150, 3):  # downwards, to the left and to the right
+    for y in range(top, top + 150, 3):  # downwards, with steps to the left or right
         x = max(left, min(x + rand.randint(-5, 5), left + 214))
         canvas.box(x, y, 3, 3, 4)
     return canvas.png()

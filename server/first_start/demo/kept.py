@@ -1,4 +1,4 @@
-"""The demo data that the service remembers: all created records except tickets, which follow from the others."""
+"""The stored ids of the demo data: all created records except tickets, which follow from the others."""
 
 import json
 from typing import Any
@@ -12,21 +12,21 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-DOING = "fill the service with demo data, or remove it"  # what administrators alone may
+DOING = "fill the service with demo data, or remove it"  # an action that requires an administrator
 KEY = "demo"  # the setting with {record type: ids}
-PLAIN = ("task", "snippet", "saved_search", "automation")  # what nothing else rests on
+PLAIN = ("task", "snippet", "saved_search", "automation")  # types that other records do not depend on
 
 Ids = dict[str, list[int]]
 
 
-def made(tx: Transaction) -> Ids:
-    """The ids of the demo's records by type; {} if there is no demo."""
+def record_ids(tx: Transaction) -> Ids:
+    """Returns the ids of the demo's records by type; {} without a demo."""
     return service_settings.get(tx, KEY) or {}
 
 
 def is_there(tx: Transaction) -> bool:
     """Whether the demo data is in the database."""
-    return bool(made(tx))
+    return bool(record_ids(tx))
 
 
 def is_filled(ctx: Context) -> bool:
@@ -36,7 +36,7 @@ def is_filled(ctx: Context) -> bool:
 
 
 def ticket_ids(tx: Transaction) -> list[int]:
-    """The tickets of the demo: those that its people began."""
+    """Returns the tickets of the demo, which its people have started."""
     ticket: Any = table_named("ticket")
     rows = tx.rows(
         lambda: ticket.select(ticket.c.id).where(in_list(ticket.c.first_wrote_address_id, slot(0))), (_addresses(tx),)
@@ -45,7 +45,7 @@ def ticket_ids(tx: Transaction) -> list[int]:
 
 
 def has_other_tickets(tx: Transaction) -> bool:
-    """Whether there is a ticket that is not of the demo."""
+    """Whether there is a ticket outside the demo."""
     ticket: Any = table_named("ticket")
     return (
         tx.value(
@@ -57,7 +57,7 @@ def has_other_tickets(tx: Transaction) -> bool:
 
 
 def _addresses(tx: Transaction) -> str:
-    return json.dumps(made(tx).get("address", []))
+    return json.dumps(record_ids(tx).get("address", []))
 
 
 def enroll(writing: RecordWriter, group_id: int, parts: dict[int, str]) -> None:
@@ -70,6 +70,6 @@ def enroll(writing: RecordWriter, group_id: int, parts: dict[int, str]) -> None:
 
 def join(writing: RecordWriter, worker_id: int) -> None:
     """Makes a worker a manager of the demo's groups, if there is a demo."""
-    for id in made(writing.tx).get("group", ()):
+    for id in record_ids(writing.tx).get("group", ()):
         if writing.record("group", id) is not None:
             enroll(writing, id, {worker_id: rosters.MANAGER})

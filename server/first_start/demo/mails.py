@@ -1,4 +1,4 @@
-"""The mails of the demo's customers, as their programs would write them. Bytes only; nothing is sent."""
+"""The mails of the demo's customers, as bytes in the style of their mail programs."""
 
 import base64
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ TABLE = '<table border="1" cellpadding="6" style="border-collapse: collapse">'
 
 
 def mail_of(step: Step, to: str, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
-    """The mail of a step. to: our address. answers: ids of the mails before it, the oldest first; all ids without angle
-    brackets."""
+    """Returns the mail of a step. to: the address of the service. answers: ids of the mails before it, the oldest
+    first; all ids are without angle brackets."""
     text = f"{step.text}{_quotation(step.quoted)}\n"
     body = _text("plain", text)
     if step.is_html:
@@ -41,7 +41,7 @@ def _head(step: Step, to: str, subject: str, message_id: str, answers: tuple[str
     return "".join(f"{name}: {value}\n" for name, value in lines).encode()
 
 
-# Composed by hand: all parts are well-formed here, and the package `email` takes ten times as long.
+# Built as text: all parts are well-formed here, and the package `email` takes ten times as long.
 
 
 def _text(subtype: str, text: str) -> bytes:

@@ -1,5 +1,6 @@
-"""Writes the demo into the database, in the order in which it happened. Mails are read and texts rendered before the
-writer is asked; then many steps are one transaction. Neither automations nor workers are told, and nothing is sent."""
+"""Writes the demo into the database, in chronological order. Mails are parsed and texts rendered before the writer is
+used; then one transaction contains many steps. Automations do not run, workers are not notified, and nothing is
+sent."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -40,15 +41,15 @@ from server.tickets.types.ticket import STATUSES
 from server.tickets.types.ticket_parts.spam import SPAM
 from server.tickets.types.ticket_parts.status import DELETED
 
-BATCH = 80  # steps in one transaction, for which other writes wait
-BEGUN_DAYS = 370  # ago the people of the demo came
+BATCH = 80  # steps in one transaction, which delays other writes
+BEGUN_DAYS = 370  # age of the demo's people
 
 Progress = Callable[[int, int], None]  # (steps done, steps in all)
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The state of the demo."""
+    """The size of the demo."""
 
     tickets: int
     messages: int
@@ -65,22 +66,22 @@ def fill(ctx: Context, progress: Progress = lambda done, total: None) -> Made:
     store = ctx.service.store
     if store.read(is_there):
         raise _there_already()
-    told = conversations(ctx.now)
-    made = store.write(lambda tx: _dated(ctx, tx, _people))
-    _write_steps(ctx, made, told, progress)
-    store.write(lambda tx: _dated(ctx, tx, made.furnish))
-    messages = sum(step.kind in (plan.MAIL, plan.REPLY) for each in told for step in each.steps)
-    return Made(len(told), messages, len(desk.workers()), len(desk.told()["groups"]), len(desk.told()["org"]))
+    tickets = conversations(ctx.now)
+    demo_desk = store.write(lambda tx: _dated(ctx, tx, _people))
+    _write_steps(ctx, demo_desk, tickets, progress)
+    store.write(lambda tx: _dated(ctx, tx, demo_desk.furnish))
+    messages = sum(step.kind in (plan.MAIL, plan.REPLY) for each in tickets for step in each.steps)
+    return Made(len(tickets), messages, len(desk.workers()), len(desk.content()["groups"]), len(desk.content()["org"]))
 
 
-def _write_steps(ctx: Context, made: "_Desk", told: Sequence[PlannedTicket], progress: Progress) -> None:
-    """All steps of all tickets in the order of their time."""
-    steps = sorted((step.at, each.number, place) for each in told for place, step in enumerate(each.steps))
+def _write_steps(ctx: Context, demo_desk: "_Desk", tickets: Sequence[PlannedTicket], progress: Progress) -> None:
+    """Writes all steps of all tickets in chronological order."""
+    steps = sorted((step.at, each.number, place) for each in tickets for place, step in enumerate(each.steps))
     for start in range(0, len(steps), BATCH):
         portion = steps[start : start + BATCH]
-        taken = [_prepared(ctx, made.sender, told[number - 1], place) for _, number, place in portion]
+        steps_ready = [_prepared(ctx, demo_desk.sender, tickets[number - 1], place) for _, number, place in portion]
         ctx.service.store.write(
-            lambda tx, taken=taken: _dated(ctx, tx, lambda writing: made.take(writing, taken))  # type: ignore[misc]
+            lambda tx, ready=steps_ready: _dated(ctx, tx, lambda writing: demo_desk.write(writing, ready))  # type: ignore[misc]
         )
         progress(min(start + BATCH, len(steps)), len(steps))
 
@@ -88,23 +89,23 @@ def _write_steps(ctx: Context, made: "_Desk", told: Sequence[PlannedTicket], pro
 def _dated(ctx: Context, tx: Transaction, work: Callable[[RecordWriter], Any]) -> Any:
     """Runs `work` at other times; the change log records the present time."""
     before = changes.now(tx)
-    found = work(RecordWriter(ctx, tx))
+    result = work(RecordWriter(ctx, tx))
     changes.date_anew(tx, before, ctx.now)
-    return found
+    return result
 
 
 def _there_already() -> Conflict:
     return Conflict("the demo data is there already; remove it first")
 
 
-# -- ready before the writer is asked ----------------------------------------------------------------------------------
+# -- before the writer is used ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A step with all that needs no database. answers: ids of the messages before, the oldest first."""
+    """A step with everything that needs no database. answers: ids of the messages before it, the oldest first."""
 
-    told: PlannedTicket
+    planned: PlannedTicket
     step: Step
     message_id: str
     answers: tuple[str, ...]
@@ -113,52 +114,55 @@ class _Prepared:
     body: Body | None = None
 
 
-def _prepared(ctx: Context, sender: Record, told: PlannedTicket, place: int) -> _Prepared:
-    step = told.steps[place]
-    before = [(number, each) for number, each in enumerate(told.steps[:place]) if each.kind in (plan.MAIL, plan.REPLY)]
-    answers = tuple(_message_id(told, number) for number, _ in before)
+def _prepared(ctx: Context, sender: Record, planned: PlannedTicket, place: int) -> _Prepared:
+    step = planned.steps[place]
+    before = [
+        (number, each) for number, each in enumerate(planned.steps[:place]) if each.kind in (plan.MAIL, plan.REPLY)
+    ]
+    answers = tuple(_message_id(planned, number) for number, _ in before)
     came = next((each.at for _, each in reversed(before) if each.kind == plan.MAIL), step.at)
-    found = _Prepared(told, step, _message_id(told, place), answers, step.at - came)
+    prepared = _Prepared(planned, step, _message_id(planned, place), answers, step.at - came)
     if step.kind == plan.MAIL:
-        raw = mail_of(step, sender["email"], told.subject, found.message_id, answers)
-        return replace(found, incoming=reading.read(ctx.service, raw, step.at))
+        raw = mail_of(step, sender["email"], planned.subject, prepared.message_id, answers)
+        return replace(prepared, incoming=reading.read(ctx.service, raw, step.at))
     if step.kind == plan.REPLY:
-        return replace(found, body=body_of(step.text, MARKDOWN, Signature(), None))
-    return found
+        return replace(prepared, body=body_of(step.text, MARKDOWN, Signature(), None))
+    return prepared
 
 
-def _message_id(told: PlannedTicket, place: int) -> str:
-    return f"{told.number}.{place}@{OWN_HOST}"
+def _message_id(planned: PlannedTicket, place: int) -> str:
+    return f"{planned.number}.{place}@{OWN_HOST}"
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
 
 
 def _people(writing: RecordWriter) -> "_Desk":
-    """Everybody, and where tickets lie. Raises Conflict when they are there, Invalid without a sender address."""
+    """Creates the people, groups and buckets. Raises Conflict if there is a demo, Invalid without a sender address."""
     if is_there(writing.tx):
         raise _there_already()
     sender = writing.record("address", default_sender(writing.tx))
     if sender is None:
         raise Invalid(NO_SENDER)
-    made = _Desk(writing.ctx, sender)
+    demo_desk = _Desk(writing.ctx, sender)
     past = RecordWriter(replace(writing.ctx, now=writing.now - BEGUN_DAYS * DAY), writing.tx)
-    made.hire(past)
-    made.meet(past)
-    made.remember(writing)
+    demo_desk.hire(past)
+    demo_desk.meet(past)
+    demo_desk.remember(writing)
     writing.log("demo.added", APP, 0, {})
-    return made
+    return demo_desk
 
 
 def _record(writing: RecordWriter, uri: str, id: int) -> Record:
-    found = writing.record(uri, id)
-    assert found is not None
-    return found
+    record = writing.record(uri, id)
+    assert record is not None
+    return record
 
 
 @dataclass(slots=True)
 class _Desk:
-    """The records created so far, by their names in the plan. A write may run twice, so nothing is only appended."""
+    """The records created so far, by their names in the plan. A write may run twice, so values are replaced rather than
+    appended."""
 
     ctx: Context
     sender: Record  # the address that mail comes from
@@ -170,7 +174,7 @@ class _Desk:
     tickets: dict[int, Record] = field(default_factory=dict)
 
     def hire(self, writing: RecordWriter) -> None:
-        """Creates workers, who have no password and get no mail about one, and their groups."""
+        """Creates the workers, without passwords and invitations, and their groups."""
         for each in desk.workers():
             self.workers[each.email] = self._make(
                 writing,
@@ -187,7 +191,7 @@ class _Desk:
                     "at_mention_name": nicknames.free(writing.tx, each.first_name, each.last_name),
                 },
             )
-        for name, buckets in desk.told()["groups"].items():
+        for name, buckets in desk.content()["groups"].items():
             id = self.groups[name] = self._make(writing, "group", {"name": name})
             enroll(writing, id, self._members(name))
             self.buckets[name, "Inbox"] = _record(writing, "group", id)["default_bucket_id"]
@@ -195,7 +199,7 @@ class _Desk:
                 self.buckets[name, bucket] = writing.create("bucket", {"name": bucket, "group_id": id})
 
     def meet(self, writing: RecordWriter) -> None:
-        """Organizations, and those who write."""
+        """Creates the organizations and customers."""
         orgs = {
             each["name"]: self._make(
                 writing,
@@ -207,7 +211,7 @@ class _Desk:
                     "country": each["country"],
                 },
             )
-            for each in desk.told()["org"]
+            for each in desk.content()["org"]
         }
         for kind, people in desk.customers().items():
             for each in people:
@@ -226,44 +230,44 @@ class _Desk:
                     )
 
     def remember(self, writing: RecordWriter) -> None:
-        """Keep the ids of all that was made."""
+        """Stores the ids of all created records."""
         service_settings.put(writing.tx, KEY, self.ids)
 
     def furnish(self, writing: RecordWriter) -> None:
-        """What lies ready: snippets, macros, searches, tasks."""
+        """Creates snippets, macros, searches and tasks."""
         self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in PLAIN}
-        for each in desk.told()["snippet"]:
+        for each in desk.content()["snippet"]:
             owner = {"owner__context": GROUP, "owner_id": self.groups[each["group"]]}
             values = {"title": each["title"], "content": each["content"].strip(), "context": TICKET}
             self._make(writing, "snippet", values | owner)
-        for each in desk.told()["macro"]:
+        for each in desk.content()["macro"]:
             values = {name: each[name].strip() for name in ("name", "description", "script")}
             self._make(writing, "automation", values | {"extension_id": MACRO, "policy_kata": _for(each["groups"])})
-        for each in desk.told()["search"]:
+        for each in desk.content()["search"]:
             values = {"name": each["name"], "query": each["query"], "context": TICKET, "owner__context": APP}
             self._make(writing, "saved_search", values | {"owner_id": 0})
-        for each in desk.told()["task"]:
+        for each in desk.content()["task"]:
             self._task(writing, each)
         self.remember(writing)
 
-    def take(self, writing: RecordWriter, taken: Sequence[_Prepared]) -> None:
-        """Write some steps."""
-        for each in taken:
+    def write(self, writing: RecordWriter, steps: Sequence[_Prepared]) -> None:
+        """Writes a sequence of steps."""
+        for each in steps:
             _STEPS[each.step.kind](self, writing, each)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def arrive(self, writing: RecordWriter, done: _Prepared) -> None:
-        """A mail comes in."""
-        told, mail, sender = done.told, done.incoming, self.addresses[done.step.by.email]
+        """Stores an incoming mail."""
+        planned, mail, sender = done.planned, done.incoming, self.addresses[done.step.by.email]
         assert mail is not None
         by = senders.as_author(RecordWriter(replace(self.ctx, now=done.step.at), writing.tx), sender)
         if not done.answers:
-            place = {"bucket_id": self.buckets[told.story.group, told.story.bucket]}
-            ticket = self.tickets[told.number] = storing.new_ticket(by, mail, place, sender["org_id"], sender["id"])
+            place = {"bucket_id": self.buckets[planned.story.group, planned.story.bucket]}
+            ticket = self.tickets[planned.number] = storing.new_ticket(by, mail, place, sender["org_id"], sender["id"])
             requesters.add(by, ticket["id"], [sender["id"]], is_new_ticket=True)
         else:
-            ticket = self.tickets[told.number]
+            ticket = self.tickets[planned.number]
             storing.reopen(by, _record(by, "ticket", ticket["id"]))
         is_first = not done.answers
         storing.message(
@@ -272,8 +276,8 @@ class _Desk:
         by.log("ticket.message.inbound", TICKET, ticket["id"], {"target": self._label(by, ticket)})
 
     def answer(self, writing: RecordWriter, done: _Prepared) -> None:
-        """A reply is written. It is kept as one that was sent, and goes nowhere."""
-        step, ticket, body = done.step, self.tickets[done.told.number], done.body
+        """Stores a reply as sent, without sending it."""
+        step, ticket, body = done.step, self.tickets[done.planned.number], done.body
         assert body is not None
         by, worker_id = self._as(writing, step), self.workers[step.by.email]
         by.update(
@@ -286,7 +290,7 @@ class _Desk:
             },
         )
         mail = self._mail(done, tuple(_attach(by, worker_id, each) for each in step.files))
-        customer = done.told.customer
+        customer = done.planned.customer
         to = Recipients((NamedAddress(customer.name, customer.email),))
         letter.store_message(
             by,
@@ -304,13 +308,13 @@ class _Desk:
         letter.log_sent(by, ticket["id"], self._label(by, ticket))
 
     def note(self, writing: RecordWriter, done: _Prepared) -> None:
-        """A worker notes something for the others."""
+        """Adds a worker's comment for colleagues."""
         by = self._as(writing, done.step)
         by.create(
             "comment",
             {
                 "target__context": TICKET,
-                "target_id": self.tickets[done.told.number]["id"],
+                "target_id": self.tickets[done.planned.number]["id"],
                 "comment": done.step.text,
                 "author__context": WORKER,
                 "author_id": self.workers[done.step.by.email],
@@ -319,22 +323,22 @@ class _Desk:
         )
 
     def assign(self, writing: RecordWriter, done: _Prepared) -> None:
-        """A worker takes a ticket."""
+        """Assigns a ticket to a worker."""
         values = {"owner_id": self.workers[done.step.by.email]}
-        self._as(writing, done.step).update("ticket", self.tickets[done.told.number]["id"], values)
+        self._as(writing, done.step).update("ticket", self.tickets[done.planned.number]["id"], values)
 
     def end(self, writing: RecordWriter, done: _Prepared) -> None:
-        """A ticket is closed or deleted. As spam it is marked without being learned from: words are not unlearned."""
-        by, id, status = self._as(writing, done.step), self.tickets[done.told.number]["id"], done.step.status
+        """Closes or deletes a ticket. Spam is marked without training the filter, because training cannot be undone."""
+        by, id, status = self._as(writing, done.step), self.tickets[done.planned.number]["id"], done.step.status
         if status == "spam":
             by.set("ticket", id, {"spam_training": SPAM, "spam_score": HIGHEST})
         by.update("ticket", id, {"status_id": STATUSES.get(status, DELETED)})
 
     def give(self, writing: RecordWriter, done: _Prepared) -> None:
-        """A ticket is given to who asked for the demo, if that is a worker."""
+        """Assigns a ticket to the caller who loads the demo, if that is a worker."""
         me = self.ctx.actor.worker_id
         if me:
-            self._as(writing, done.step).update("ticket", self.tickets[done.told.number]["id"], {"owner_id": me})
+            self._as(writing, done.step).update("ticket", self.tickets[done.planned.number]["id"], {"owner_id": me})
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
@@ -344,21 +348,21 @@ class _Desk:
         return id
 
     def _address(self, writing: RecordWriter, person: Person, org_id: int = 0) -> Record:
-        """The record of a person's address; one that existed before does not belong to the demo."""
-        known = writing.find("address", email=person.email)
-        if known is None:
+        """Returns the record of a person's address; an address that existed before does not belong to the demo."""
+        address = writing.find("address", email=person.email)
+        if address is None:
             id = self._make(writing, "address", {"email": person.email, "org_id": org_id})
-            known = _record(writing, "address", id)
-        self.addresses[person.email] = known
-        return known
+            address = _record(writing, "address", id)
+        self.addresses[person.email] = address
+        return address
 
     def _members(self, group: str) -> dict[int, str]:
-        found = {self.workers[each.email]: dict(each.groups)[group] for each in desk.members(group)}
+        members = {self.workers[each.email]: dict(each.groups)[group] for each in desk.members(group)}
         me = self.ctx.actor.worker_id
-        return found | ({me: "manager"} if me else {})
+        return members | ({me: "manager"} if me else {})
 
     def _as(self, writing: RecordWriter, step: Step) -> RecordWriter:
-        """The same transaction in the name of the one who does it, and then."""
+        """Returns the same transaction, acting as the worker of a step at its time."""
         actor = actors.worker(writing.tx, self.workers[step.by.email])
         assert actor is not None
         return RecordWriter(replace(self.ctx, now=step.at).as_actor(actor, times.zone(actor.timezone)), writing.tx)
@@ -367,8 +371,8 @@ class _Desk:
         return writing.registry.type("ticket").label(ticket)
 
     def _mail(self, done: _Prepared, file_ids: tuple[int, ...]) -> MailSpec:
-        step, told = done.step, done.told
-        mask, worker = self.tickets[told.number]["mask"], desk.workers()
+        step, planned = done.step, done.planned
+        mask, worker = self.tickets[planned.number]["mask"], desk.workers()
         return MailSpec(
             message_id=done.message_id,
             date=step.at,
@@ -376,39 +380,39 @@ class _Desk:
             from_address_id=self.sender["id"],
             from_address=self.sender["email"],
             from_name=step.by.name,
-            subject=f"Re: [#{mask}] {told.subject}",
+            subject=f"Re: [#{mask}] {planned.subject}",
             in_reply_to=done.answers[-1],
             references=done.answers,
             is_markdown=True,
             file_ids=file_ids,
         )
 
-    def _task(self, writing: RecordWriter, told: dict[str, Any]) -> None:
+    def _task(self, writing: RecordWriter, entry: dict[str, Any]) -> None:
         workers = {each.name: self.workers[each.email] for each in desk.workers()}
-        due = writing.now + told["due"] * DAY
-        status = told.get("status", "open")
-        made = replace(writing.ctx, now=min(writing.now, due) - 9 * DAY)
+        due = writing.now + entry["due"] * DAY
+        status = entry.get("status", "open")
+        past = replace(writing.ctx, now=min(writing.now, due) - 9 * DAY)
         id = self._make(
-            RecordWriter(made, writing.tx),
+            RecordWriter(past, writing.tx),
             "task",
             {
-                "title": told["title"],
-                "owner_id": workers.get(told.get("owner", ""), 0),
+                "title": entry["title"],
+                "owner_id": workers.get(entry.get("owner", ""), 0),
                 "due": due,
-                "importance": told.get("importance", 50),
+                "importance": entry.get("importance", 50),
                 "status_id": TASK_STATUSES[status],
                 "reopen": due - DAY if status == "waiting" else 0,
                 **({"completed": due - DAY} if status == "closed" else {}),
             },
         )
-        if "note" in told:
-            author = workers.get(told.get("owner", ""), next(iter(workers.values())))
+        if "note" in entry:
+            author = workers.get(entry.get("owner", ""), next(iter(workers.values())))
             writing.create(
                 "comment",
                 {
                     "target__context": TASK,
                     "target_id": id,
-                    "comment": told["note"],
+                    "comment": entry["note"],
                     "author__context": WORKER,
                     "author_id": author,
                 },
@@ -416,9 +420,9 @@ class _Desk:
 
 
 def _for(groups: Sequence[str]) -> str:
-    """The policy of a macro for tickets of these groups."""
-    listed = ", ".join(f"'{each}'" for each in groups)
-    return f"callers:\n  {MACRO}:\n    allow@bool: {{{{ticket_group__label in [{listed}]}}}}\n"
+    """Returns the policy of a macro for tickets of these groups."""
+    names = ", ".join(f"'{each}'" for each in groups)
+    return f"callers:\n  {MACRO}:\n    allow@bool: {{{{ticket_group__label in [{names}]}}}}\n"
 
 
 def _attach(writing: RecordWriter, worker_id: int, file: DemoFile) -> int:

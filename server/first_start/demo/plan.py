@@ -1,7 +1,6 @@
-"""Who writes what when: the conversations of a year until now, of stories, people and one seed. Touches no database.
+"""The conversations of the last year, generated from stories, people and one seed, without a database.
 
-A conversation goes on in the rhythm of working days, as far as there is time until now. What becomes of it follows from
-who wrote last."""
+A conversation follows working days until now. Its outcome depends on the author of the last message."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
@@ -17,25 +16,25 @@ from server.first_start.demo.stories import Story, Turn, stories
 from server.first_start.demo.words import Words, days_around
 
 TICKETS = 400
-SPAM, DELETED = 18, 6  # of these
+SPAM, DELETED = 18, 6  # included in TICKETS
 MINE = 8  # assigned to the administrator who loads the demo
 SEED = 2027
 HOUR, DAY = 3600, 86400  # seconds
 MAIL, REPLY, NOTE, TAKE, END = "mail", "reply", "note", "take", "end"
-GIVE = "give"  # the last thing: to who fills the service
+GIVE = "give"  # the last step: assigned to the administrator who loads the demo
 
 OPEN, WAITING, CLOSED = "open", "waiting", "closed"
-UNWANTED_DAYS = 24  # deleted tickets are purged some time later
+UNWANTED_DAYS = 24  # deleted tickets are purged after some time
 OPEN_HOUR, CLOSE_HOUR = 7, 17  # UTC
-STALLED = 0.2  # of the recent conversations wait for a long time
+STALLED = 0.2  # share of recent conversations that wait for a long time
 
-Quoted = tuple[int, str, str]  # when it was written, by whom, what
+Quoted = tuple[int, str, str]  # (time, author, text)
 NOT_QUOTED = (0, "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An event of the plan. kind: mail (from a customer), reply, note, take (somebody takes the ticket), end (it is
+    """An event of the plan. kind: mail (from a customer), reply, note, take (a worker takes the ticket), end (it is
     closed or deleted), give. text: Markdown. quoted: the reply below it. status: of the ticket afterwards."""
 
     at: int
@@ -51,7 +50,7 @@ class Step:
 
 @dataclass(slots=True)
 class PlannedTicket:
-    """One ticket, from its first mail to how it stands."""
+    """One ticket with all its steps."""
 
     number: int
     story: Story
@@ -61,17 +60,19 @@ class PlannedTicket:
 
 
 def conversations(now: int) -> list[PlannedTicket]:
-    """All tickets of the year before `now` (Unix seconds), the oldest first."""
+    """Returns all tickets of the year before `now` (Unix seconds), the oldest first."""
     rand = Random(SEED)
-    told = [*_wanted(rand, now), *_unwanted(rand, now)]
-    told.sort(key=lambda each: each[0])
-    found = [_Teller(rand, now, number, start, story).tell() for number, (start, story) in enumerate(told, 1)]
-    _give_some(rand, now, found)
-    return found
+    starts = [*_legitimate(rand, now), *_unwanted(rand, now)]
+    starts.sort(key=lambda each: each[0])
+    tickets = [
+        _Conversation(rand, now, number, start, story).build() for number, (start, story) in enumerate(starts, 1)
+    ]
+    _give_some(rand, now, tickets)
+    return tickets
 
 
-def _wanted(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
-    """Starts and stories of real tickets: more of late, no story again soon."""
+def _legitimate(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
+    """Yields starts and stories of legitimate tickets: more recent than old ones, and no story twice in a row."""
     count = TICKETS - SPAM - DELETED
     ages = sorted((365 * rand.random() ** 1.9 for _ in range(count)), reverse=True)
     for age, story in zip(ages, _rounds(rand, [each for each in stories() if each.ends == CLOSED]), strict=False):
@@ -84,25 +85,25 @@ def _unwanted(rand: Random, now: int) -> Iterator[tuple[int, Story]]:
             yield now - rand.randint(2 * HOUR, UNWANTED_DAYS * DAY), story
 
 
-def _rounds(rand: Random, listed: list[Story]) -> Iterator[Story]:
-    """All values in a random order, again and again."""
+def _rounds(rand: Random, choices: list[Story]) -> Iterator[Story]:
+    """Yields all values in a random order, over and over."""
     while True:
-        yield from rand.sample(listed, len(listed))
+        yield from rand.sample(choices, len(choices))
 
 
-def _give_some(rand: Random, now: int, told: Sequence[PlannedTicket]) -> None:
+def _give_some(rand: Random, now: int, tickets: Sequence[PlannedTicket]) -> None:
     """Assigns a part of the open work to the administrator who loads the demo."""
-    undone = [each for each in told if each.steps[-1].status == OPEN and now - each.steps[-1].at < 20 * DAY]
+    undone = [each for each in tickets if each.steps[-1].status == OPEN and now - each.steps[-1].at < 20 * DAY]
     for each in rand.sample(undone, min(MINE, len(undone))):
         last = each.steps[-1]
         each.steps.append(Step(min(last.at + HOUR // 4, now), GIVE, desk.members(each.story.group)[0]))
 
 
-class _Teller:
-    """Tells one conversation."""
+class _Conversation:
+    """Generates one conversation."""
 
     def __init__(self, rand: Random, now: int, number: int, start: int, story: Story) -> None:
-        # A generator of its own, so that the length of one conversation does not change later ones.
+        # A separate generator, so that the length of one conversation does not change later ones.
         self._rand = Random(f"{SEED} {number}")
         self._now = now
         self._at = start
@@ -122,17 +123,17 @@ class _Teller:
                 **self._place(customer),
             },
         )
-        # Some people's programs write HTML, others' do not.
+        # The mail programs of some customers write HTML.
         self._is_html = sum(customer.email.encode()) % 3 == 0
-        self._told = PlannedTicket(number, story, customer, _sentence(self._words.say(story.subject)))
+        self._ticket = PlannedTicket(number, story, customer, _sentence(self._words.say(story.subject)))
 
-    def tell(self) -> PlannedTicket:
-        """The whole of it until now."""
+    def build(self) -> PlannedTicket:
+        """Returns the ticket with all steps until now."""
         story = self._story
         self._write(story.text, story.files, is_html=story.is_html or self._is_html, is_first=True)
         if story.ends != CLOSED:
             self._drop()
-            return self._told
+            return self._ticket
         stall = self._stall()
         for place, turn in enumerate(story.turns):
             if place == stall or not self._take_turn(turn, place + 1 == len(story.turns)):
@@ -140,13 +141,13 @@ class _Teller:
         else:
             self._close()
         self._settle()
-        return self._told
+        return self._ticket
 
     def _place(self, customer: Person) -> dict[str, str]:
         return {"city": desk.cities()[customer.org]} if customer.org else {}
 
     def _stall(self) -> int:
-        """The turn that does not come for long, len(turns) for none."""
+        """Returns the turn that stalls, len(turns) if none does."""
         is_late = self._now - self._at < 90 * DAY and self._rand.random() < STALLED
         return self._rand.randrange(len(self._story.turns)) if is_late else len(self._story.turns)
 
@@ -176,7 +177,7 @@ class _Teller:
         return True
 
     def _write(self, text: str, files: tuple[str, ...], *, is_html: bool, is_first: bool = False) -> None:
-        words, customer = self._words, self._told.customer
+        words, customer = self._words, self._ticket.customer
         said = words.say(text)
         if self._story.who != "spam":
             hello = words.one_of("hello_them") if is_first or self._rand.random() < 0.5 else ""
@@ -192,14 +193,14 @@ class _Teller:
         )
 
     def _quoted(self) -> Quoted:
-        """The last reply, as most programs put it below an answer."""
-        sent = [each for each in self._told.steps if each.kind == REPLY]
+        """Returns the last reply as a quotation, as most mail programs add it."""
+        sent = [each for each in self._ticket.steps if each.kind == REPLY]
         if not sent or self._rand.random() < 0.3:
             return NOT_QUOTED
         return sent[-1].at, sent[-1].by.name, sent[-1].text
 
     def _answer(self, turn: Turn, is_last: bool) -> None:
-        is_taken = any(each.kind == REPLY for each in self._told.steps)
+        is_taken = any(each.kind == REPLY for each in self._ticket.steps)
         if not is_taken or self._rand.random() < 0.85:
             by = self._worker
         else:  # the worker is on holiday: a colleague replies
@@ -210,8 +211,8 @@ class _Teller:
         self._add(REPLY, by, "\n\n".join(said), files, is_html=True, status=CLOSED if is_last else WAITING)
 
     def _close(self) -> None:
-        """Nobody replies to thanks; somebody closes the ticket."""
-        if self._told.steps[-1].status != CLOSED and self._pass("us"):
+        """Closes a ticket that ends with the customer's thanks."""
+        if self._ticket.steps[-1].status != CLOSED and self._pass("us"):
             self._add(END, self._worker, status=CLOSED)
 
     def _drop(self) -> None:
@@ -219,11 +220,11 @@ class _Teller:
             self._add(END, self._worker, status=self._story.ends)
 
     def _settle(self) -> None:
-        """Unfinished work is taken by somebody, or waits for a day."""
-        last = self._told.steps[-1]
+        """Assigns unfinished work to a worker, or lets it wait for a day."""
+        last = self._ticket.steps[-1]
         if last.status == WAITING and self._rand.random() < 0.6:
-            self._told.steps[-1] = replace(last, reopen_at=self._now + self._rand.randint(1, 14) * DAY)
-        has_owner = any(each.kind == REPLY for each in self._told.steps)
+            self._ticket.steps[-1] = replace(last, reopen_at=self._now + self._rand.randint(1, 14) * DAY)
+        has_owner = any(each.kind == REPLY for each in self._ticket.steps)
         if not has_owner and last.status == OPEN and self._rand.random() < 0.4 and self._pass("note"):
             self._add(TAKE, self._worker, status=OPEN)
 
@@ -238,7 +239,7 @@ class _Teller:
         quoted: Quoted = NOT_QUOTED,
         status: str = "",
     ) -> None:
-        steps = self._told.steps
+        steps = self._ticket.steps
         status = status or (steps[-1].status if steps else OPEN)
         steps.append(Step(self._at, kind, by, text, files, is_html, quoted, status))
 
@@ -248,7 +249,8 @@ def _sentence(text: str) -> str:
 
 
 def _day_time(rand: Random, at: int) -> int:
-    """A time at which people write mail: nearly never at night, seldom on weekends. Earlier rather than later."""
+    """Returns a time at which people write mail: rarely at night and on weekends. Moves it earlier rather than
+    later."""
     moment = datetime.fromtimestamp(at, UTC)
     if moment.weekday() >= 5 and rand.random() < 0.7:
         moment -= timedelta(days=2)
@@ -258,7 +260,7 @@ def _day_time(rand: Random, at: int) -> int:
 
 
 def _working_time(rand: Random, at: int) -> int:
-    """The same time, or the next at which the desk is open."""
+    """Returns the time itself during office hours, else their next beginning."""
     moment = datetime.fromtimestamp(at, UTC)
     if moment.hour >= CLOSE_HOUR:
         moment = _opening(rand, moment + timedelta(days=1))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from server.access.actor import APP
 from server.context import Context
-from server.first_start.demo.kept import DOING, KEY, PLAIN, made, ticket_ids
+from server.first_start.demo.kept import DOING, KEY, PLAIN, record_ids, ticket_ids
 from server.record_types.shared.tables import REQUESTER
 from server.records import service_settings
 from server.records.writing import RecordWriter
@@ -14,28 +14,28 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-BATCH = 40  # tickets in one transaction, for which other writes wait
+BATCH = 40  # tickets in one transaction, which delays other writes
 
 
 def remove(ctx: Context) -> int:
-    """Remove all of it for good, with what was written on its tickets since; answers how many tickets that were. People
-    who are on other tickets stay, and tickets of others that lie in its groups come into the default group.
+    """Removes the demo for good, with everything written on its tickets since; returns the number of tickets. People
+    who appear on other tickets stay, and other tickets in the groups of the demo move to the default group.
 
-    Cut short, it is continued by the next call. Raises AdminOnly; Conflict when a group of the demo became the default
+    The next call continues an interrupted removal. Raises AdminOnly; Conflict if a group of the demo became the default
     group, or one of its workers the last administrator."""
     ctx.require_admin(DOING)
     ctx = replace(ctx, is_quiet=True)
     store = ctx.service.store
     tickets = store.read(ticket_ids)
     for start in range(0, len(tickets), BATCH):
-        taken = tickets[start : start + BATCH]
-        store.write(lambda tx, taken=taken: _delete(RecordWriter(ctx, tx), "ticket", taken))  # type: ignore[misc]
+        ids = tickets[start : start + BATCH]
+        store.write(lambda tx, ids=ids: _delete(RecordWriter(ctx, tx), "ticket", ids))  # type: ignore[misc]
     store.write(lambda tx: _rest(RecordWriter(ctx, tx)))
     return len(tickets)
 
 
 def _rest(writing: RecordWriter) -> None:
-    ids = made(writing.tx)
+    ids = record_ids(writing.tx)
     for uri in PLAIN:
         _delete(writing, uri, ids.get(uri, ()))
     for id in _there(writing, "worker", ids.get("worker", ())):
@@ -69,7 +69,7 @@ def _forget_entries(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None
 
 
 def _there(writing: RecordWriter, uri: str, ids: Sequence[int]) -> list[int]:
-    """The records that nobody has deleted meanwhile."""
+    """Returns the records that still exist."""
     return [id for id in ids if writing.record(uri, id) is not None]
 
 

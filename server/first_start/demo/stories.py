@@ -19,8 +19,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story. who: the kind of customer. ends: closed, deleted or spam. is_html: whether the first mail has HTML,
-    whoever writes it."""
+    """A story. who: the kind of customer. ends: closed, deleted or spam. is_html: whether the first mail has HTML for
+    every customer."""
 
     subject: str
     text: str
@@ -35,22 +35,22 @@ class Story:
 
 @cache
 def stories() -> tuple[Story, ...]:
-    """All of them, in the order of the file."""
-    told = tomllib.loads(resources.path("demo", "stories.toml").read_text("utf-8"))
-    return tuple(map(_story, told["story"]))
+    """Returns all stories, in the order of the file."""
+    content = tomllib.loads(resources.path("demo", "stories.toml").read_text("utf-8"))
+    return tuple(map(_story, content["story"]))
 
 
-def _story(told: dict[str, Any]) -> Story:
-    group, _, bucket = told["place"].partition(" / ")
-    turns = tuple(Turn(who, text.strip(), *file) for who, text, *file in told.get("then", ()))
+def _story(entry: dict[str, Any]) -> Story:
+    group, _, bucket = entry["place"].partition(" / ")
+    turns = tuple(Turn(who, text.strip(), *file) for who, text, *file in entry.get("then", ()))
     return Story(
-        told["subject"],
-        told["text"].strip(),
+        entry["subject"],
+        entry["text"].strip(),
         group,
         bucket,
-        told["who"],
+        entry["who"],
         turns,
-        told.get("ends", "closed"),
-        told.get("looks") == "html",
-        tuple(told.get("files", ())),
+        entry.get("ends", "closed"),
+        entry.get("looks") == "html",
+        tuple(entry.get("files", ())),
     )

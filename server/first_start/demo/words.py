@@ -13,7 +13,7 @@ _INNERMOST = re.compile(r"\{([^{}]*)\}")
 
 
 class Words:
-    """Draws what is not said yet, and remembers it: the same choice is made alike wherever it stands in a ticket."""
+    """Draws words and remembers them, so that the same choice has the same result throughout a ticket."""
 
     def __init__(self, rand: Random, values: Mapping[str, str]) -> None:
         self._rand = rand
@@ -21,14 +21,13 @@ class Words:
         self._chosen: dict[str, str] = {}
 
     def say(self, template: str, **more: str) -> str:
-        """A text with its {words} in place, from the inside out. more: words that mean something else each time.
+        """Returns a text with its {words} replaced, from the inside out. more: words with a new meaning in each call.
 
         >>> words = Words(Random(1), {"qty": "3"})
         >>> words.say("{a chain|{qty} chains}") == words.say("{a chain|{qty} chains}")
         True
         >>> words.say("{qty} of {what}", what="these")
-        '3 of these'
-        """
+        '3 of these'"""
         values, text = self._values | more, template
         while (match := _INNERMOST.search(text)) is not None:
             meant = self._choose(match[1]) if "|" in match[1] else values[match[1]]
@@ -36,7 +35,7 @@ class Words:
         return text
 
     def one_of(self, name: str, **more: str) -> str:
-        """A random value of a name, whatever was used before."""
+        """Returns a random value of a name, independent of former draws."""
         return self.say(self._rand.choice(_lists()[name]), **more)
 
     def _choose(self, choices: str) -> str:
@@ -51,7 +50,7 @@ def _lists() -> dict[str, list[str]]:
 
 
 def drawn(rand: Random) -> dict[str, str]:
-    """One of everything: articles, places, numbers, amounts of money."""
+    """Draws one value of each kind: articles, places, numbers, amounts of money."""
     return {name: rand.choice(values) for name, values in _lists().items()} | {
         "qty": str(rand.randint(6, 40)),
         "days": str(rand.randint(2, 9)),
@@ -72,8 +71,7 @@ def drawn(rand: Random) -> dict[str, str]:
 
 
 def days_around(at: int, rand: Random) -> dict[str, str]:
-    """Three days near a time: one of the week before, one of the two weeks after it, and one still later. at: Unix
-    seconds."""
+    """Returns three days near a time: in the week before, in the two weeks after it, and later. at: Unix seconds."""
     day = datetime.fromtimestamp(at, UTC)
     return {
         "day1": _day(day - timedelta(days=rand.randint(1, 6))),

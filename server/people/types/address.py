@@ -34,7 +34,7 @@ TICKETS = HasManyThrough("requester", "address_id", "ticket_id")
 
 
 def _names(shown: DictionaryContext, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
-    """{address id: (first name, last name) of its contact}."""
+    """Returns {address id: (first name, last name) of its contact}."""
     address, contact = table_named("address").alias("own"), table_named("contact").alias("person")
     rows = shown.tx.rows(
         lambda: (
@@ -48,17 +48,18 @@ def _names(shown: DictionaryContext, records: Sequence[Record]) -> dict[int, tup
 
 
 def _load_names(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`first_name`, `last_name` and `full_name` of the contact."""
+    """Loads `first_name`, `last_name` and `full_name` of the contact."""
     names = _names(shown, records)
-    found = {}
+    names_by_id = {}
     for record in records:
         first, last = names.get(record["id"], ("", ""))
-        found[record["id"]] = {"first_name": first, "last_name": last, "full_name": f"{first} {last}".strip()}
-    return found
+        names_by_id[record["id"]] = {"first_name": first, "last_name": last, "full_name": f"{first} {last}".strip()}
+    return names_by_id
 
 
 class Address(RecordType):
-    """A mail address. Only administrators delete one, after they were told what uses it; see address_removal.py."""
+    """A mail address. Only administrators delete one, after a confirmation that lists its uses; see
+    address_removal.py."""
 
     uri = "address"
     aliases = ("email address", "email addresses", "addresses", "sender", "senders", "addy", "addys")
@@ -107,7 +108,7 @@ class Address(RecordType):
         "updated": UpdatedAt("Last change; now on every write unless sent."),
         "worker_id": Id("Worker it belongs to; set by administrators.", "worker", zero_ok=True),
     }
-    columns = (Column("display_name", "TEXT", nocase=True),)  # the first that its owner wrote under
+    columns = (Column("display_name", "TEXT", nocase=True),)  # the first name that its owner used in mail
     indexes = (
         Index(("email",), "addresses by their text; no two are one", unique=True),
         Index(("host",), "the addresses of a domain"),
@@ -186,7 +187,7 @@ class Address(RecordType):
     org_column = "org_id"
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Addresses of ours and mail settings are reserved for administrators."""
+        """Reserves addresses of workers and senders, and mail settings, for administrators."""
         if writing.actor.is_admin:
             return
         for column in ("worker_id", "mail_transport_id"):
@@ -198,7 +199,7 @@ class Address(RecordType):
                 identity.require_readable_mail(writing, change.id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Normalizes to lower case, and fills in the domain and the organization: by name, or that of the contact."""
+        """Normalizes to lower case, and fills in the domain and the organization, by its name or from the contact."""
         new = change.new
         if "email" in new:
             new["email"] = new["email"].strip().lower()
@@ -211,22 +212,22 @@ class Address(RecordType):
                 new["org_id"] = contact["org_id"]
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Contacts are found by their addresses; a mail from another address is reported."""
+        """Updates the search texts of contacts, and logs changes of the address and of its transport."""
         if not change.is_create and change.changes("email"):
-            told = {"target": change.value("email"), "before": change.was("email")}
-            writing.log("address.email.changed", self.context, change.id, told)
+            details = {"target": change.value("email"), "before": change.was("email")}
+            writing.log("address.email.changed", self.context, change.id, details)
         if change.changes("mail_transport_id"):
             transport_id = change.value("mail_transport_id")
             through = writing.label("mail_transport", transport_id) if transport_id else "the default mail transport"
-            told = {"target": change.value("email"), "transport": through}
-            writing.log("sender.changed", self.context, change.id, told)
+            details = {"target": change.value("email"), "transport": through}
+            writing.log("sender.changed", self.context, change.id, details)
         if change.changes("email") or change.changes("contact_id"):
             for contact_id in {change.was("contact_id"), change.value("contact_id")} - {0}:
                 writing.texts_changed("contact", contact_id)
         login_following.follow(writing, change)
 
     def wakes(self, change: Change) -> bool:
-        """Mail may wait for the address to have a way out."""
+        """Wakes mail that waits for the address to get an outgoing identity."""
         return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
 
     def check_delete(self, record: Record, writing: Writing) -> None:
@@ -245,10 +246,10 @@ class Address(RecordType):
         }
 
     def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
-        """`<name> <email>` with the contact's name, else the display name; the address alone where there is neither."""
+        """Returns `<name> <email>` with the contact's name, else the display name; only the address without either."""
         names = _names(shown, records)
-        found = {}
+        labels = {}
         for record in records:
             name = " ".join(names.get(record["id"], ())).strip() or record["display_name"]
-            found[record["id"]] = f"{name} <{record['email']}>" if name else record["email"]
-        return found
+            labels[record["id"]] = f"{name} <{record['email']}>" if name else record["email"]
+        return labels

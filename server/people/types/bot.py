@@ -1,4 +1,4 @@
-"""Bots: owners of older automations, the behaviors, and of other records. Not for what behaviors do."""
+"""Bots: owners of older automations, the behaviors, and of other records."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +26,15 @@ BEHAVIOR = "behavior"
 
 
 def load_behaviors(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`behaviors`: {behavior id: the behavior as a package holds it}."""
+    """Loads `behaviors`: {behavior id: the behavior as a package holds it}."""
     pairs = maps.pairs_behind(shown, BEHAVIOR, "bot_id", records)
-    found = {each["id"]: exported(each) for each in shown.records(BEHAVIOR, {id for _, id in pairs})}
-    return maps.as_map("behaviors", records, pairs, found)
+    behaviors = {each["id"]: exported(each) for each in shown.records(BEHAVIOR, {id for _, id in pairs})}
+    return maps.as_map("behaviors", records, pairs, behaviors)
 
 
 class Bot(RecordType):
-    """Somebody who is no worker, and owns behaviors and other records. What a bot owns is for those who may act for the
-    bot's own owner."""
+    """An owner of behaviors and other records that is not a worker. Records of a bot are accessible to those who may
+    act for the bot's own owner."""
 
     uri, context = "bot", owners.BOT
     aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")

@@ -1,4 +1,4 @@
-"""Buckets: the trays of a group that tickets lie in. Each group has one that new tickets come into."""
+"""Buckets: the trays of a group for its tickets. Each group has a default one for new tickets."""
 
 from typing import Any
 
@@ -13,8 +13,7 @@ from server.translation import N_, lazy_gettext
 
 
 class Bucket(RecordType):
-    """A tray of a group's tickets, such as Inbox or Refunds, with a sender and signature of its own if it needs
-    them."""
+    """A tray of a group's tickets, such as Inbox or Refunds, optionally with its own sender and signature."""
 
     uri = "bucket"
     features = frozenset(("comments", "custom_fields", "links", "search"))
@@ -124,14 +123,14 @@ class Bucket(RecordType):
             )
 
     def check_delete(self, record: Record, writing: Writing) -> None:
-        # With its group, the default bucket goes too.
+        # When its group is deleted, the default bucket is deleted too.
         if record["is_default"] and writing.record("group", record["group_id"]) is not None:
             raise Conflict(N_("this is the group's default bucket; make another bucket the default first"))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         group = writing.record("group", record["group_id"])
         if group is None:
-            return  # the group took its tickets elsewhere before
+            return  # the group has moved its tickets before
         writing.touch("ticket", bucket_id=record["id"])
         ticket: Any = table_named("ticket")
         writing.tx.run(
@@ -142,7 +141,7 @@ class Bucket(RecordType):
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _require_own_sender(self, change: Change, writing: Writing) -> None:
-        """Managers choose among the addresses that their group sends from already. Raises AdminOnly."""
+        """Limits managers to the addresses that their group sends from already. Raises AdminOnly."""
         address_id, group_id = change.value("reply_address_id"), change.value("group_id")
         group = writing.record("group", group_id)
         is_own = group is not None and group["reply_address_id"] == address_id

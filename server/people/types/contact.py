@@ -34,7 +34,7 @@ GENDERS = {"male": "M", "female": "F", "unknown": ""}
 
 
 def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
-    """(contact id, address id, email) of every address of contacts; `contact_ids` is a JSON list."""
+    """Returns (contact id, address id, email) for every address of contacts. contact_ids: a JSON list."""
     address = table_named("address").alias("theirs")
     return tx.rows(
         lambda: (
@@ -47,11 +47,11 @@ def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
 
 
 def _load_emails(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`emails`: {address id: email}."""
-    found: dict[int, dict[str, str]] = {record["id"]: {} for record in records}
+    """Loads `emails`: {address id: email}."""
+    emails_by_contact: dict[int, dict[str, str]] = {record["id"]: {} for record in records}
     for contact_id, id, email in _emails(shown.tx, ids_text(records)):
-        found[contact_id][str(id)] = email
-    return {own: {"emails": each} for own, each in found.items()}
+        emails_by_contact[contact_id][str(id)] = email
+    return {own: {"emails": each} for own, each in emails_by_contact.items()}
 
 
 class Contact(RecordType):
@@ -130,7 +130,7 @@ class Contact(RecordType):
     label_column = "full_name"
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Address and organization by what people write, the whole name, the two times."""
+        """Fills in address and organization by their text, the full name and the two times."""
         new, extras = change.new, change.extras
         if "email" in extras and "email_id" not in new:
             new["email_id"] = address_of(writing, extras["email"], "email")
@@ -143,7 +143,8 @@ class Contact(RecordType):
             new["created_at"] = writing.now
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """The main address comes to belong to the contact; addresses are found by the contact's name."""
+        """Assigns the main address to the contact, and updates the search texts of addresses, which contain the
+        contact's name."""
         address = writing.record("address", change.value("email_id")) if change.value("email_id") else None
         if address is not None and change.changes("email_id") and address["contact_id"] != change.id:
             identity.require_external(writing, address)
@@ -160,7 +161,7 @@ class Contact(RecordType):
         return {"name": record["full_name"], "org": org["name"] if org else "", "email": " ".join(emails)}
 
     def _check_free(self, change: Change, writing: Writing) -> None:
-        """An address that was named by its text may be another contact's."""
+        """Raises Conflict if an address that was sent as text belongs to another contact."""
         address_id = change.new["email_id"]
         other = writing.find("contact", email_id=address_id) if address_id else None
         if other is not None and other["id"] != change.id:

@@ -1,4 +1,4 @@
-"""Groups: teams of workers with mail of their own. Not the roster's rules; those are in shared/rosters.py."""
+"""Groups: teams of workers with their own mail. people/rosters.py has the rules of members."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -42,30 +42,30 @@ MAX_LIST_HEADERS = 2_000  # characters
 
 
 class Members(Structure):
-    """A change of the roster: {manager: ids, member: ids, remove: ids}, where ids are a list or have commas between.
+    """A change of the members: {manager: ids, member: ids, remove: ids}, where ids are a list or comma-separated.
 
-    A plain list of ids makes them members. The value is {worker id: manager, member or remove}."""
+    A plain list of ids adds members. The value is {worker id: manager, member or remove}."""
 
     def read(self, raw: Any, intake: Intake) -> dict[int, str]:
         value = super().read(raw, intake)
         parts = value if isinstance(value, Mapping) else {rosters.MEMBER: value}
-        found: dict[int, str] = {}
-        for part, listed in parts.items():
+        changes: dict[int, str] = {}
+        for part, raw_ids in parts.items():
             if part not in rosters.GROUP_PARTS:
                 raise self.bad(
                     lazy_gettext(
                         "'{value}' is not one of {known}", value=str(part)[:50], known=", ".join(rosters.GROUP_PARTS)
                     )
                 )
-            for worker_id in self._ids(listed):
+            for worker_id in self._ids(raw_ids):
                 if not intake.lookup.exists("worker", worker_id):
                     raise self.bad(f"there is no worker {worker_id}")
-                if found.setdefault(worker_id, part) != part:
-                    raise self.bad(f"worker {worker_id} stands under {found[worker_id]} and {part}")
-        return found
+                if changes.setdefault(worker_id, part) != part:
+                    raise self.bad(f"worker {worker_id} stands under {changes[worker_id]} and {part}")
+        return changes
 
-    def _ids(self, listed: Any) -> list[int]:
-        items = listed if isinstance(listed, list) else as_text(listed).split(",")
+    def _ids(self, raw: Any) -> list[int]:
+        items = raw if isinstance(raw, list) else as_text(raw).split(",")
         texts = [as_text(item).strip() for item in items]
         for text in texts:
             if text and not is_whole(text):
@@ -76,19 +76,19 @@ class Members(Structure):
 
 
 class ListHeaders(Text):
-    """Header fields for mail, one a line, in their usual spelling."""
+    """Mail header fields, one per line, normalized to their usual spelling."""
 
     def read(self, raw: Any, intake: Intake) -> str:
         text = super().read(raw, intake)
         try:
-            found = list_headers.parse(text)
+            headers = list_headers.parse(text)
         except Invalid as error:
             raise self.bad(error.message) from None
-        return "\n".join(f"{name}: {value}" for name, value in found)
+        return "\n".join(f"{name}: {value}" for name, value in headers)
 
 
 def exported_members(tx: Transaction, groups: list[Record]) -> Exported:
-    """`members`: the workers of each group, with their role."""
+    """Exports `members`: the workers of each group, with their role."""
     member = GROUP_MEMBER.sql
     rows = tx.rows(
         lambda: (
@@ -103,7 +103,7 @@ def exported_members(tx: Transaction, groups: list[Record]) -> Exported:
 
 
 def load_members(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`members`: {worker id: worker with their address and `is_manager`}, those who may log in."""
+    """Loads `members`: {worker id: worker with their address and `is_manager`}, without disabled workers."""
     pairs = maps.pairs_through(shown.tx, GROUP_MEMBER, "group_id", "worker_id", records)
     managers = set(maps.pairs_through(shown.tx, GROUP_MEMBER, "group_id", "worker_id", records, is_manager=1))
     workers = {
@@ -111,29 +111,29 @@ def load_members(shown: DictionaryContext, records: list[Record], form: str) -> 
         for id, dictionary in maps.by_id(shown, "worker", {id for _, id in pairs}, "address_").items()
         if not dictionary["is_disabled"]
     }
-    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    members: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
     for group_id, worker_id in pairs:
         if worker_id in workers:
             is_manager = (group_id, worker_id) in managers
-            found[group_id][str(worker_id)] = workers[worker_id] | {"is_manager": is_manager}
-    return {group_id: {"members": members} for group_id, members in found.items()}
+            members[group_id][str(worker_id)] = workers[worker_id] | {"is_manager": is_manager}
+    return {group_id: {"members": members} for group_id, members in members.items()}
 
 
 def load_buckets(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`buckets`: {results_meta, results}, the buckets as a list."""
+    """Loads `buckets`: {results_meta, results}, the buckets as a list."""
     pairs = maps.pairs_behind(shown, "bucket", "group_id", records)
     buckets = maps.by_id(shown, "bucket", {id for _, id in pairs})
-    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    lists: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
     for group_id, bucket_id in pairs:
         if bucket_id in buckets:
-            found[group_id].append(buckets[bucket_id])
-    return {id: {"buckets": {"results_meta": {}, "results": listed}} for id, listed in found.items()}
+            lists[group_id].append(buckets[bucket_id])
+    return {id: {"buckets": {"results_meta": {}, "results": results}} for id, results in lists.items()}
 
 
 class Group(RecordType):
-    """A team: it has tickets in buckets, members and managers, and an address that its replies come from.
+    """A team with tickets in buckets, members and managers, and an address for its replies.
 
-    One group is the default: mail that nothing else claims goes there."""
+    One group is the default: it receives mail that no other rule routes."""
 
     uri = "group"
     aliases = ("groups", "team", "teams")
@@ -240,7 +240,7 @@ class Group(RecordType):
         ),
         "updated": UpdatedAt(),
     }
-    columns = (Column("default_bucket_id"), Column("ack_error", "TEXT"))  # the first is kept by the buckets
+    columns = (Column("default_bucket_id"), Column("ack_error", "TEXT"))  # the buckets maintain default_bucket_id
     indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)
     bumps = {"access": ("is_private",)}
     keys = (
@@ -289,7 +289,7 @@ class Group(RecordType):
         acknowledgement_text.check(change, writing, self.registry)
         default = writing.find("group", is_default=1)
         if default is None:
-            change.new["is_default"] = 1  # one group must take what nothing else claims
+            change.new["is_default"] = 1  # one group must receive mail that no other rule routes
         elif default["id"] == change.id and not change.value("is_default"):
             raise Conflict(
                 about_field("is_default", N_("this is the default group; make another group the default instead")),
@@ -336,7 +336,7 @@ class Group(RecordType):
         )
 
     def _move_tickets(self, id: int, writing: Writing) -> None:
-        """All tickets of a group that is gone come into the default group."""
+        """Moves all tickets of a deleted group to the default group."""
         default = writing.find("group", is_default=1)
         if default is None:
             raise Invalid(N_("there is no default group that could take the tickets; make one first"))

@@ -1,4 +1,4 @@
-"""OAuth apps: programs that workers let in, with a client id, a secret and scopes. Not tokens; those are in access/."""
+"""OAuth apps: programs with a client id, a secret and scopes that act for workers. access/ has the tokens."""
 
 from contextlib import suppress
 from typing import Any
@@ -18,8 +18,8 @@ ID_CHARS, SECRET_CHARS = 32, 64
 class OAuthApp(RecordType):
     """A program that acts for workers who consented, within its scopes.
 
-    Of the secret only a hash is kept; a generated one is told once, in the answer that made it. The secret before the
-    present one goes on working, for as long as it is given, so that it can be changed without a gap."""
+    Only a hash of the secret is stored; a generated secret is returned once, by the request that created it. The former
+    secret works until `overlap_until`, so that it can be changed without an interruption."""
 
     uri, context = "oauth_app", contexts.OAUTH_APP
     label_names = ("OAuth App", "OAuth Apps")
@@ -92,7 +92,8 @@ class OAuthApp(RecordType):
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The YAML reader is slow; what it read is kept for the write, which tells of mistakes to who may know."""
+        """Parses the scopes before the write, because the YAML parser is slow. The result is cached; the write reports
+        errors to callers with the right to see them."""
         text = fields.get("scopes")
         if isinstance(text, str) and text:
             with suppress(Invalid):
@@ -117,7 +118,7 @@ class OAuthApp(RecordType):
                 field="service_worker_id",
             )
         self._secret(change)
-        # Before a change too: a later hour is not to bring back what has ended.
+        # Also before a change: a later time must not restore a secret that has expired.
         until = change.value("overlap_until")
         is_over = "previous_secret_hash" not in new and 0 < change.was("overlap_until") <= writing.now
         if is_over or 0 < until <= writing.now:
@@ -128,17 +129,17 @@ class OAuthApp(RecordType):
             families.end(writing.tx, families.of_service_worker(change.id), writing.now)
 
     def _secret(self, change: Change) -> None:
-        """Public apps have no secret; the others get one when they need it, or when it is asked for."""
+        """Removes the secret of a public app; creates one for other apps if it is missing or requested."""
         new = change.new
         if change.value("is_public"):
             new["client_secret_hash"] = new["previous_secret_hash"] = ""
             return
         present = change.was("client_secret_hash")
-        given = change.extras.get("client_secret")
-        if given is None and present:
+        sent = change.extras.get("client_secret")
+        if sent is None and present:
             return
-        secret = given or random_text(SECRET_CHARS)
-        if not given:
+        secret = sent or random_text(SECRET_CHARS)
+        if not sent:
             change.extras["shown_once"] = {"client_secret": secret}
         new["client_secret_hash"] = digest(secret)
         if present != new["client_secret_hash"]:
@@ -147,7 +148,7 @@ class OAuthApp(RecordType):
 
 
 def _refuse_unfit(text: str) -> None:
-    """Raise Invalid for a callback that no login can lead to, or at which others could read its answer."""
+    """Raises Invalid for a callback that no login can redirect to, or that would expose the code to others."""
     for place, line in enumerate(text.splitlines(), 1):
         reason = callbacks.refusal(line.strip())
         if reason:

@@ -1,4 +1,4 @@
-"""Organizations: whom contacts, addresses and tickets belong to."""
+"""Organizations, to which contacts, addresses and tickets belong."""
 
 from server import contexts
 from server.fields import CreatedAt, Id, Name, Text, UpdatedAt, Url
@@ -18,8 +18,6 @@ MEMBERS = ("address", "contact", "ticket")  # types whose records have an organi
 
 
 class Org(RecordType):
-    """An organization."""
-
     uri = "org"
     aliases = ("organization", "organizations", "orgs", "company", "companies")
     label_names = ("Organization", "Organizations")
@@ -62,7 +60,7 @@ class Org(RecordType):
     )
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Addresses and contacts are found by the name of their organization."""
+        """Updates the search texts of addresses and contacts, which contain the name of their organization."""
         if not change.is_create and change.changes("name"):
             reindex(writing, "address", "org_id", change.id)
             reindex(writing, "contact", "org_id", change.id)

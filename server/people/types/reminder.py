@@ -1,4 +1,4 @@
-"""Reminders: what a worker wants to be told at a time. Telling them is not done here; people/reminders.py does."""
+"""Reminders of workers for a given time. people/reminders.py sends the notifications."""
 
 from server.errors import Required
 from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
@@ -9,7 +9,7 @@ from server.translation import N_, lazy_gettext
 
 
 class Reminder(RecordType):
-    """A note that becomes a notification of its worker when its time has come, once."""
+    """A note that becomes a notification of its worker once, at its time."""
 
     uri = "reminder"
     tier = 2

@@ -1,4 +1,4 @@
-"""Roles: privileges for the workers that a query finds, and who may read and change what a role owns."""
+"""Roles: privileges of the workers that match a query, and the workers who may read and change records of the role."""
 
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,15 @@ from server.search.filters import DeepFilter, HasManyThrough
 if TYPE_CHECKING:
     from server.record_types.registry import Registry
 
-# What a role can grant on a record type, as contexts.<context>.<operation>.
+# Privileges on a record type, as contexts.<context>.<operation>.
 GRANTED = ("broadcast", "comment", "create", "delete", "export", "import", "merge", "update", "update-bulk")
 MAX_PRIVILEGES = 5000
 
 
 class Role(RecordType):
-    """A set of privileges, and the workers who have it: the members, editors and readers that worker queries find.
+    """A set of privileges with its workers: the members, editors and readers that its worker queries match.
 
-    The three lists are made anew with every write of a role, a worker or a roster."""
+    The three lists are computed again with every write of a role, a worker or a group's members."""
 
     uri = "role"
     tier = 2
@@ -106,24 +106,24 @@ class Role(RecordType):
         rosters.forget_role(writing, record["id"])
         owners.forget(writing, self.context, record["id"])
 
-    def _privileges(self, listed: list[object]) -> list[str]:
-        """The list without repetitions. Raises Invalid for a name that no record type has."""
-        if len(listed) > MAX_PRIVILEGES:
+    def _privileges(self, ids: list[object]) -> list[str]:
+        """Returns the list without duplicates. Raises Invalid for an unknown privilege."""
+        if len(ids) > MAX_PRIVILEGES:
             raise Invalid(f"privs: at most {MAX_PRIVILEGES} privileges", field="privs")
-        known = {
+        privileges = {
             f"contexts.{name}.{operation}": f"contexts.{each.context}.{operation}"
             for each in self.registry
             if each.context
             for name in _contexts(each)
             for operation in GRANTED
         }
-        for name in listed:
-            if not isinstance(name, str) or name not in known:
+        for name in ids:
+            if not isinstance(name, str) or name not in privileges:
                 text = str(name)[:100]
-                raise Invalid(f"privs: there is no privilege '{text}'{nearest(text, known)}", field="privs")
-        return sorted({known[str(name)] for name in listed})
+                raise Invalid(f"privs: there is no privilege '{text}'{nearest(text, privileges)}", field="privs")
+        return sorted({privileges[str(name)] for name in ids})
 
 
 def _contexts(record_type: RecordType) -> list[str]:
-    """The context of a type, and its other spelling where it has one."""
+    """Returns the context of a type, and its alias if it has one."""
     return [record_type.context, *(name for name in record_type.aliases if name.startswith("contexts."))]

@@ -1,4 +1,4 @@
-"""Workers: the people who answer tickets, and who log in. Not their sessions and tokens; those are in access/."""
+"""Workers: the people who reply to tickets and sign in. access/ has their sessions and tokens."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
 
-# Where a worker's id stands in other records, and becomes 0 when the worker is removed.
+# Columns of other records with a worker's id, which become 0 when the worker is deleted.
 REFERENCES = (
     ("address", "worker_id"),
     ("ticket", "owner_id"),
@@ -56,18 +56,18 @@ REFERENCES = (
 
 
 class Password(Text):
-    """A password; what is kept is its hash. `Worker.before` has hashed it already; blank leaves it as it is."""
+    """A password, stored as a hash. `Worker.before` has hashed it already; blank leaves it unchanged."""
 
     def read(self, raw: Any, intake: Intake) -> str:
         if isinstance(raw, passwords.HashedPassword):
             return raw.text
         text = super().read(raw, intake)
-        # Only where `before` was not asked, such as a record of a package: slow, and still never stored in clear.
+        # Only without `before`, for example in a record of a package; slow, but never stored in plain text.
         return passwords.hash(text) if text else ""
 
 
 class NamesFilter(WordsFilter):
-    """Words of names; the single word `me` is the worker who searches."""
+    """Words of names; the single word `me` stands for the searching worker."""
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
@@ -81,30 +81,31 @@ class NamesFilter(WordsFilter):
 
 
 def load_emails(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`emails`: {address id: address}."""
+    """Loads `emails`: {address id: address}."""
     pairs = maps.pairs_behind(shown, "address", "worker_id", records)
     return maps.as_map("emails", records, pairs, maps.by_id(shown, "address", {id for _, id in pairs}))
 
 
 def load_groups(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`groups`: {group id: group}."""
+    """Loads `groups`: {group id: group}."""
     pairs = maps.pairs_through(shown.tx, GROUP_MEMBER, "worker_id", "group_id", records)
     return maps.as_map("groups", records, pairs, maps.by_id(shown, "group", {id for _, id in pairs}))
 
 
 def load_roles(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`roles`: {role id: role} of the roles that the worker is a member of."""
+    """Loads `roles`: {role id: role} of the roles that the worker is a member of."""
     pairs = maps.pairs_through(shown.tx, ROLE_WORKER, "worker_id", "role_id", records, part="member")
     return maps.as_map("roles", records, pairs, maps.by_id(shown, "role", {id for _, id in pairs}))
 
 
 def full_name(record: Record) -> str:
-    """First and last name."""
+    """Returns first and last name."""
     return f"{record['first_name']} {record['last_name']}".strip()
 
 
 class Worker(RecordType):
-    """Somebody who works on tickets: name, main address, language and time zone, and whether they administrate."""
+    """A person who works on tickets: name, main address, language and time zone, and whether they are an
+    administrator."""
 
     uri = "worker"
     aliases = (
@@ -195,7 +196,7 @@ class Worker(RecordType):
         "title": Text("Job title.", one_line=True),
         "updated": UpdatedAt(),
     }
-    columns = (Column("last_activity_at"),)  # the last use of a session or token, written by those who check them
+    columns = (Column("last_activity_at"),)  # the last use of a session or token
     indexes = (
         Index(("email_id",), "the worker of an address"),
         Index(("at_mention_name",), "the worker of an @mention"),
@@ -337,7 +338,7 @@ class Worker(RecordType):
         rosters.refresh_roles(writing)
         login_following.follow(writing, change)
         if change.changes("is_disabled") and change.value("is_disabled"):
-            provider.forget_of_worker(writing.tx, change.id)  # enabled again, they begin with new ones
+            provider.forget_of_worker(writing.tx, change.id)  # if enabled again, the worker starts with new ones
             sessions.end_all(writing.tx, change.id)
 
     def check_delete(self, record: Record, writing: Writing) -> None:
@@ -378,7 +379,7 @@ class Worker(RecordType):
 
     def _check_another_administrator(self, writing: Writing, id: int) -> None:
         table: Any = self.table.sql
-        found = writing.tx.value(
+        other_id = writing.tx.value(
             lambda: (
                 table.select(table.id)
                 .where(table.is_superuser == 1, table.is_disabled == 0, table.id != slot(0))
@@ -386,17 +387,17 @@ class Worker(RecordType):
             ),
             (id,),
         )
-        if found is None:
+        if other_id is None:
             raise Conflict(N_("this is the last administrator; make another worker one first"))
 
-    def _change_addresses(self, writing: Writing, id: int, main: int, asked: IdSetChange) -> None:
+    def _change_addresses(self, writing: Writing, id: int, main: int, id_change: IdSetChange) -> None:
         address: Any = table_named("address")
         rows = writing.tx.rows(lambda: address.select(address.c.id).where(address.c.worker_id == slot(0)), (id,))
         present = {row[0] for row in rows}
-        wanted = asked.applied_to(present) | {main}
-        for address_id in present - wanted:
+        ids = id_change.applied_to(present) | {main}
+        for address_id in present - ids:
             writing.set("address", address_id, {"worker_id": 0})
-        for address_id in wanted - present:
+        for address_id in ids - present:
             writing.set("address", address_id, {"worker_id": id})
 
 
