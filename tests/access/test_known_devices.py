@@ -1,5 +1,5 @@
-"""Locking an account is no weapon: devices that are known, and whoever is signed in, are not held up by what others get
-wrong; the owner is told, once."""
+"""Account lockout cannot be used as a weapon: known devices and signed-in workers are not affected by failed attempts
+of others; the owner is notified once."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -45,7 +45,7 @@ def at(desk: Desk, seconds: int = 0) -> Context:
 
 
 def by(desk: Desk, id: int) -> Context:
-    """What a worker does to their own way in."""
+    """A context of the worker who changes their own sign-in settings."""
     return replace(desk.context(id), now=NOW)
 
 
@@ -54,7 +54,7 @@ def signed_in(desk: Desk, peer: Peer, seconds: int = 0) -> sign_in.NewSession:
 
 
 def known(desk: Desk, peer: Peer = HOME) -> Peer:
-    """A peer whose device is known from now on."""
+    """Signs in and returns the peer with its device id, so that the device is known."""
     return replace(peer, known=signed_in(desk, peer).known)
 
 
@@ -65,7 +65,7 @@ def lock(desk: Desk, peer: Peer = STRANGER, seconds: int = 0) -> None:
 
 
 def jobs(desk: Desk, kind: str) -> list[object]:
-    desk.store.write(lambda tx: None)  # what was submitted before is written now
+    desk.store.write(lambda tx: None)  # makes the store write the submitted attempt
     return [row for row in desk.read(lambda tx: tx.find(JOB)) if row[JOB.position["kind"]] == kind]
 
 
@@ -73,7 +73,7 @@ def devices(desk: Desk, worker_id: int, seconds: int = 0) -> list[known_devices.
     return desk.read(lambda tx: known_devices.of_worker(tx, worker_id, NOW + seconds))
 
 
-def test_who_locks_an_account_locks_out_no_known_device(desk: Desk, milo: int) -> None:
+def test_locking_an_account_does_not_lock_out_a_known_device(desk: Desk, milo: int) -> None:
     home = known(desk)
     lock(desk)
     for peer in (STRANGER, Peer("192.0.2.200", ""), replace(STRANGER, known="guessed" * 6)):
@@ -82,7 +82,7 @@ def test_who_locks_an_account_locks_out_no_known_device(desk: Desk, milo: int) -
     assert signed_in(desk, home)
 
 
-def test_an_address_that_is_used_up_holds_up_no_known_device(desk: Desk, milo: int) -> None:
+def test_an_exhausted_address_does_not_hold_up_a_known_device(desk: Desk, milo: int) -> None:
     home = known(desk)
     for number in range(lockout.MAX_WRONG_OF_ADDRESS):
         keys = (lockout.account("password", f"{number}@desk.example"), lockout.address(home.client))
@@ -92,7 +92,7 @@ def test_an_address_that_is_used_up_holds_up_no_known_device(desk: Desk, milo: i
     assert signed_in(desk, home)
 
 
-def test_a_known_device_has_ten_attempts_of_its_own_and_takes_none_of_others(desk: Desk, milo: int) -> None:
+def test_a_known_device_has_ten_attempts_apart_from_those_of_others(desk: Desk, milo: int) -> None:
     home = known(desk)
     lock(desk, home)
     with pytest.raises(TooMany):
@@ -101,14 +101,14 @@ def test_a_known_device_has_ten_attempts_of_its_own_and_takes_none_of_others(des
     assert signed_in(desk, home, lockout.WINDOW_SECONDS)
 
 
-def test_a_device_is_known_for_those_alone_who_signed_in_there(desk: Desk, milo: int) -> None:
+def test_a_device_is_known_only_for_workers_who_signed_in_there(desk: Desk, milo: int) -> None:
     foreign = sign_in.by_password(at(desk), "nora@desk.example", PASSWORD, HOME).known
     lock(desk)
     with pytest.raises(TooMany):
         signed_in(desk, replace(HOME, known=foreign))
 
 
-def test_the_id_is_renewed_for_all_who_share_a_browser_and_in_no_row(desk: Desk, milo: int) -> None:
+def test_workers_who_share_a_browser_share_its_renewed_id_which_is_in_no_row(desk: Desk, milo: int) -> None:
     first = known(desk)
     nora = sign_in.by_password(at(desk), "nora@desk.example", PASSWORD, first).known
     again = replace(first, known=nora)
@@ -137,13 +137,13 @@ def test_a_device_is_known_until(desk: Desk, milo: int, how: str) -> None:
     assert desk.read(lambda tx: tx.find(known_devices.KNOWN_DEVICE, worker_id=milo)) == []
 
 
-def test_nobody_forgets_a_device_of_somebody_else(desk: Desk, milo: int) -> None:
+def test_a_worker_cannot_forget_a_device_of_another_worker(desk: Desk, milo: int) -> None:
     known(desk)
     with pytest.raises(NotFound):
         sign_in.forget_device(by(desk, desk.worker("Olga")), devices(desk, milo)[0].id)
 
 
-def test_the_device_that_changes_the_password_stays_known_and_no_other(desk: Desk, milo: int) -> None:
+def test_only_the_device_that_changes_the_password_stays_known(desk: Desk, milo: int) -> None:
     other, home = known(desk, STRANGER), known(desk)
     made = signed_in(desk, home)
     home = replace(home, known=made.known)
@@ -155,13 +155,13 @@ def test_the_device_that_changes_the_password_stays_known_and_no_other(desk: Des
     ] == [True, False]
 
 
-def test_a_worker_has_so_many_devices(desk: Desk, milo: int) -> None:
+def test_the_number_of_devices_of_a_worker_is_limited(desk: Desk, milo: int) -> None:
     for _ in range(known_devices.MAX_DEVICES + 2):
         signed_in(desk, HOME)
     assert len(devices(desk, milo)) == known_devices.MAX_DEVICES
 
 
-def test_a_running_session_gives_its_proof_whatever_others_got_wrong(desk: Desk, milo: int) -> None:
+def test_a_running_session_confirms_itself_despite_failures_elsewhere(desk: Desk, milo: int) -> None:
     made = signed_in(desk, HOME)
     session = desk.read(lambda tx: sessions.check(tx, made.session_id, NOW))
     assert session is not None
@@ -195,7 +195,7 @@ def test_wrong_codes_elsewhere_do_not_hold_up_a_known_device(desk: Desk, milo: i
     desk.store.write(lambda tx: second_factor.turn_off(tx, milo))
 
 
-def test_the_owner_is_told_by_mail_once_a_day(desk: Desk, milo: int) -> None:
+def test_the_owner_is_notified_by_mail_once_a_day(desk: Desk, milo: int) -> None:
     lock(desk)
     assert len(jobs(desk, LOCKED)) == 1
     lock_notice._send(desk.service, {"worker_id": milo, "kind": "password", "client": STRANGER.client}, NOW)
@@ -213,14 +213,14 @@ def test_the_owner_is_told_by_mail_once_a_day(desk: Desk, milo: int) -> None:
     assert len(jobs(desk, LOCKED)) == 1
 
 
-def test_a_name_that_nobody_has_is_told_to_nobody(desk: Desk, milo: int) -> None:
+def test_an_unknown_name_notifies_no_one(desk: Desk, milo: int) -> None:
     for _ in range(lockout.MAX_WRONG_OF_ACCOUNT):
         with pytest.raises(NotAuthenticated):
             sign_in.by_password(at(desk), "nobody@desk.example", PASSWORD, STRANGER)
     assert jobs(desk, LOCKED) == []
 
 
-def test_links_that_others_ask_for_hold_up_nobody_and_fill_no_mailbox(desk: Desk, milo: int) -> None:
+def test_reset_links_requested_by_others_block_no_one_and_do_not_flood_a_mailbox(desk: Desk, milo: int) -> None:
     made = 0
     for number in range(3):
         for _ in range(lockout.MAX_WRONG_OF_ACCOUNT):
@@ -230,7 +230,7 @@ def test_links_that_others_ask_for_hold_up_nobody_and_fill_no_mailbox(desk: Desk
         with pytest.raises(TooMany):
             password_change.ask_for_link(at(desk), EMAIL, Peer(f"198.51.100.{number}", ""))
     assert made == lockout.MAX_WRONG_OF_ACCOUNT
-    password_change.ask_for_link(at(desk), EMAIL, HOME)  # it is answered as ever; the link that was mailed last works
+    password_change.ask_for_link(at(desk), EMAIL, HOME)  # the response is the usual one; the last mailed link works
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_links_that_others_ask_for_hold_up_nobody_and_fill_no_mailbox(desk: Desk
         (("8.8.8.8", "8.8.8.8", "8.8.8.8"), (), False),
     ],
 )
-def test_one_private_address_for_everybody_is_warned_of(
+def test_a_private_address_shared_by_everyone_is_logged_as_a_warning(
     desk: Desk, clients: tuple[str, ...], proxies: tuple[str, ...], is_warned: bool
 ) -> None:
     workers = [desk.worker(f"W{number}", email=f"w{number}@desk.example") for number in range(len(clients))]

@@ -1,5 +1,5 @@
-"""The address that a worker signs in with: whoever changes it and whichever way, the one before counts until a link at
-the new one was opened by its worker."""
+"""The address that a worker signs in with: however it is changed, the previous address counts until the worker opens a
+link sent to the new one."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from tests.access.test_sign_in import PASSWORD, PEER
 from tests.records.desk import NOW, Desk
 
 OLD, NEW = "milo@desk.example", "milo.new@desk.example"
-NORA = 1  # the first worker of a desk
+NORA = 1  # id of the first worker of a desk
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture
 def milo(desk: Desk) -> Iterator[int]:
-    """A worker of this test alone; nothing is left of his addresses, mail and entries."""
+    """A worker for one test; his addresses, mail and log entries are removed afterwards."""
     id = desk.worker("Milo", password=PASSWORD)
     yield id
     if desk.found("worker", f"id:{id}"):
@@ -64,7 +64,7 @@ def by_rename(desk: Desk, milo: int) -> None:
 
 
 def by_service(desk: Desk, milo: int) -> None:
-    """As scripts, packages and jobs do."""
+    """Changes the address as scripts, packages and jobs do."""
     desk.update("address", desk.row("worker", milo)["email_id"], email=NEW)
 
 
@@ -77,7 +77,7 @@ Way = Callable[[Desk, int], None]
 
 
 def mails(desk: Desk) -> list[tuple[int, str, str, str]]:
-    """Let the mails be made that were asked for; (draft id, to, subject, text) of all."""
+    """Runs the jobs that create mails; returns (draft id, to, subject, text) of each."""
     for row in desk.read(lambda tx: tx.find(JOB, kind=login_following.KIND)):
         payload = json.loads(row[JOB.position["payload"]])
         login_address._send_mails(desk.service, payload, NOW)
@@ -88,7 +88,7 @@ def mails(desk: Desk) -> list[tuple[int, str, str, str]]:
 
 
 def code(desk: Desk, seconds: int = 0) -> str:
-    """The code of the link in the last mail that asks to confirm, as it leaves."""
+    """Returns the code of the link in the last confirmation mail, as sent."""
     id, to, _, text = [each for each in mails(desk) if each[2] == CONFIRM_SUBJECT][-1]
     sent = late_links.fill_link(by(desk, 0, seconds), id, letter(to, text)).text
     return sent.partition("/confirm-address/")[2].split()[0]
@@ -106,18 +106,18 @@ def signs_in(desk: Desk, email: str) -> bool:
 
 
 def linked_to(desk: Desk, milo: int) -> set[str]:
-    """Where a link for a forgotten password goes, by whichever name it is asked for."""
+    """Returns the addresses that a link for a forgotten password is sent to, for either name."""
     for email in (OLD, NEW):
         password_change.ask_for_link(by(desk, 0), email, PEER)
-    desk.store.write(lambda tx: None)  # asking does not wait for what it writes
+    desk.store.write(lambda tx: None)  # the request does not wait for its writes
     for row in desk.read(lambda tx: tx.find(JOB, kind=password_change.KIND)):
         password_change._send_link(desk.service, json.loads(row[JOB.position["payload"]]), NOW)
         desk.store.write(lambda tx, id=row[0]: tx.delete(JOB, id=id))
     return {to for _, to, subject, _ in mails(desk) if subject == password_change.SUBJECT}
 
 
-def told(desk: Desk) -> list[tuple[str, str]]:
-    """(point, text) of the entries about sign-in addresses, in order."""
+def log_entries(desk: Desk) -> list[tuple[str, str]]:
+    """Returns (point, text) of the log entries about sign-in addresses, in order."""
     return [
         (each["activity_point"].rpartition(".")[2], entries.plain_text(each["params"]))
         for each in desk.log()
@@ -126,7 +126,7 @@ def told(desk: Desk) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_until_it_is_confirmed_the_one_before_counts(desk: Desk, milo: int, way: Way) -> None:
+def test_until_confirmation_the_previous_address_counts(desk: Desk, milo: int, way: Way) -> None:
     way(desk, milo)
     assert signs_in(desk, OLD) and not signs_in(desk, NEW)
     assert linked_to(desk, milo) == {OLD}
@@ -136,7 +136,7 @@ def test_until_it_is_confirmed_the_one_before_counts(desk: Desk, milo: int, way:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_once_it_is_confirmed_the_new_one_counts(desk: Desk, milo: int, way: Way) -> None:
+def test_after_confirmation_the_new_address_counts(desk: Desk, milo: int, way: Way) -> None:
     way(desk, milo)
     link = desk.store.write(lambda tx: password_change.password_links.create(tx, milo, NOW))
     login_address.confirm(by(desk, milo), code(desk))
@@ -144,24 +144,24 @@ def test_once_it_is_confirmed_the_new_one_counts(desk: Desk, milo: int, way: Way
     assert desk.record("worker", milo, expand="address_")["address_email"] == NEW
     with pytest.raises(NotFound):
         password_change.worker_of_link(desk.service, link, NOW)
-    assert [point for point, _ in told(desk)] == ["asked", "changed"]
-    assert told(desk)[-1][1] == f"Milo changed the sign-in address of Milo from {OLD} to {NEW}"
+    assert [point for point, _ in log_entries(desk)] == ["asked", "changed"]
+    assert log_entries(desk)[-1][1] == f"Milo changed the sign-in address of Milo from {OLD} to {NEW}"
 
 
-def test_nobody_signs_in_with_a_further_address(desk: Desk, milo: int) -> None:
-    """It was never confirmed, whoever added it."""
+def test_additional_addresses_cannot_be_used_to_sign_in(desk: Desk, milo: int) -> None:
+    """They were never confirmed, whether the worker or an administrator added them."""
     desk.update("worker", milo, by=NORA, email_ids=[desk.create("address", email=NEW)["id"]])
     assert signs_in(desk, OLD) and not signs_in(desk, NEW) and linked_to(desk, milo) == {OLD}
 
 
-def test_who_asked_is_told_in_the_log(desk: Desk, milo: int) -> None:
+def test_the_log_names_the_worker_who_requested_the_change(desk: Desk, milo: int) -> None:
     by_rename(desk, milo)
-    assert told(desk) == [("asked", f"Nora wants Milo to sign in with {NEW} in place of {OLD}")]
+    assert log_entries(desk) == [("asked", f"Nora wants Milo to sign in with {NEW} in place of {OLD}")]
     [changed] = desk.log("address.email.changed")
     assert entries.plain_text(changed["params"]) == f"Nora changed the address {OLD} to {NEW}"
 
 
-def test_a_link_is_its_workers_alone_and_works_once_for_some_days(desk: Desk, milo: int) -> None:
+def test_a_link_works_once_for_some_days_and_only_for_its_worker(desk: Desk, milo: int) -> None:
     by_text(desk, milo)
     first = code(desk)
     for worker_id, at in ((NORA, 0), (milo, CONFIRM_SECONDS)):
@@ -184,7 +184,7 @@ def test_the_code_is_in_no_row(desk: Desk, milo: int) -> None:
 
 
 @pytest.mark.parametrize("way", [by_text, by_rename, by_themself])
-def test_taken_back_nothing_has_changed(desk: Desk, milo: int, way: Way) -> None:
+def test_a_withdrawn_change_leaves_everything_as_it_was(desk: Desk, milo: int, way: Way) -> None:
     way(desk, milo)
     link = code(desk)
     login_address.cancel(by(desk, milo), milo)
@@ -192,14 +192,14 @@ def test_taken_back_nothing_has_changed(desk: Desk, milo: int, way: Way) -> None
     assert login_address.waiting(by(desk, milo), milo) is None
     with pytest.raises(NotFound):
         login_address.confirm(by(desk, milo), link)
-    assert told(desk)[-1] == ("dropped", f"Milo took back that Milo is to sign in with {NEW}")
+    assert log_entries(desk)[-1] == ("dropped", f"Milo took back that Milo is to sign in with {NEW}")
 
 
-def test_set_back_by_an_administrator_nothing_waits(desk: Desk, milo: int) -> None:
+def test_a_change_reverted_by_an_administrator_leaves_nothing_pending(desk: Desk, milo: int) -> None:
     by_text(desk, milo)
     desk.update("worker", milo, by=NORA, email=OLD)
     assert login_address.waiting(by(desk, NORA), milo) is None and linked_to(desk, milo) == {OLD}
-    assert mails(desk)[0][2] == password_change.SUBJECT  # none about the change: it was over before they were made
+    assert mails(desk)[0][2] == password_change.SUBJECT  # the reverted change caused no mail
 
 
 def test_a_second_change_counts_from_the_confirmed_one(desk: Desk, milo: int) -> None:
@@ -209,11 +209,11 @@ def test_a_second_change_counts_from_the_confirmed_one(desk: Desk, milo: int) ->
     assert linked_to(desk, milo) == {OLD}
     with pytest.raises(NotFound):
         login_address.confirm(by(desk, milo), first)
-    assert told(desk)[-1][1].endswith(f"third@desk.example in place of {OLD}")
+    assert log_entries(desk)[-1][1].endswith(f"third@desk.example in place of {OLD}")
 
 
 def test_mail_that_waited_too_long_carries_no_link(desk: Desk, milo: int) -> None:
-    """What was on its way when the address changed opens nothing any more."""
+    """Links that were in the queue when the address changed no longer work."""
     password_change._send_link(desk.service, {"worker_id": milo}, NOW)
     by_text(desk, milo)
     drafts = {subject: (id, to, text) for id, to, subject, text in mails(desk)}
@@ -224,17 +224,18 @@ def test_mail_that_waited_too_long_carries_no_link(desk: Desk, milo: int) -> Non
             late_links.fill_link(by(desk, 0), id, letter(to, text))
 
 
-def test_who_has_no_password_yet_has_no_address_to_confirm(desk: Desk, milo: int) -> None:
-    """A mistake in the address of somebody who was never in is put right at once, and the invitation goes there."""
+def test_a_worker_without_a_password_has_no_address_to_confirm(desk: Desk, milo: int) -> None:
+    """A mistyped address of a worker who never signed in is corrected at once, and the invitation goes to the new
+    one."""
     ida = desk.worker("Ida")
     desk.update("worker", ida, by=NORA, email="ida.right@desk.example")
-    assert login_address.waiting(by(desk, NORA), ida) is None and told(desk)[-1][0] == "changed"
+    assert login_address.waiting(by(desk, NORA), ida) is None and log_entries(desk)[-1][0] == "changed"
     accounts.invite(by(desk, NORA), ida)
     assert mails(desk)[-1][1] == "ida.right@desk.example"
     desk.delete("worker", ida)
 
 
-def test_the_address_that_counts_is_nobody_elses(desk: Desk, milo: int) -> None:
+def test_the_sign_in_address_belongs_to_no_one_else(desk: Desk, milo: int) -> None:
     by_rename(desk, milo)
     with pytest.raises(Conflict, match=f"belongs to worker {milo}"):
         desk.worker("Eve", email=OLD)
@@ -249,7 +250,7 @@ def test_the_address_that_counts_is_nobody_elses(desk: Desk, milo: int) -> None:
         ("nora@desk.example", Conflict), ("desk@desk.example", Conflict),
     ],
 )  # fmt: skip
-def test_what_a_worker_cannot_sign_in_with(desk: Desk, milo: int, email: str, error: type[Exception]) -> None:
+def test_addresses_that_cannot_be_used_to_sign_in(desk: Desk, milo: int, email: str, error: type[Exception]) -> None:
     transport = desk.create("mail_transport", name="None", extension_id="core.mail.transport.null")["id"]
     address = desk.create("address", email="desk@desk.example", mail_transport_id=transport)["id"]
     desk.create("group", name="Support", reply_address_id=address)
@@ -260,7 +261,7 @@ def test_what_a_worker_cannot_sign_in_with(desk: Desk, milo: int, email: str, er
     assert login_address.waiting(by(desk, milo), milo) is None and mails(desk) == []
 
 
-def test_only_administrators_look_after_others(desk: Desk, milo: int) -> None:
+def test_only_administrators_change_addresses_of_others(desk: Desk, milo: int) -> None:
     olga = desk.worker("Olga")
     by_text(desk, milo)
     for refused in (login_address.waiting, login_address.send_again, login_address.take_back):
@@ -271,7 +272,7 @@ def test_only_administrators_look_after_others(desk: Desk, milo: int) -> None:
     desk.delete("worker", olga)
 
 
-def test_a_change_goes_with_its_worker(desk: Desk, milo: int) -> None:
+def test_deleting_a_worker_deletes_their_pending_change(desk: Desk, milo: int) -> None:
     by_text(desk, milo)
     desk.delete("worker", milo)
     assert desk.read(lambda tx: sign_in.worker_with(by(desk, 0), tx, OLD)) == 0

@@ -1,4 +1,4 @@
-"""Signing in without a browser: sessions, attempts, second factors, links, on a moved clock."""
+"""Signing in without a browser: sessions, attempts, second factors and links, with a clock that the tests move."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture
 def milo(desk: Desk) -> Iterator[int]:
-    """A worker of this test alone, and counts that begin anew."""
+    """A worker for one test, with all counts of attempts at zero."""
     id = desk.worker("Milo", password=PASSWORD)
     yield id
     desk.delete("worker", id)
@@ -42,7 +42,7 @@ def at(desk: Desk, seconds: int = 0) -> Context:
 
 
 def by(desk: Desk, id: int) -> Context:
-    """What a worker does to their own way in."""
+    """A context of the worker who changes their own sign-in settings."""
     return replace(desk.context(id), now=NOW)
 
 
@@ -54,7 +54,7 @@ def signed_in(desk: Desk, seconds: int = 0, **options: bool) -> str:
     return sign_in.by_password(at(desk, seconds), "milo@desk.example", PASSWORD, PEER, **options).session_id
 
 
-def test_the_id_is_in_no_row_and_the_name_may_be_in_any_case(desk: Desk, milo: int) -> None:
+def test_the_session_id_is_in_no_row_and_the_name_ignores_case(desk: Desk, milo: int) -> None:
     made = sign_in.by_password(at(desk), " MILO@desk.example ", PASSWORD, PEER)
     assert not made.waits_for_code and len(made.session_id) >= 43
     found = session(desk, made.session_id)
@@ -68,20 +68,20 @@ def test_the_id_is_in_no_row_and_the_name_may_be_in_any_case(desk: Desk, milo: i
 
 
 @pytest.mark.parametrize("email", ["milo@desk.example", "nobody@desk.example", "", "x" * 5000, "milo@desk.example\x00"])
-def test_what_is_wrong_is_not_told(desk: Desk, milo: int, email: str) -> None:
+def test_a_refusal_does_not_say_what_was_wrong(desk: Desk, milo: int, email: str) -> None:
     for password in ("wrong", "x" * 5000):
         with pytest.raises(NotAuthenticated, match=r"^The mail address or the password is not right\.$"):
             sign_in.by_password(at(desk), email, password, PEER)
 
 
 @pytest.mark.parametrize("field", ["is_disabled", "is_password_disabled"])
-def test_who_may_not_sign_in_is_told_the_same(desk: Desk, milo: int, field: str) -> None:
+def test_a_worker_who_may_not_sign_in_gets_the_same_refusal(desk: Desk, milo: int, field: str) -> None:
     desk.update("worker", milo, **{field: 1})
     with pytest.raises(NotAuthenticated, match="is not right"):
         signed_in(desk)
 
 
-def test_a_session_ends_after_hours_without_requests_and_after_days_at_all(desk: Desk, milo: int) -> None:
+def test_a_session_ends_after_hours_without_requests_and_after_days_overall(desk: Desk, milo: int) -> None:
     brief, kept = signed_in(desk), signed_in(desk, is_remembered=True)
     assert session(desk, brief, 12 * HOUR - 1) and not session(desk, brief, 12 * HOUR)
     assert session(desk, kept, 30 * DAY - 1) and not session(desk, kept, 30 * DAY)
@@ -95,26 +95,26 @@ def test_a_session_ends_after_hours_without_requests_and_after_days_at_all(desk:
     assert desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=milo)) == []
 
 
-def test_a_session_ends_when_all_of_its_worker_do(desk: Desk, milo: int) -> None:
+def test_a_session_ends_when_all_sessions_of_its_worker_end(desk: Desk, milo: int) -> None:
     id = signed_in(desk)
     desk.store.write(lambda tx: sessions.end_all(tx, milo))
     assert session(desk, id) is None
 
 
-def test_a_worker_who_is_let_in_again_signs_in_anew(desk: Desk, milo: int) -> None:
+def test_a_reenabled_worker_has_to_sign_in_again(desk: Desk, milo: int) -> None:
     id = signed_in(desk)
     desk.update("worker", milo, is_disabled=1)
     desk.update("worker", milo, is_disabled=0)
     assert session(desk, id) is None and session(desk, signed_in(desk)) is not None
 
 
-def test_a_password_set_by_anybody_ends_all_sessions(desk: Desk, milo: int) -> None:
+def test_a_password_set_by_another_worker_ends_all_sessions(desk: Desk, milo: int) -> None:
     id = signed_in(desk, -5)
     desk.update("worker", milo, password="quite another one")
     assert session(desk, id) is None
 
 
-def test_ones_own_password_leaves_the_session_that_set_it(desk: Desk, milo: int) -> None:
+def test_changing_ones_own_password_keeps_the_current_session(desk: Desk, milo: int) -> None:
     mine, other = signed_in(desk, -9), signed_in(desk, -8)
     present = session(desk, mine)
     assert present is not None
@@ -127,7 +127,7 @@ def test_ones_own_password_leaves_the_session_that_set_it(desk: Desk, milo: int)
     assert sign_in.by_password(at(desk), "milo@desk.example", "quite another one", PEER)
 
 
-def test_ten_wrong_ones_lock_the_account_for_ten_minutes(desk: Desk, milo: int) -> None:
+def test_ten_wrong_passwords_lock_the_account_for_ten_minutes(desk: Desk, milo: int) -> None:
     for _ in range(lockout.MAX_WRONG_OF_ACCOUNT):
         desk.store.write(lambda tx: lockout.count(tx, (lockout.account("password", "milo@desk.example"),), NOW))
     with pytest.raises(TooMany, match="10 minutes") as told:
@@ -137,7 +137,7 @@ def test_ten_wrong_ones_lock_the_account_for_ten_minutes(desk: Desk, milo: int) 
     assert signed_in(desk, lockout.WINDOW_SECONDS)
 
 
-def test_right_ones_do_not_count(desk: Desk, milo: int) -> None:
+def test_correct_passwords_do_not_count(desk: Desk, milo: int) -> None:
     for _ in range(lockout.MAX_WRONG_OF_ACCOUNT + 1):
         signed_in(desk)
 
@@ -159,7 +159,7 @@ def test_addresses_that_count_together(one: str, other: str, same: bool) -> None
     assert (lockout.address(one) == lockout.address(other)) is same
 
 
-def test_an_address_has_so_many_attempts_whoever_it_names(desk: Desk, milo: int) -> None:
+def test_attempts_per_address_are_limited_whatever_names_they_try(desk: Desk, milo: int) -> None:
     for number in range(lockout.MAX_WRONG_OF_ADDRESS):
         keys = (lockout.account("password", f"{number}@desk.example"), lockout.address(PEER.client))
         desk.store.write(lambda tx, keys=keys: lockout.count(tx, keys, NOW))
@@ -168,7 +168,7 @@ def test_an_address_has_so_many_attempts_whoever_it_names(desk: Desk, milo: int)
     assert sign_in.by_password(at(desk), "milo@desk.example", PASSWORD, Peer("203.0.113.8", ""))
 
 
-def test_a_code_is_good_once_and_for_a_clock_that_is_a_little_off(desk: Desk, milo: int) -> None:
+def test_a_code_works_once_and_tolerates_a_clock_that_is_slightly_off(desk: Desk, milo: int) -> None:
     codes = sign_in.turn_on_code(by(desk, milo), SECRET, totp.code(SECRET, NOW // 30))
     assert len(set(codes)) == second_factor.RECOVERY_CODES
     made = sign_in.by_password(at(desk), "milo@desk.example", PASSWORD, PEER)
@@ -206,7 +206,7 @@ def test_codes_are_counted_too(desk: Desk, milo: int) -> None:
         sign_in.by_code(at(desk), waiting, totp.code(SECRET, NOW // 30 + 1), PEER)
 
 
-def test_a_proof_gives_the_session_a_new_id(desk: Desk, milo: int) -> None:
+def test_a_confirmation_gives_the_session_a_new_id(desk: Desk, milo: int) -> None:
     old = signed_in(desk)
     present = session(desk, old)
     assert present is not None
@@ -227,7 +227,7 @@ def test_a_link_sets_a_password_once(desk: Desk, milo: int) -> None:
     mail = OutgoingMail("a@b", NOW, "", "desk@desk.example", to, "", draft["params"]["content"], "", "")
     code = late_links.fill_link(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
     assert late_links.fill_link(at(desk), draft["id"] + 1, mail) == mail
-    desk.store.write(lambda tx: late_links.register(tx, draft["id"], 999_999, 60))  # removed since
+    desk.store.write(lambda tx: late_links.register(tx, draft["id"], 999_999, 60))  # deleted in the meantime
     with pytest.raises(Invalid, match="is gone"):
         late_links.fill_link(at(desk), draft["id"], mail)
     with pytest.raises(Invalid):

@@ -1,6 +1,6 @@
-"""`helpdesk api`: what goes out as what, what is printed, and the exit code.
+"""`helpdesk api`: the requests that it sends, its output, and the exit code.
 
-Against the server of the tests, and against a peer for what our server never answers."""
+Runs against the server of the tests, and against a peer for responses that our server never gives."""
 
 import io
 import json
@@ -23,7 +23,7 @@ Run = Callable[..., tuple[int, bytes, str]]
 
 @pytest.fixture
 def run(api: Api, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """Runs the command as nora against the server; answers exit code, standard output, standard error."""
+    """Runs the command as nora against the server; returns exit code, standard output and standard error."""
     monkeypatch.setenv("HELPDESK_URL", api.url)
     monkeypatch.setenv("HELPDESK_TOKEN", api.token)
 
@@ -41,14 +41,14 @@ def run(api: Api, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFi
 
 @pytest.fixture
 def peer(monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[Peer]:
-    """A server that answers as it is told."""
+    """A server whose responses the test sets."""
     with Peer() as found:
         monkeypatch.setenv("HELPDESK_URL", found.url(""))
         yield found
 
 
 def done(found: tuple[int, bytes, str]) -> dict[str, object]:
-    """The JSON of a request that must succeed."""
+    """Returns the JSON of a request that must succeed."""
     code, out, err = found
     assert (code, err) == (DONE, ""), (out, err)
     decoded = json.loads(out)
@@ -78,12 +78,12 @@ def test_a_parameter_becomes_fields_of_a_form(parameter: ApiArgument, pairs: lis
 
 
 @pytest.mark.parametrize("text", ["{", "NaN", "[" * 20 + "]" * 20, ""])
-def test_json_that_is_none_is_refused(text: str) -> None:
+def test_invalid_json_is_refused(text: str) -> None:
     with pytest.raises(HelpdeskError):
         ApiArgument("fields", ":", text).pairs()
 
 
-def test_a_record_from_its_making_to_its_end(run: Run) -> None:
+def test_a_record_is_created_changed_and_deleted(run: Run) -> None:
     made = done(run("POST", "records/org/create.json", "fields[name]=Acme = Söhne", "expand=custom_"))
     path = f"records/org/{made['id']}.json"
     assert made["name"] == "Acme = Söhne"
@@ -99,7 +99,7 @@ def test_a_record_from_its_making_to_its_end(run: Run) -> None:
     assert err.startswith("helpdesk: the server answered 404")
 
 
-def test_the_bytes_of_a_file_go_out_and_come_back_as_they_are(run: Run, tmp_path: Path) -> None:
+def test_the_bytes_of_a_file_are_sent_and_returned_unchanged(run: Run, tmp_path: Path) -> None:
     content = bytes(range(256)) * 300
     file = tmp_path / "all bytes"
     file.write_bytes(content)
@@ -107,7 +107,7 @@ def test_the_bytes_of_a_file_go_out_and_come_back_as_they_are(run: Run, tmp_path
     assert run("GET", f"attachments/{kept['id']}/download.json") == (DONE, content, "")
 
 
-def test_mail_comes_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_is_read_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(MAIL)))
     ticket = done(run("POST", "parser/parse.json", "message@=-"))
     assert ticket["mask"]
@@ -126,7 +126,7 @@ def test_mail_comes_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatc
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_wrong_command_line_is_told(run: Run, arguments: tuple[str, ...], words: str) -> None:
+def test_a_wrong_command_line_is_reported(run: Run, arguments: tuple[str, ...], words: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (USAGE, b"") and words in err
 
@@ -141,19 +141,19 @@ def test_a_wrong_command_line_is_told(run: Run, arguments: tuple[str, ...], word
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_sent_is_told(run: Run, arguments: tuple[str, ...], words: str) -> None:
+def test_unsendable_input_is_reported(run: Run, arguments: tuple[str, ...], words: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (FAILED, b"") and words in err
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_without_a_token_that_is_known_it_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+def test_without_a_valid_token_it_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     monkeypatch.setenv("HELPDESK_TOKEN", token)
     code, out, err = run("GET", "workers/me.json")
     assert code == REFUSED and json.loads(out)["__status"] == "error" and "401" in err and "token create" in err
 
 
-def test_a_token_that_is_none_is_not_sent(run: Run, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_malformed_token_is_not_sent(run: Run, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELPDESK_TOKEN", "two words")
     code, _, err = run("GET", "workers/me.json")
     assert code == FAILED and "HELPDESK_TOKEN" in err and "two words" not in err and peer.asked == []
@@ -175,13 +175,13 @@ def test_a_token_that_is_none_is_not_sent(run: Run, peer: Peer, monkeypatch: pyt
     ],
     ids="json list text nothing 404 error-as-200 503 redirect broken-json hung-up".split(),
 )
-def test_an_answer_is_printed_and_decides_the_exit_code(run: Run, peer: Peer, answered: bytes, code: int, out: bytes):
+def test_the_response_is_printed_and_sets_the_exit_code(run: Run, peer: Peer, answered: bytes, code: int, out: bytes):
     peer.answers["/rest/x.json"] = answered
     found = run("GET", "x.json")
     assert found[:2] == (code, out) and (found[2] == "") is (code == DONE)
 
 
-def test_no_password_file_takes_the_place_of_the_token(
+def test_a_password_file_does_not_replace_the_token(
     run: Run, peer: Peer, api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = tmp_path / "netrc"
@@ -191,7 +191,7 @@ def test_no_password_file_takes_the_place_of_the_token(
     assert peer.take().header("Authorization") == f"Bearer {api.token}"
 
 
-def test_parameters_stand_in_the_query_or_in_the_body(run: Run, peer: Peer) -> None:
+def test_parameters_go_into_the_query_or_the_body(run: Run, peer: Peer) -> None:
     for method in ("GET", "DELETE"):
         run(method, "x.json", "a[b]=ü&", "c=1", "c=2")
         asked = peer.take()
@@ -202,7 +202,7 @@ def test_parameters_stand_in_the_query_or_in_the_body(run: Run, peer: Peer) -> N
         assert (asked.method, asked.target, asked.body) == (method, "/x.json", b"a%5Bb%5D=%C3%BC%26&c=1&c=2")
 
 
-def test_the_address_comes_from_the_data_folder_when_no_variable_names_one(
+def test_the_address_is_read_from_the_data_folder_without_a_variable(
     run: Run, api: Api, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("HELPDESK_URL")
@@ -210,7 +210,7 @@ def test_the_address_comes_from_the_data_folder_when_no_variable_names_one(
     assert done(run("--data", str(tmp_path), "GET", "workers/me.json"))["first_name"] == "Nora"
 
 
-def test_the_server_that_runs_on_the_data_folder_is_asked_wherever_it_listens(
+def test_the_server_on_the_data_folder_is_called_wherever_it_listens(
     run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HELPDESK_URL")

@@ -1,4 +1,4 @@
-"""The examples of resources/help/clients.md, run as they stand there, each with the beginning and nothing else."""
+"""The examples of resources/help/clients.md, run literally, each with only the common beginning before it."""
 
 import doctest
 import re
@@ -25,7 +25,7 @@ def test_every_example_is_run_and_every_family_has_one() -> None:
 
 
 @pytest.mark.parametrize(("code", "shows"), EXAMPLES, ids=[code.split("\n")[0][:40] for code, _ in EXAMPLES])
-def test_an_example_shows_what_the_page_says(
+def test_an_example_prints_the_documented_output(
     code: str, shows: str, api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HELPDESK_URL", api.url)

@@ -1,4 +1,4 @@
-"""`helpdesk import csv`, run as its user runs it, on the file of a data folder."""
+"""`helpdesk import csv`, run as a user runs it, on the file of a data folder."""
 
 from pathlib import Path
 
@@ -23,28 +23,28 @@ def bring(tmp_path: Path, *arguments: str, stdin: bytes | None = None) -> tuple[
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def test_a_column_that_means_nothing_is_named_or_left_out(file: Path, tmp_path: Path) -> None:
+def test_an_unknown_column_is_named_or_left_out(file: Path, tmp_path: Path) -> None:
     code, out, errors = bring(tmp_path, str(file), "--type", "contact")
     assert (code, out) == (1, "") and "add --column 'Shoe size=FIELD', or --column 'Shoe size='" in errors
     code, out, errors = bring(tmp_path, str(file), "--type", "contact", "--column", "Shoe size=")
     assert (code, out, errors) == (0, "2 created, 0 updated\n", "")
 
 
-def test_the_same_file_with_a_key_updates(file: Path, tmp_path: Path) -> None:
+def test_importing_the_same_file_with_a_key_updates(file: Path, tmp_path: Path) -> None:
     arguments = (str(file), "--type", "contact", "--key", "email", "--column", "Shoe size=phone")
     assert bring(tmp_path, *arguments, "--dry-run")[:2] == (0, "2 would be created, 0 would be updated\n")
     assert bring(tmp_path, *arguments)[:2] == (0, "2 created, 0 updated\n")
     assert bring(tmp_path, "-", *arguments[1:], stdin=PEOPLE.encode())[:2] == (0, "0 created, 2 updated\n")
 
 
-def test_a_wrong_row_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+def test_a_wrong_row_is_reported_and_nothing_is_written(tmp_path: Path) -> None:
     text = b"name,website\nKite,https://kite.example\nLarch,nope\n"
     code, out, errors = bring(tmp_path, "-", "--type", "org", stdin=text)
     assert (code, out) == (1, "nothing was imported\n") and "row 3, website: must start with http" in errors
     assert bring(tmp_path, "-", "--type", "org", stdin=text[:38])[:2] == (0, "1 created, 0 updated\n")
 
 
-def test_more_rows_than_one_transaction_takes(tmp_path: Path) -> None:
+def test_more_rows_than_one_transaction_holds(tmp_path: Path) -> None:
     rows = importing.MAX_ATOMIC_ROWS + 1
     text = b"name,website\n" + b"".join(b"Kite %d,\n" % number for number in range(rows - 1)) + b"Larch,nope\n"
     code, out, errors = bring(tmp_path, "-", "--type", "org", stdin=text)
@@ -62,6 +62,6 @@ def test_more_rows_than_one_transaction_takes(tmp_path: Path) -> None:
         (("-", "--type", "org", "--key", "website"), "cannot be found by 'website'"),
     ],
 )
-def test_a_mistake_in_the_command_line_is_told(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_a_mistake_in_the_command_line_is_reported(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
     code, out, errors = bring(tmp_path, *arguments, stdin=b"name\nKite\n")
     assert (code, out) == (1, "") and told in errors

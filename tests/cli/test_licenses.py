@@ -1,4 +1,5 @@
-"""`helpdesk licenses`: all that the program needs is told, with texts; and what the executable prints in its place."""
+"""`helpdesk licenses`: lists all packages that the program needs, with licence texts; and the output of the
+executable."""
 
 import re
 import subprocess
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PART = re.compile(r"^={78}\n(.+?)\n={78}\n(.*?)(?=^={78}$|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def test_every_package_that_is_needed_is_told_with_its_licence_in_full(capfd: pytest.CaptureFixture[str]) -> None:
+def test_every_required_package_is_listed_with_its_full_licence(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["licenses"]) == 0
     shown = capfd.readouterr().out
     parts = {head.partition(" ")[0]: (head, body) for head, body in PART.findall(shown)}
@@ -26,18 +27,18 @@ def test_every_package_that_is_needed_is_told_with_its_licence_in_full(capfd: py
         assert len(body.strip()) > 100, f"no licence in full for {name}"
 
 
-def test_what_needed_packages_need_is_needed() -> None:
+def test_dependencies_of_required_packages_are_required() -> None:
     needed = set(licenses.needed())
     assert {"urllib3", "certifi", "cffi"} <= needed
     assert not {"pytest", "ruff", "mypy", "pyinstaller", "helpdesk"} & needed
 
 
-def test_a_part_shows_what_it_is_and_leaves_out_what_is_not_known() -> None:
+def test_an_entry_shows_known_facts_and_omits_unknown_ones() -> None:
     shown = licenses.section("tea 1.0", "", "", "\nOne.\n\n", " ", "Two.")
     assert shown.splitlines() == ["=" * 78, "tea 1.0", "=" * 78, "", "One.", "", "Two."]
 
 
-def test_the_executable_prints_what_was_packed(
+def test_the_executable_prints_the_packed_list(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / licenses.FILE).write_text("Packed, © all.\n", "utf-8")
@@ -46,10 +47,10 @@ def test_the_executable_prints_what_was_packed(
     assert capfd.readouterr().out == "Packed, © all.\n"
 
 
-def test_every_file_that_is_no_code_is_shipped() -> None:
+def test_every_file_that_is_not_code_is_shipped() -> None:
     kept = subprocess.run(["git", "ls-files", "console", "resources"], cwd=ROOT, capture_output=True, text=True)
     assert kept.returncode == 0
-    unpacked = (".py", ".png")  # the pictures are those of README.md
+    unpacked = (".py", ".png")  # pictures are only used by README.md
     files = {name for name in kept.stdout.split() if not name.endswith(unpacked) and (ROOT / name).exists()}
     assert files and files <= set(shipped_files())
     assert not any("__pycache__" in name for name in shipped_files())

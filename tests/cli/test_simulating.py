@@ -1,4 +1,4 @@
-"""`helpdesk automation run --url`: a script tried on a running server, as in a build that checks scripts."""
+"""`helpdesk automation run --url`: tries a script on a running server, as a build that checks scripts does."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_script_is_tried_on_a_server(api: Api, tmp_path: Path) -> None:
     assert code == 1 and "gave no answer" in err
 
 
-def test_a_ticket_is_of_a_server(tmp_path: Path) -> None:
+def test_a_ticket_requires_a_server(tmp_path: Path) -> None:
     script = tmp_path / "a.kata"
     script.write_text(SCRIPT)
     ran = command("automation", "run", str(script), "--ticket", "1", data=tmp_path / "none")

@@ -1,4 +1,4 @@
-"""A worker with a browser, without scripts: follows redirects within the helpdesk, fills in its forms."""
+"""A worker with a browser without scripts: follows redirects within the helpdesk and fills in its forms."""
 
 import html
 import re
@@ -14,7 +14,7 @@ _FORM = re.compile(r'<form method="post" action="([^"]*)"')
 
 
 class Browser:
-    """One worker's. `page` is the page that is shown, `url` its address."""
+    """A worker's browser. page: the current page. url: its address."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -24,31 +24,31 @@ class Browser:
         self.url = ""
 
     def open(self, path: str, **query: str) -> str:
-        """Go to an address; answers where it leads when that is another site, else ""."""
+        """Opens an address; returns the URL of another site if it redirects there, else ""."""
         address = urljoin(self.server, path) + (f"?{urlencode(query)}" if query else "")
         return self._follow(self.session.get(address, allow_redirects=False, timeout=60), address)
 
     def send(self, **values: str) -> str:
-        """Send the form that is shown, as it stands but for these values. Answers as open."""
+        """Submits the current form with these values changed. Returns the same as open."""
         target, fields = self.form()
         return self.post(target, fields | values)
 
     def post(self, target: str, fields: dict[str, str], **headers: str) -> str:
-        """Send any form. Answers as open."""
+        """Submits any form. Returns the same as open."""
         address = urljoin(self.url, target)
         headers = {"Origin": self.server, "Referer": self.url} | headers
         sent = self.session.post(address, data=fields, headers=headers, allow_redirects=False, timeout=60)
         return self._follow(sent, address, referer=self.url)
 
     def form(self) -> tuple[str, dict[str, str]]:
-        """Where the form of the page goes, and what it carries along."""
+        """Returns the target of the form on the page, and its hidden fields."""
         text = self.page.text
         *_, start = (each for each in _FORM.finditer(text) if each[1] != "/sign-out")
         hidden = dict(_FIELD.findall(text[start.end() : text.index("</form>", start.end())]))
         return html.unescape(start[1]), {name: html.unescape(value) for name, value in hidden.items()}
 
     def sign_in(self, password: str = PASSWORD) -> str:
-        """Fill in the sign-in form that is shown. Answers as open."""
+        """Fills in the current sign-in form. Returns the same as open."""
         assert "/login" in self.url, self.url
         return self.send(email=MAIL, password=password)
 

@@ -1,4 +1,5 @@
-"""Fixtures for tests of the OAuth2 provider: a helpdesk in this process with apps, and which tests there are."""
+"""Fixtures for tests of the OAuth2 provider: a helpdesk in this process with apps. Skips the Node.js client if
+need be."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,13 +9,13 @@ import pytest
 from tests.oauth.apps import Apps
 from tests.records.desk import Desk
 
-# The client for Node.js is a test where there is a node to run it.
+# The client for Node.js can only be tested where Node.js is installed.
 collect_ignore = [] if shutil.which("node") and shutil.which("npm") else ["test_node_client.py"]
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """One database for the tests of a module."""
+    """One database for all tests of a module."""
     made = Desk(tmp_path_factory.mktemp("oauth"))
     yield made
     made.close()
@@ -22,17 +23,17 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture(scope="module")
 def ids(desk: Desk) -> dict[str, int]:
-    """nora, milo, olga."""
+    """Ids of nora, milo and olga."""
     return desk.people()
 
 
 @pytest.fixture(scope="module")
 def apps(desk: Desk, ids: dict[str, int]) -> Apps:
-    """Apps of all kinds, and logins by milo."""
+    """Apps of all kinds, with logins by milo."""
     return Apps(desk, ids["milo"])
 
 
 @pytest.fixture
 def remembering(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are asked once what an app may do."""
+    """Sets the service to remember consent."""
     monkeypatch.setitem(desk.service.settings.__dict__, "oauth_remember_consent", True)

@@ -1,4 +1,4 @@
-"""Secrets of apps that are replaced: both work for a while, then the old one is that of nobody."""
+"""Replaced secrets of apps: both work for a while, then the old one no longer identifies the app."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ HOUR, DAY = 3600, 86400
 
 
 def rotated(desk: Desk, app: App, until: int) -> App:
-    """The app with a new secret; the present one works until an instant."""
+    """Returns the app with a new secret; the present secret works until an instant."""
     made = desk.update("oauth_app", app.id, client_secret="", overlap_until=until)
     return App(app.id, app.client_id, made["client_secret"])
 
@@ -30,32 +30,32 @@ def status(apps: Apps, app: App, now: int) -> int:
 
 
 @pytest.mark.parametrize("seconds", [HOUR, DAY, 7 * DAY])
-def test_the_old_secret_works_until_its_hour_and_is_refused_then(seconds: int, apps: Apps, desk: Desk) -> None:
+def test_the_old_secret_works_until_its_end_and_is_refused_afterwards(seconds: int, apps: Apps, desk: Desk) -> None:
     old = apps.new()
     new = rotated(desk, old, NOW + seconds)
     assert apps.refresh(old, apps.pair(old)["refresh_token"]).status == 200
-    assert status(apps, old, NOW + seconds - 1) == 400  # who it is was believed
+    assert status(apps, old, NOW + seconds - 1) == 400  # the secret was accepted, but not the rest
     assert error_of(apps.refresh(old, apps.pair(new)["refresh_token"], NOW + seconds)) == (401, "invalid_client")
     assert apps.refresh(new, apps.pair(new)["refresh_token"], NOW + seconds).status == 200
     assert len(listed(desk, new, NOW + seconds - 1)) == 2 and len(listed(desk, new, NOW + seconds)) == 1
 
 
-def test_without_time_the_old_secret_ends_at_once_and_is_not_even_kept(apps: Apps, desk: Desk) -> None:
+def test_without_an_overlap_the_old_secret_ends_at_once_and_is_not_stored(apps: Apps, desk: Desk) -> None:
     old = apps.new()
     new = rotated(desk, old, NOW)
     assert error_of(apps.refresh(old, "none")) == (401, "invalid_client")
     assert desk.row("oauth_app", old.id)["previous_secret_hash"] == "" and len(listed(desk, new)) == 1
 
 
-def test_an_old_secret_is_ended_before_its_time(apps: Apps, desk: Desk) -> None:
+def test_an_old_secret_can_be_ended_early(apps: Apps, desk: Desk) -> None:
     old = apps.new()
     rotated(desk, old, NOW + DAY)
     desk.update("oauth_app", old.id, overlap_until="now")
     assert error_of(apps.refresh(old, "none")) == (401, "invalid_client")
 
 
-def test_an_old_secret_that_has_ended_is_not_brought_back_by_a_later_hour(apps: Apps, desk: Desk) -> None:
-    """Nobody who ends one, or sees that it ended, reckons with those who still know it."""
+def test_a_later_end_does_not_revive_an_old_secret_that_has_ended(apps: Apps, desk: Desk) -> None:
+    """An administrator who ends a secret, or sees that it ended, does not expect that it works again."""
     old = apps.new()
     rotated(desk, old, NOW + HOUR)
     later = NOW + 2 * HOUR
@@ -63,7 +63,7 @@ def test_an_old_secret_that_has_ended_is_not_brought_back_by_a_later_hour(apps: 
     assert status(apps, old, later) == 401 and desk.row("oauth_app", old.id)["previous_secret_hash"] == ""
 
 
-def test_a_secret_replaced_without_a_word_goes_on_until_the_next_one(apps: Apps, desk: Desk) -> None:
+def test_a_secret_replaced_without_an_end_works_until_the_next_replacement(apps: Apps, desk: Desk) -> None:
     first = apps.new()
     rotated(desk, first, NOW + HOUR)
     second = App(first.id, first.client_id, desk.update("oauth_app", first.id, client_secret="")["client_secret"])
@@ -72,7 +72,7 @@ def test_a_secret_replaced_without_a_word_goes_on_until_the_next_one(apps: Apps,
     assert [each.until for each in listed(desk, third)] == [0, 0]
 
 
-def test_when_a_secret_was_last_used_is_told_of_each(apps: Apps, desk: Desk) -> None:
+def test_the_last_use_of_each_secret_is_shown(apps: Apps, desk: Desk) -> None:
     old = apps.new()
     new = rotated(desk, old, NOW + DAY)
     assert [each.used_at for each in listed(desk, new)] == [0, 0]
@@ -85,8 +85,8 @@ def test_when_a_secret_was_last_used_is_told_of_each(apps: Apps, desk: Desk) -> 
     assert listed(desk, new)[0].used_at == NOW + 9 + USE_SECONDS
 
 
-def test_what_is_known_of_uses_stays_as_long_as_the_secret(apps: Apps, desk: Desk) -> None:
-    """Or one that is used once a month would be told never to have been used, and be ended."""
+def test_records_of_uses_stay_as_long_as_the_secret(apps: Apps, desk: Desk) -> None:
+    """Otherwise a secret that is used once a month would be shown as never used, and be ended."""
 
     def known(at: int) -> list[str]:
         desk.store.write(lambda tx: provider.forget_useless(tx, at))
@@ -100,7 +100,7 @@ def test_what_is_known_of_uses_stays_as_long_as_the_secret(apps: Apps, desk: Des
     assert known(NOW + 30 * DAY) == []
 
 
-def test_what_is_known_of_uses_goes_with_the_app(apps: Apps, desk: Desk) -> None:
+def test_records_of_uses_are_deleted_with_the_app(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     apps.refresh(app, "none")
     desk.delete("oauth_app", app.id)

@@ -1,4 +1,4 @@
-"""What an app asks a worker for: what is refused, where the refusal goes, and what consent leads to."""
+"""Authorization requests: which are refused, where the refusal goes, and the result of consent."""
 
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from tests.oauth.apps import CALLBACK, READING, SCOPES, Apps, answer_of, challen
 from tests.oauth.test_callbacks import REGISTERED, VARIANTS
 from tests.records.desk import BASE_URL, NOW, Desk
 
-# what is sent instead, what the page says
+# replaced parameters, message on the page
 PAGES = [
     ({"client_id": None}, "lacks client_id"),
     ({"client_id": ""}, "lacks client_id"),
@@ -32,17 +32,17 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("changes", "says"), PAGES)
-def test_an_app_or_callback_that_is_not_known_gets_a_page_and_no_redirect(changes, says: str, apps: Apps) -> None:
+def test_an_unknown_app_or_callback_gets_a_page_and_no_redirect(changes, says: str, apps: Apps) -> None:
     found = apps.ask(apps.stock, **changes)
     assert isinstance(found, AuthorizationRefusal) and found.url == "" and says in found.message
 
 
 @pytest.mark.parametrize("mistake", [{}, {"scope": "nosuch"}, {"response_type": "token"}, {"code_challenge": None}])
-def test_no_mistake_sends_anybody_to_an_address_that_is_almost_registered(mistake, apps: Apps) -> None:
+def test_a_callback_that_is_almost_registered_is_never_redirected_to(mistake, apps: Apps) -> None:
     app = apps.new(callback_url=REGISTERED)
     for sent in VARIANTS:
         found = apps.ask(app, redirect_uri=sent, **mistake)
-        if sent:  # without one it is the only one that is registered
+        if sent:  # without one, the only registered callback is used
             assert isinstance(found, AuthorizationRefusal) and found.url == "", sent
     found = apps.ask(app, redirect_uri=REGISTERED, **mistake)
     assert (
@@ -52,7 +52,7 @@ def test_no_mistake_sends_anybody_to_an_address_that_is_almost_registered(mistak
     )
 
 
-# what is sent instead, the error that the app gets
+# replaced parameters, error that the app gets
 REDIRECTS = [
     ({"response_type": None}, "invalid_request"),
     ({"response_type": "token"}, "unsupported_response_type"),
@@ -90,7 +90,7 @@ REDIRECTS = [
     ],
     ids=["api", "the only one", "neither"],
 )
-def test_an_app_that_names_no_scope_asks_for_its_default(
+def test_an_app_that_names_no_scope_gets_its_default(
     scopes: str, asked: list[str], sent: str | None, apps: Apps
 ) -> None:
     found = apps.ask(apps.new(scopes=scopes), scope=sent)
@@ -102,7 +102,7 @@ def test_an_app_that_names_no_scope_asks_for_its_default(
 
 @pytest.mark.parametrize("state", ["s1", "a&b=c d#é\r\n<x>", None])
 @pytest.mark.parametrize(("changes", "error"), REDIRECTS)
-def test_other_mistakes_are_told_to_the_app(changes, error: str, state: str | None, apps: Apps) -> None:
+def test_other_mistakes_are_reported_to_the_app(changes, error: str, state: str | None, apps: Apps) -> None:
     found = apps.ask(apps.stock, state=state, **changes)
     assert isinstance(found, AuthorizationRefusal) and found.url.startswith(f"{CALLBACK}?error=")
     assert "#" not in found.url and "\n" not in found.url and found.url.isascii()
@@ -113,7 +113,7 @@ def test_other_mistakes_are_told_to_the_app(changes, error: str, state: str | No
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "scope", "state", "response_type", "code_challenge"])
-def test_a_parameter_that_is_there_twice_is_refused(name: str, apps: Apps, desk: Desk) -> None:
+def test_a_repeated_parameter_is_refused(name: str, apps: Apps, desk: Desk) -> None:
     pairs = [*apps.asked(apps.stock, redirect_uri=CALLBACK).parameters, (name, "x")]
     found = provider.begin(desk.service, pairs, NOW)
     assert isinstance(found, AuthorizationRefusal) and found.url == "" and "more than once" in found.message
@@ -122,13 +122,13 @@ def test_a_parameter_that_is_there_twice_is_refused(name: str, apps: Apps, desk:
     )
 
 
-def test_parameters_that_mean_nothing_here_change_nothing(apps: Apps, desk: Desk) -> None:
+def test_unknown_parameters_have_no_effect(apps: Apps, desk: Desk) -> None:
     odd = [("user", "1"), ("scopes", "api"), ("client", "x"), ("credentials", "x"), ("request", "x"), ("nonce", "1")]
     plain = apps.asked(apps.stock)
     assert provider.begin(desk.service, [*odd, *plain.parameters], NOW) == plain
 
 
-def test_what_the_page_is_told(apps: Apps) -> None:
+def test_the_contents_of_the_consent_page(apps: Apps) -> None:
     asked = apps.asked(apps.stock, scope="write read write")
     assert [(each.id, each.label) for each in asked.scopes] == [("write", "Change orders"), ("read", "Look at orders")]
     assert (asked.app_name, asked.redirect_uri, asked.origin) == ("Stock", CALLBACK, "https://stock.example")
@@ -149,7 +149,7 @@ def test_what_the_page_is_told(apps: Apps) -> None:
         ("com.example.app:/back?x=1", None, "com.example.app:/back?x=1"),
     ],
 )
-def test_which_callback_an_answer_goes_to(
+def test_which_callback_the_response_goes_to(
     callback: str, redirect_uri: str | None, leads_to: str, apps: Apps, desk: Desk
 ) -> None:
     app = apps.new(callback_url=callback)
@@ -162,13 +162,13 @@ def test_which_callback_an_answer_goes_to(
         assert url.startswith(leads_to + ("&" if "?" in leads_to else "?"))
 
 
-def test_allowed_the_app_gets_code_state_and_who_it_is_from(apps: Apps, desk: Desk) -> None:
+def test_after_consent_the_app_gets_code_state_and_issuer(apps: Apps, desk: Desk) -> None:
     answer = answer_of(provider.allow(desk.service, apps.asked(apps.stock), apps.worker_id, NOW))
     assert answer.keys() == {"code", "state", "iss"} and (answer["state"], answer["iss"]) == ("s1", BASE_URL)
     assert len(answer["code"]) == 43
 
 
-def test_refused_the_app_is_told_so(apps: Apps, desk: Desk) -> None:
+def test_after_a_refusal_the_app_gets_an_error(apps: Apps, desk: Desk) -> None:
     url = provider.deny(desk.service, apps.asked(apps.stock))
     assert urlsplit(url).netloc == "stock.example"
     assert answer_of(url) == {
@@ -186,7 +186,7 @@ def test_a_worker_may_allow_less_and_never_more(apps: Apps, desk: Desk) -> None:
             provider.allow(desk.service, asked, apps.worker_id, NOW, scopes)
 
 
-def test_a_worker_who_is_disabled_allows_nothing(apps: Apps, desk: Desk) -> None:
+def test_a_disabled_worker_allows_nothing(apps: Apps, desk: Desk) -> None:
     gone = desk.worker("Gus", is_disabled=1)
     for worker in (gone, 999):
         with pytest.raises(Forbidden):
@@ -209,7 +209,7 @@ def test_an_app_that_changed_while_the_page_was_open_gets_nothing(fields, apps: 
 # -- the form of the page
 
 
-def test_a_form_must_be_that_of_the_page_that_was_shown(apps: Apps, desk: Desk, ids) -> None:
+def test_a_form_must_match_the_page_that_was_shown(apps: Apps, desk: Desk, ids) -> None:
     asked = apps.asked(apps.stock)
     given = provider.seal(desk.service, asked, ids["milo"], NOW)
     provider.require_seal(desk.service, asked, ids["milo"], given, NOW)
@@ -237,13 +237,13 @@ def test_a_form_must_be_that_of_the_page_that_was_shown(apps: Apps, desk: Desk, 
 # -- consent, and where it is remembered
 
 
-def test_a_worker_is_asked_every_time(apps: Apps, desk: Desk, ids) -> None:
+def test_a_worker_consents_every_time(apps: Apps, desk: Desk, ids) -> None:
     app = apps.new()
     provider.allow(desk.service, apps.asked(app), ids["milo"], NOW)
     assert provider.needs_consent(desk.service, apps.asked(app), ids["milo"])
 
 
-def test_a_service_may_be_set_to_ask_once_and_again_for_more(apps: Apps, desk: Desk, ids, remembering) -> None:
+def test_a_service_may_remember_consent_and_ask_again_for_more(apps: Apps, desk: Desk, ids, remembering) -> None:
     app, milo = apps.new(), ids["milo"]
     assert provider.needs_consent(desk.service, apps.asked(app), milo)
     provider.allow(desk.service, apps.asked(app), milo, NOW)
@@ -257,7 +257,7 @@ def test_a_service_may_be_set_to_ask_once_and_again_for_more(apps: Apps, desk: D
 
 
 @pytest.mark.parametrize("callback", ["http://127.0.0.1/back", "com.example.app:/back", "http://localhost/back"])
-def test_where_another_program_may_stand_behind_the_callback_the_worker_is_always_asked(
+def test_consent_is_always_requested_if_another_program_may_own_the_callback(
     callback: str, apps: Apps, desk: Desk, ids, remembering
 ) -> None:
     app = apps.new(callback_url=callback)
@@ -265,7 +265,7 @@ def test_where_another_program_may_stand_behind_the_callback_the_worker_is_alway
     assert provider.needs_consent(desk.service, apps.asked(app), ids["milo"])
 
 
-def test_connected_apps_are_listed_and_let_in_no_longer(apps: Apps, desk: Desk, ids) -> None:
+def test_connected_apps_are_listed_and_can_be_disconnected(apps: Apps, desk: Desk, ids) -> None:
     olga = desk.worker("Ola")
     app, other = apps.new(name="Abacus", url="https://abacus.example"), apps.new(name="Zebra")
     codes = [apps.code(each, worker_id=olga, scope=scope) for each, scope in ((app, "read"), (other, "api"))]
@@ -286,7 +286,7 @@ def test_connected_apps_are_listed_and_let_in_no_longer(apps: Apps, desk: Desk, 
     assert not desk.store.write(lambda tx: consents.withdraw(tx, olga, app.id, NOW + 1))
 
 
-def test_a_challenge_is_needed_where_the_app_cannot_keep_a_secret_or_wants_it(apps: Apps) -> None:
+def test_a_challenge_is_required_of_public_apps_and_of_apps_that_demand_it(apps: Apps) -> None:
     without = {"code_challenge": None, "code_challenge_method": None}
     for app in (apps.phone, apps.strict):
         redirect = "com.example.phone:/back" if app == apps.phone else None
@@ -296,7 +296,7 @@ def test_a_challenge_is_needed_where_the_app_cannot_keep_a_secret_or_wants_it(ap
     assert isinstance(apps.ask(apps.stock, **without), AuthorizationRequest)
 
 
-def test_the_scopes_of_an_app_count_as_they_are_now(apps: Apps, desk: Desk) -> None:
+def test_the_current_scopes_of_an_app_count(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     code = apps.code(app, scope="read write")
     desk.update("oauth_app", app.id, scopes=SCOPES.replace('"write"', '"change"'))
@@ -308,5 +308,5 @@ def test_the_scopes_of_an_app_count_as_they_are_now(apps: Apps, desk: Desk) -> N
 
 
 def test_the_challenge_of_the_tests_is_that_of_the_rfc() -> None:
-    """Appendix B of RFC 7636."""
+    """Follows RFC 7636, appendix B."""
     assert challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

@@ -1,4 +1,4 @@
-"""Which addresses a login may lead to, and which of them is meant: the table of those that must not pass."""
+"""Addresses that a login may redirect to, and which registered address is meant: a table of addresses to refuse."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from server.record_types.shared import callbacks
 from tests.service import Api
 
 REGISTERED = "https://app.example:8443/oauth/back?tenant=a%20b"
-# Each is what somebody might send in place of REGISTERED, in the hope to be sent a code.
+# Each is an address that an attacker might send in place of REGISTERED in order to get a code.
 VARIANTS = [
     "https://app.example:8443/oauth/back",
     "https://app.example:8443/oauth/back?tenant=a%20b&x=1",
@@ -52,7 +52,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("sent", VARIANTS)
-def test_nothing_but_the_very_text_is_the_registered_address(sent: str) -> None:
+def test_only_the_exact_text_matches_the_registered_address(sent: str) -> None:
     assert callbacks.match((REGISTERED,), REGISTERED)
     assert not callbacks.match((REGISTERED,), sent)
 
@@ -133,7 +133,7 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("address", "reason"), UNFIT)
-def test_addresses_that_no_login_can_lead_to_say_why(address: str, reason: str) -> None:
+def test_addresses_that_no_login_can_redirect_to_give_a_reason(address: str, reason: str) -> None:
     assert reason in callbacks.problem(address)
     assert callbacks.registered(f"{address}\nhttps://a.example/back") == ("https://a.example/back",)
 
@@ -146,7 +146,7 @@ def test_addresses_that_no_login_can_lead_to_say_why(address: str, reason: str) 
         ("com.example.app:/back", "com.example.app:", False),
     ],
 )
-def test_what_people_are_shown_of_an_address(address: str, origin: str, is_only_its_own: bool) -> None:
+def test_how_an_address_is_shown_to_people(address: str, origin: str, is_only_its_own: bool) -> None:
     assert callbacks.origin(address) == origin
     assert callbacks.is_only_its_own(address) is is_only_its_own
 
@@ -165,13 +165,11 @@ def test_what_people_are_shown_of_an_address(address: str, origin: str, is_only_
         ("https://a.example/back", False),
         ("http://localhost:3000/back", False),
         ("com.example.app:/back", False),
-        ("none", False),  # of an app that only uses the token generator
+        ("none", False),  # an app that only uses the token generator
         ("none, see wiki #4", False),
     ],
 )
-def test_a_callback_that_no_login_can_lead_to_is_refused_when_it_is_saved(
-    address: str, is_refused: bool, nora: Api
-) -> None:
+def test_an_unusable_callback_is_refused_when_the_app_is_saved(address: str, is_refused: bool, nora: Api) -> None:
     made = nora.create("oauth_app", name="Stock", callback_url=address)
     assert made.status == (422 if is_refused else 200)
     kept = nora.create("oauth_app", name="Kept", callback_url="https://a.example/back").ok()["id"]

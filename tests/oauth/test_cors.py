@@ -1,4 +1,5 @@
-"""Requests of web apps from another origin, which the origins of public apps may send, with a token and no cookies."""
+"""Requests of web apps from another origin: allowed for the origins of public apps, with a token and without
+cookies."""
 
 import pytest
 import requests
@@ -69,7 +70,7 @@ def test_errors_and_writes_can_be_read(api: Api) -> None:
         assert "X-Request-Id" in response.headers["Access-Control-Expose-Headers"]
 
 
-def test_an_app_that_goes_takes_its_origin_along(api: Api) -> None:
+def test_deleting_an_app_removes_its_origin(api: Api) -> None:
     app = register(api, name="Short-lived", is_public=1, callback_url="https://gone.example/back")
     header = {"Origin": "https://gone.example", **ASKS}
     assert requests.options(api.url + PATHS[0], headers=header, timeout=60).status_code == 204
@@ -81,7 +82,7 @@ def test_an_app_that_goes_takes_its_origin_along(api: Api) -> None:
     assert requests.options(api.url + PATHS[0], headers=header, timeout=60).status_code == 401
 
 
-def test_metadata_are_for_every_origin(api: Api) -> None:
+def test_metadata_are_readable_from_every_origin(api: Api) -> None:
     for path in ("oauth-authorization-server", "oauth-protected-resource"):
         response = requests.get(f"{api.url}/.well-known/{path}", headers={"Origin": "https://any.example"}, timeout=60)
         assert response.headers["Access-Control-Allow-Origin"] == "*"

@@ -15,7 +15,7 @@ END = NOW + device_codes.DEVICE_CODE_SECONDS
 
 @pytest.fixture(scope="module")
 def terminal(apps: Apps) -> App:
-    """A command line: public, with device codes."""
+    """A command-line app: public, with device codes."""
     return apps.new(name="Terminal", is_public=1, is_device_flow=1, callback_url="none")
 
 
@@ -91,7 +91,7 @@ def test_codes_expire(apps: Apps, desk: Desk, terminal: App) -> None:
     assert error_of(poll(apps, terminal, codes, END + 9)) == (400, "invalid_grant")
 
 
-def test_a_code_is_read_however_it_is_typed(apps: Apps, terminal: App) -> None:
+def test_a_code_is_accepted_however_it_is_typed(apps: Apps, terminal: App) -> None:
     code = begin(apps, terminal)["user_code"]
     assert len(code) == 9 and set(code) <= {*device_codes.ALPHABET, "-"}
     for typed in (code, code.lower(), code.replace("-", ""), f" {code[:2]} {code[2:]} ", code.replace("-", "–")):
@@ -115,7 +115,7 @@ def test_requests_for_codes_that_are_refused(changes, name, expected, apps: Apps
     assert error_of(provider.authorize_device(apps.desk.service, sent, NOW)) == expected
 
 
-def test_a_code_is_of_use_to_its_app_alone(apps: Apps, terminal: App) -> None:
+def test_a_code_works_only_for_its_app(apps: Apps, terminal: App) -> None:
     thief = apps.new(name="Thief", is_public=1, is_device_flow=1, callback_url="none")
     codes = begin(apps, terminal)
     decide(apps, codes)
@@ -123,7 +123,7 @@ def test_a_code_is_of_use_to_its_app_alone(apps: Apps, terminal: App) -> None:
     assert poll(apps, terminal, codes, NOW + 10).status == 200
 
 
-def test_an_app_that_no_longer_may_gets_nothing(apps: Apps, desk: Desk) -> None:
+def test_an_app_whose_device_flow_was_disabled_gets_nothing(apps: Apps, desk: Desk) -> None:
     app = apps.new(name="Once a terminal", is_public=1, is_device_flow=1, callback_url="none")
     codes = begin(apps, app)
     desk.update("oauth_app", app.id, is_device_flow=0)

@@ -1,4 +1,4 @@
-"""The token endpoint: codes and refresh tokens for tokens; every error of it, and everything that is used twice."""
+"""The token endpoint: codes and refresh tokens for tokens, each of its errors, and everything that is used twice."""
 
 import base64
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def test_a_code_is_exchanged_for_a_pair(apps: Apps) -> None:
     assert apps.is_good(found["access_token"], NOW + HOUR - 1) and not apps.is_good(found["access_token"], NOW + HOUR)
 
 
-# what is sent instead of a request that is in order, status and error
+# replaced parameters, status and error
 WRONG = [
     ({"grant_type": None}, 400, "invalid_request"),
     ({"grant_type": ""}, 400, "invalid_request"),
@@ -59,7 +59,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("changes", "status", "error"), WRONG)
-def test_errors_of_an_exchange_leave_the_code_good(changes, status: int, error: str, apps: Apps, desk: Desk) -> None:
+def test_errors_of_an_exchange_leave_the_code_valid(changes, status: int, error: str, apps: Apps, desk: Desk) -> None:
     code = apps.code(apps.stock, redirect_uri=CALLBACK)
     forgive(desk)
     assert error_of(apps.exchange(apps.stock, code, **{"redirect_uri": CALLBACK} | changes)) == (status, error)
@@ -67,11 +67,11 @@ def test_errors_of_an_exchange_leave_the_code_good(changes, status: int, error: 
 
 
 def forgive(desk: Desk) -> None:
-    """Forget who was wrong."""
+    """Removes all recorded failures."""
     desk.store.write(lambda tx: lockout.forget_over(tx, NOW + YEAR * 10))
 
 
-def test_a_parameter_that_is_there_twice_is_refused(apps: Apps, desk: Desk) -> None:
+def test_a_repeated_parameter_is_refused(apps: Apps, desk: Desk) -> None:
     code = apps.code(apps.stock)
     sent = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER, **apps.stock.login}
     for name in ("grant_type", "code", "client_id", "client_secret", "code_verifier", "scope"):
@@ -97,7 +97,7 @@ def test_a_code_lasts_a_minute(after: int, status: int, apps: Apps) -> None:
     assert apps.exchange(apps.stock, apps.code(apps.stock), NOW + after).status == status
 
 
-def test_a_code_is_of_use_to_the_app_alone_that_it_was_made_for(apps: Apps) -> None:
+def test_a_code_works_only_for_the_app_that_requested_it(apps: Apps) -> None:
     code = apps.code(apps.stock)
     for thief in (apps.other, apps.phone):
         assert error_of(apps.exchange(thief, code)) == (400, "invalid_grant")
@@ -105,7 +105,7 @@ def test_a_code_is_of_use_to_the_app_alone_that_it_was_made_for(apps: Apps) -> N
     assert apps.exchange(apps.stock, code).status == 200
 
 
-def test_a_code_that_is_used_again_takes_back_what_was_made_of_it(apps: Apps) -> None:
+def test_a_code_that_is_used_again_revokes_its_tokens(apps: Apps) -> None:
     code = apps.code(apps.stock)
     first = apps.exchange(apps.stock, code).payload
     second = apps.refresh(apps.stock, first["refresh_token"]).payload
@@ -116,14 +116,14 @@ def test_a_code_that_is_used_again_takes_back_what_was_made_of_it(apps: Apps) ->
     assert apps.is_good(bystander["access_token"])
 
 
-def test_somebody_elses_second_use_takes_nothing_back(apps: Apps) -> None:
+def test_a_second_use_by_another_app_revokes_nothing(apps: Apps) -> None:
     code = apps.code(apps.stock)
     first = apps.exchange(apps.stock, code).payload
     assert error_of(apps.exchange(apps.other, code)) == (400, "invalid_grant")
     assert apps.is_good(first["access_token"])
 
 
-def test_of_many_uses_at_once_one_gets_tokens_and_they_do_not_last(apps: Apps) -> None:
+def test_of_many_simultaneous_uses_one_gets_tokens_which_are_then_revoked(apps: Apps) -> None:
     code = apps.code(apps.stock)
     with ThreadPoolExecutor(16) as pool:
         replies = list(pool.map(lambda _: apps.exchange(apps.stock, code), range(16)))
@@ -134,15 +134,15 @@ def test_of_many_uses_at_once_one_gets_tokens_and_they_do_not_last(apps: Apps) -
 # -- proof of possession
 
 
-def test_a_challenge_cannot_be_left_out_on_the_way(apps: Apps) -> None:
-    """The attack: the challenge is taken out of the request, and the app's verifier passes unnoticed."""
+def test_a_challenge_cannot_be_removed_in_transit(apps: Apps) -> None:
+    """The attack: the challenge is removed from the request, so that the app's verifier is not checked."""
     without = {"code_challenge": None, "code_challenge_method": None}
     code = apps.code(apps.stock, **without)
     assert error_of(apps.exchange(apps.stock, code)) == (400, "invalid_grant")
     assert apps.exchange(apps.stock, code, code_verifier=None).status == 200
 
 
-def test_an_app_that_needs_a_challenge_since_then_gets_nothing_without(apps: Apps, desk: Desk) -> None:
+def test_an_app_that_now_requires_a_challenge_gets_nothing_without_one(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     code = apps.code(app, code_challenge=None, code_challenge_method=None)
     desk.update("oauth_app", app.id, is_pkce_required=1)
@@ -150,10 +150,10 @@ def test_an_app_that_needs_a_challenge_since_then_gets_nothing_without(apps: App
     assert error_of(apps.exchange(app, code)) == (400, "invalid_grant")
 
 
-# -- who calls
+# -- authentication of the client
 
 
-def test_a_public_app_names_itself_and_has_no_secret(apps: Apps, desk: Desk) -> None:
+def test_a_public_app_sends_its_id_and_no_secret(apps: Apps, desk: Desk) -> None:
     first = apps.pair(apps.phone)
     second = apps.refresh(apps.phone, first["refresh_token"]).payload
     assert apps.is_good(second["access_token"])
@@ -170,7 +170,7 @@ def basic(text: str | bytes) -> str:
 
 
 def headers(app: App) -> Iterator[tuple[str, int, str]]:
-    """Authorization headers, with the status and error of each."""
+    """Yields Authorization headers with the status and error of each."""
     good = f"{app.client_id}:{app.secret}"
     yield app.basic, 200, ""
     yield app.basic.replace("Basic", "bAsIc"), 200, ""
@@ -200,7 +200,7 @@ def test_forms_of_the_authorization_header(place: int, apps: Apps, desk: Desk) -
     assert reply.status == status and (status == 200 or error_of(reply) == (status, error))
 
 
-def test_a_client_shows_who_it_is_in_one_way(apps: Apps) -> None:
+def test_a_client_authenticates_in_one_way(apps: Apps) -> None:
     form = {"grant_type": "authorization_code", "code": apps.code(apps.stock), "code_verifier": VERIFIER}
     stock, other = apps.stock, apps.other
     for twice in ({"client_secret": stock.secret}, stock.login, {"client_id": other.client_id}):
@@ -216,7 +216,7 @@ def test_special_characters_of_a_secret_are_encoded_in_the_header(apps: Apps, de
     assert error_of(apps.send(**form, **odd.login)) == (400, "invalid_grant")
 
 
-def test_two_secrets_are_good_while_one_is_replaced(apps: Apps, desk: Desk) -> None:
+def test_two_secrets_work_during_a_replacement(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     second = desk.update("oauth_app", app.id, client_secret="")["client_secret"]
     secrets = [app.secret, second]
@@ -229,7 +229,7 @@ def test_two_secrets_are_good_while_one_is_replaced(apps: Apps, desk: Desk) -> N
     assert apps.exchange(app, apps.code(app), client_secret=secrets[-1]).status == 401
 
 
-def test_a_client_id_counts_as_it_is_written(apps: Apps) -> None:
+def test_a_client_id_is_case_sensitive(apps: Apps) -> None:
     code = apps.code(apps.stock)
     assert apps.exchange(apps.stock, code, client_id=apps.stock.client_id.upper()).status == 401
 
@@ -237,7 +237,7 @@ def test_a_client_id_counts_as_it_is_written(apps: Apps) -> None:
 # -- refresh tokens
 
 
-def test_a_renewal_puts_a_new_pair_in_the_place_of_the_old(apps: Apps) -> None:
+def test_a_renewal_replaces_the_old_pair(apps: Apps) -> None:
     first = apps.pair(apps.stock, scope="read write")
     second = apps.refresh(apps.stock, first["refresh_token"]).payload
     assert second.keys() == first.keys() and second["scope"] == "read write"
@@ -245,7 +245,7 @@ def test_a_renewal_puts_a_new_pair_in_the_place_of_the_old(apps: Apps) -> None:
     assert not apps.is_good(first["access_token"]) and apps.is_good(second["access_token"])
 
 
-def test_less_may_be_asked_for_and_later_all_of_it_again(apps: Apps) -> None:
+def test_a_renewal_may_narrow_the_scopes_and_later_restore_them(apps: Apps) -> None:
     first = apps.pair(apps.stock, scope="read write")
     less = apps.refresh(apps.stock, first["refresh_token"], scope="write").payload
     assert less["scope"] == "write"
@@ -264,7 +264,7 @@ def test_a_retry_gets_the_same_pair_again(apps: Apps) -> None:
     assert apps.refresh(apps.stock, second.payload["refresh_token"], later).status == 200
 
 
-def test_many_renewals_at_once_are_one(apps: Apps) -> None:
+def test_many_simultaneous_renewals_count_as_one(apps: Apps) -> None:
     first = apps.pair(apps.stock)
     with ThreadPoolExecutor(16) as pool:
         replies = list(pool.map(lambda _: apps.refresh(apps.stock, first["refresh_token"]), range(16)))
@@ -273,7 +273,7 @@ def test_many_renewals_at_once_are_one(apps: Apps) -> None:
     assert apps.is_good(replies[0].payload["access_token"])
 
 
-def test_a_retry_that_asks_for_something_else_is_none(apps: Apps) -> None:
+def test_a_request_that_differs_is_not_a_retry(apps: Apps) -> None:
     first = apps.pair(apps.stock, scope="read write")
     second = apps.refresh(apps.stock, first["refresh_token"], scope="read").payload
     assert error_of(apps.refresh(apps.stock, first["refresh_token"], scope="write")) == (400, "invalid_grant")
@@ -281,7 +281,7 @@ def test_a_retry_that_asks_for_something_else_is_none(apps: Apps) -> None:
 
 
 @pytest.mark.parametrize("after", [families.RETRY_SECONDS + 1, DAY, 40 * DAY])
-def test_a_refresh_token_that_comes_back_later_ends_the_family(after: int, apps: Apps) -> None:
+def test_reuse_of_an_old_refresh_token_ends_the_family(after: int, apps: Apps) -> None:
     first = apps.pair(apps.stock)
     second = apps.refresh(apps.stock, first["refresh_token"]).payload
     bystander = apps.pair(apps.stock)
@@ -298,7 +298,7 @@ def test_a_retry_after_the_next_renewal_ends_the_family(apps: Apps) -> None:
     assert not apps.is_good(third["access_token"])
 
 
-def test_a_refresh_token_is_of_use_to_its_app_alone(apps: Apps) -> None:
+def test_a_refresh_token_works_only_for_its_app(apps: Apps) -> None:
     first = apps.pair(apps.stock)
     for thief in (apps.other, apps.phone):
         assert error_of(apps.refresh(thief, first["refresh_token"])) == (400, "invalid_grant")
@@ -308,7 +308,7 @@ def test_a_refresh_token_is_of_use_to_its_app_alone(apps: Apps) -> None:
 
 
 @pytest.mark.parametrize("kind", ["access_token", "nothing", "a letter more", "empty"])
-def test_what_is_no_refresh_token(kind: str, apps: Apps, desk: Desk) -> None:
+def test_invalid_refresh_tokens_are_refused(kind: str, apps: Apps, desk: Desk) -> None:
     found = apps.pair(apps.stock)
     sent = {"access_token": found["access_token"], "a letter more": found["refresh_token"] + "x", "empty": ""}
     forgive(desk)
@@ -331,7 +331,7 @@ def test_how_long_a_login_can_be_renewed(apps: Apps) -> None:
 
 
 @pytest.mark.parametrize("what", ["worker", "app"])
-def test_a_worker_or_app_that_goes_takes_all_along(what: str, apps: Apps, desk: Desk, remembering) -> None:
+def test_tokens_end_with_their_worker_or_app(what: str, apps: Apps, desk: Desk, remembering) -> None:
     worker, app = desk.worker(f"Rosa{what}"), apps.new()
     waiting = apps.code(app, worker_id=worker)
     found = apps.exchange(app, apps.code(app, worker_id=worker)).payload
@@ -351,8 +351,8 @@ def test_a_worker_or_app_that_goes_takes_all_along(what: str, apps: Apps, desk: 
         assert provider.needs_consent(desk.service, apps.asked(app), worker)
 
 
-def test_tokens_of_the_generator_are_renewed_by_the_app(apps: Apps, desk: Desk) -> None:
-    """As the interface has it: client id, client secret and refresh token, hourly."""
+def test_generated_tokens_are_renewed_by_the_app(apps: Apps, desk: Desk) -> None:
+    """As documented for the generator: client id, client secret and refresh token, hourly."""
     made = app_tokens.create(desk.context(), apps.worker_id, apps.stock.id, "read write", "2 years", "nightly")
     assert apps.is_good(made.access_token, NOW + YEAR)
     second = apps.refresh(apps.stock, made.refresh_token, NOW + DAY).payload
@@ -361,10 +361,10 @@ def test_tokens_of_the_generator_are_renewed_by_the_app(apps: Apps, desk: Desk) 
     assert error_of(apps.refresh(apps.stock, made.refresh_token, NOW + 2 * DAY)) == (400, "invalid_grant")
 
 
-# -- tokens that are given back or looked at
+# -- revocation and introspection
 
 
-def test_a_refresh_token_that_is_revoked_takes_its_login_along(apps: Apps) -> None:
+def test_revoking_a_refresh_token_ends_its_login(apps: Apps) -> None:
     found, bystander = apps.pair(apps.stock), apps.pair(apps.stock)
     reply = apps.form(provider.revoke, apps.stock, token=found["refresh_token"])
     assert (reply.status, reply.payload) == (200, None)
@@ -372,7 +372,7 @@ def test_a_refresh_token_that_is_revoked_takes_its_login_along(apps: Apps) -> No
     assert error_of(apps.refresh(apps.stock, found["refresh_token"])) == (400, "invalid_grant")
 
 
-def test_an_access_token_that_is_revoked_goes_alone(apps: Apps) -> None:
+def test_revoking_an_access_token_ends_only_this_token(apps: Apps) -> None:
     found = apps.pair(apps.stock)
     for hint in ("access_token", "refresh_token", "pigeon"):
         assert apps.form(provider.revoke, apps.stock, token=found["access_token"], token_type_hint=hint).status == 200
@@ -380,7 +380,7 @@ def test_an_access_token_that_is_revoked_goes_alone(apps: Apps) -> None:
     assert apps.refresh(apps.stock, found["refresh_token"]).status == 200
 
 
-def test_what_is_unknown_or_somebody_elses_is_revoked_without_a_word(apps: Apps) -> None:
+def test_revoking_an_unknown_or_foreign_token_succeeds_silently(apps: Apps) -> None:
     found = apps.pair(apps.stock)
     for app, token in ((apps.other, found["refresh_token"]), (apps.phone, found["access_token"]), (apps.stock, "x")):
         reply = apps.form(provider.revoke, app, token=token)
@@ -388,7 +388,7 @@ def test_what_is_unknown_or_somebody_elses_is_revoked_without_a_word(apps: Apps)
     assert apps.is_good(found["access_token"])
 
 
-def test_a_public_app_gives_its_tokens_back(apps: Apps) -> None:
+def test_a_public_app_revokes_its_tokens(apps: Apps) -> None:
     found = apps.pair(apps.phone)
     assert apps.form(provider.revoke, apps.phone, token=found["refresh_token"]).status == 200
     assert not apps.is_good(found["access_token"])
@@ -403,7 +403,7 @@ def test_errors_of_the_other_endpoints(call, apps: Apps, desk: Desk) -> None:
     assert error_of(apps.form(call, App(0, "nobody", ""), token="x")) == (401, "invalid_client")
 
 
-def test_what_a_token_is_good_for(apps: Apps, desk: Desk) -> None:
+def test_introspection_of_a_valid_token(apps: Apps, desk: Desk) -> None:
     found = apps.pair(apps.stock, scope="read write")
     shown = apps.form(provider.introspect, apps.stock, token=found["access_token"]).payload
     common = {"active": True, "scope": "read write", "client_id": apps.stock.client_id, "sub": str(apps.worker_id),
@@ -413,7 +413,7 @@ def test_what_a_token_is_good_for(apps: Apps, desk: Desk) -> None:
     assert shown == common | {"exp": NOW + 30 * DAY}
 
 
-def test_what_is_not_good_or_not_ones_own_is_not_active(apps: Apps) -> None:
+def test_invalid_and_foreign_tokens_are_not_active(apps: Apps) -> None:
     found = apps.pair(apps.stock)
     later = apps.refresh(apps.stock, found["refresh_token"]).payload
     for app, token, now in (
@@ -428,7 +428,7 @@ def test_what_is_not_good_or_not_ones_own_is_not_active(apps: Apps) -> None:
 # -- guessing
 
 
-def test_who_is_wrong_too_often_waits_and_others_do_not(apps: Apps, desk: Desk) -> None:
+def test_a_client_with_too_many_failures_waits_and_others_do_not(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     form = {"grant_type": "refresh_token", "refresh_token": "x", "client_id": app.client_id}
     for number in range(lockout.MAX_WRONG_OF_ACCOUNT):
@@ -437,7 +437,7 @@ def test_who_is_wrong_too_often_waits_and_others_do_not(apps: Apps, desk: Desk) 
         with pytest.raises(TooMany) as caught:
             apps.send(client="203.0.113.7", client_secret=secret, **form)
         assert caught.value.details["retry_after"] == lockout.WINDOW_SECONDS
-    # The client itself calls from elsewhere, and other clients from there.
+    # The same client works from another address, and other clients work from this one.
     assert apps.send(client="198.51.100.1", client_secret=app.secret, **form).status == 400
     assert apps.send(client="203.0.113.7", **form | apps.stock.login).status == 400
     later = NOW + lockout.WINDOW_SECONDS
@@ -453,14 +453,14 @@ def test_an_address_that_tries_many_clients_waits(apps: Apps, desk: Desk) -> Non
     assert apps.send(client="2001:db8:0:1::1", client_id="client", **form).status == 401
 
 
-def test_old_tokens_of_a_client_that_shows_who_it_is_are_no_guesses(apps: Apps) -> None:
+def test_old_tokens_of_an_authenticated_client_are_not_guesses(apps: Apps) -> None:
     for _ in range(lockout.MAX_WRONG_OF_ADDRESS + 1):
         assert apps.send(
             client="203.0.113.8", grant_type="refresh_token", refresh_token="svc_rt_old", **apps.stock.login
         ).status == 400  # fmt: skip
 
 
-def test_somebody_without_a_secret_cannot_guess_tokens_for_long(apps: Apps) -> None:
+def test_tokens_cannot_be_guessed_for_long_without_a_secret(apps: Apps) -> None:
     form = {"client": "203.0.113.9", "grant_type": "refresh_token", **apps.phone.login}
     for number in range(lockout.MAX_WRONG_OF_ADDRESS):
         assert apps.send(refresh_token=f"svc_rt_{number}", **form).status == 400
@@ -468,10 +468,10 @@ def test_somebody_without_a_secret_cannot_guess_tokens_for_long(apps: Apps) -> N
         apps.send(refresh_token="svc_rt_x", **form)
 
 
-# -- what is kept
+# -- storage
 
 
-def test_no_code_and_no_token_is_kept(apps: Apps, desk: Desk) -> None:
+def test_no_code_and_no_token_is_stored(apps: Apps, desk: Desk) -> None:
     code = apps.code(apps.stock)
     first = apps.exchange(apps.stock, code).payload
     second = apps.refresh(apps.stock, first["refresh_token"]).payload
@@ -483,7 +483,7 @@ def test_no_code_and_no_token_is_kept(apps: Apps, desk: Desk) -> None:
         assert not [text for text in texts if text[8:40].encode() in content], name
 
 
-def test_what_is_over_is_removed(apps: Apps, desk: Desk) -> None:
+def test_expired_rows_are_removed(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     apps.pair(app)
     apps.code(app)

@@ -1,4 +1,4 @@
-"""What people see of tokens: when they were last used, and ending them."""
+"""The lists of tokens that people see: their last use, and ending them."""
 
 import pytest
 from tornado.httputil import HTTPHeaders, RequestStartLine
@@ -16,7 +16,7 @@ from tests.oauth.apps import Apps, error_of
 from tests.records.desk import NOW, Desk
 
 
-def test_when_a_token_was_last_used_is_noted_by_its_requests(apps: Apps, desk: Desk, ids, monkeypatch) -> None:
+def test_a_request_records_when_its_token_was_last_used(apps: Apps, desk: Desk, ids, monkeypatch) -> None:
     application.endpoints()
     monkeypatch.setattr(clock, "now", lambda: NOW + 30)
     made = app_tokens.create(desk.context(), ids["milo"], apps.stock.id, label="nightly")
@@ -38,7 +38,7 @@ def test_when_a_token_was_last_used_is_noted_by_its_requests(apps: Apps, desk: D
     assert used() == [("refresh", 0, ""), ("access", NOW + 30, "192.0.2.1")]
 
 
-def test_who_made_a_token_is_told_and_stays_with_what_it_is_renewed_to(apps: Apps, desk: Desk, ids) -> None:
+def test_the_creator_of_a_token_is_shown_and_survives_renewals(apps: Apps, desk: Desk, ids) -> None:
     worker = desk.worker("Uma")
     made = app_tokens.create(desk.context(ids["nora"]), worker, apps.stock.id, "read")
     apps.refresh(apps.stock, made.refresh_token)

@@ -1,4 +1,4 @@
-"""A whole login by a client for Node.js that follows the RFCs to the letter: openid-client, which make installs."""
+"""A whole login by openid-client, a client for Node.js that follows the RFCs strictly; `make` installs it."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ PUBLIC = {"is_public": 1, "callback_url": "http://127.0.0.1/back"}
 
 @contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """The script; it finds its modules in the folder that it is started in."""
+    """Runs the script in the folder where it finds its modules."""
     process = subprocess.Popen(
         ["node", "--input-type=module", "--eval", SCRIPT, "--", *arguments], cwd=MODULES, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

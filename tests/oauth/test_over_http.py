@@ -1,4 +1,5 @@
-"""The provider as clients and browsers meet it: whole logins, statuses, headers, methods, metadata, limits."""
+"""The provider over HTTP, as clients and browsers use it: whole logins, statuses, headers, methods, metadata,
+limits."""
 
 import re
 import threading
@@ -47,7 +48,7 @@ def signed_in(nora: Api) -> Browser:
 
 
 def code_for(browser: Browser, app: App, **changes: str) -> str:
-    """The code that nora lets the app have."""
+    """Returns the code that the app gets when nora allows it."""
     assert browser.open("/oauth/authorize", **request_of(app, **changes)) == ""
     return answer_of(browser.send(answer="allow"))["code"]
 
@@ -61,7 +62,7 @@ def exchange(api: Api, app: App, code: str, path: str = TOKEN, **options: Any) -
     return send(api, path, form, auth=(app.client_id, app.secret), **options)
 
 
-# -- the whole way
+# -- a whole login
 
 
 def test_a_login_from_the_first_redirect_to_the_last_call(api: Api, app: App) -> None:
@@ -89,13 +90,13 @@ def test_a_login_from_the_first_redirect_to_the_last_call(api: Api, app: App) ->
     assert client.get("/rest/workers/me.json").status == 401
 
 
-def test_a_worker_who_refuses(api: Api, app: App, signed_in: Browser) -> None:
+def test_a_worker_refuses(api: Api, app: App, signed_in: Browser) -> None:
     signed_in.open("/oauth/authorize", **request_of(app))
     answer = answer_of(signed_in.send(answer="deny"))
     assert answer["error"] == "access_denied" and "code" not in answer
 
 
-def test_who_was_asked_before_is_asked_again_or_sent_on_as_it_is_set(api: Api, nora: Api) -> None:
+def test_remembered_consent_asks_again_or_redirects_as_the_setting_says(api: Api, nora: Api) -> None:
     app, setting = register(nora, name="Again"), "/admin/system/settings/oauth_remember_consent"
     plain = {name: value for name, value in request_of(app).items() if name != "prompt"}
     browser = Browser(api.url)
@@ -109,7 +110,7 @@ def test_who_was_asked_before_is_asked_again_or_sent_on_as_it_is_set(api: Api, n
     browser.send(oauth_remember_consent="1")
     second = answer_of(browser.open("/oauth/authorize", **plain))
     assert browser.page.status_code == 303 and second["code"] != first["code"]
-    # From the form of our own sign-in page no browser would follow a redirect to another site.
+    # Browsers do not follow a redirect to another site from the form of our sign-in page.
     other = Browser(api.url)
     other.open("/oauth/authorize", **plain)
     third = answer_of(other.sign_in())
@@ -120,7 +121,7 @@ def test_who_was_asked_before_is_asked_again_or_sent_on_as_it_is_set(api: Api, n
     assert browser.open("/oauth/authorize", **plain) == ""
 
 
-def test_a_worker_takes_it_back(nora: Api) -> None:
+def test_a_worker_disconnects_the_app(nora: Api) -> None:
     app = register(nora, name="Abacus")
     plain = {name: value for name, value in request_of(app).items() if name != "prompt"}
     browser = Browser(nora.url)
@@ -156,7 +157,7 @@ def test_headers_of_the_page(app: App, signed_in: Browser) -> None:
     [{"client_id": "nobody"}, {"redirect_uri": "https://evil.example/"}, {"redirect_uri": "//evil.example"},
      {"client_id": ""}, {"state": "x" * 5000}],
 )  # fmt: skip
-def test_what_cannot_be_trusted_ends_on_a_page_of_ours(changes, api: Api, app: App, signed_in: Browser) -> None:
+def test_untrusted_requests_end_on_a_page_of_ours(changes, api: Api, app: App, signed_in: Browser) -> None:
     for browser in (signed_in, Browser(api.url)):
         assert browser.open("/oauth/authorize", **request_of(app, **changes)) == ""
         assert browser.page.status_code == 400 and "evil.example" not in str(browser.page.headers)
@@ -166,18 +167,18 @@ def test_what_cannot_be_trusted_ends_on_a_page_of_ours(changes, api: Api, app: A
 @pytest.mark.parametrize(
     "query", ["", "client_id=%ff", "client_id=%", "client_id=a&client_id=b", "&" * 2000, "a[b]=%00"]
 )
-def test_a_query_that_is_none_ends_on_a_page_of_ours(query: str, signed_in: Browser) -> None:
+def test_an_invalid_query_ends_on_a_page_of_ours(query: str, signed_in: Browser) -> None:
     assert signed_in.open(f"/oauth/authorize?{query}") == ""
     assert signed_in.page.status_code == 400
 
 
-def test_other_mistakes_go_to_the_app_whoever_is_signed_in(api: Api, app: App, signed_in: Browser) -> None:
+def test_other_mistakes_are_sent_to_the_app_before_sign_in(api: Api, app: App, signed_in: Browser) -> None:
     for browser in (signed_in, Browser(api.url)):
         url = browser.open("/oauth/authorize", **request_of(app, scope="nosuch"))
         assert url.startswith(f"{CALLBACK}?") and answer_of(url)["error"] == "invalid_scope"
 
 
-def test_names_of_apps_are_text(nora: Api, signed_in: Browser) -> None:
+def test_names_of_apps_are_escaped(nora: Api, signed_in: Browser) -> None:
     evil = "<script>alert(1)</script>\"'{{ 7*7 }}"
     scopes = '"read": {label: "<img src=x onerror=alert(1)>", endpoints: ["<b>*"]}'
     app = register(nora, name=evil, url='https://a.example/"><script>', scopes=scopes)
@@ -187,7 +188,7 @@ def test_names_of_apps_are_text(nora: Api, signed_in: Browser) -> None:
     assert "&lt;script&gt;alert(1)" in text
 
 
-def test_a_form_that_was_changed_on_the_way_gives_nothing(api: Api, app: App, signed_in: Browser) -> None:
+def test_a_tampered_form_grants_nothing(api: Api, app: App, signed_in: Browser) -> None:
     signed_in.open("/oauth/authorize", **request_of(app))
     target, fields = signed_in.form()
     page = signed_in.url
@@ -199,7 +200,7 @@ def test_a_form_that_was_changed_on_the_way_gives_nothing(api: Api, app: App, si
         assert signed_in.post(where, {"answer": "allow", **fields, **changes}) == ""
         assert signed_in.page.status_code == 422 and "code=" not in str(signed_in.page.headers)
     signed_in.url = page
-    # Without the token of the session it is the request of an app, and none that is in order.
+    # Without the token of the session it counts as the request of an app, which is incomplete.
     assert signed_in.post("/oauth/authorize", {"answer": "allow", "seal": fields["seal"]}) == ""
     assert signed_in.page.status_code == 400
 
@@ -212,7 +213,7 @@ def test_another_site_cannot_press_the_button(api: Api, app: App, signed_in: Bro
         signed_in.url = page
         assert signed_in.post(target, {"answer": "allow", **fields}, **headers) == ""
         assert signed_in.page.status_code == 403
-    # The form of one worker is none for another.
+    # The form of one worker is invalid for another.
     other = Browser(api.url)
     other.open("/login")
     other.sign_in()
@@ -221,7 +222,7 @@ def test_another_site_cannot_press_the_button(api: Api, app: App, signed_in: Bro
 
 
 def test_an_app_may_ask_by_a_form(api: Api, app: App, signed_in: Browser) -> None:
-    """As from its own site; browsers send no cookies of ours along then."""
+    """Posted from the app's site; browsers do not send our cookies with it."""
     other = Browser(api.url)
     foreign = {"Origin": "https://stock.example", "Sec-Fetch-Site": "cross-site"}
     assert other.post(f"{api.url}/oauth/authorize", request_of(app), **foreign) == ""
@@ -232,7 +233,7 @@ def test_an_app_may_ask_by_a_form(api: Api, app: App, signed_in: Browser) -> Non
     assert other.page.status_code == 400
 
 
-def test_a_worker_without_the_second_factor_that_is_asked_for_sets_it_up_first(nora: Api, app: App) -> None:
+def test_a_worker_without_the_required_second_factor_sets_it_up_first(nora: Api, app: App) -> None:
     browser = Browser(nora.url)
     browser.open("/login")
     browser.sign_in()
@@ -243,8 +244,8 @@ def test_a_worker_without_the_second_factor_that_is_asked_for_sets_it_up_first(n
         nora.update("worker", nora.ids["nora"], is_mfa_required=0).ok()
 
 
-def test_a_password_alone_is_no_session(api: Api, app: App, server: Server) -> None:
-    """With a second factor, nobody consents before the code was given."""
+def test_a_password_alone_is_not_a_session(api: Api, app: App, server: Server) -> None:
+    """With a second factor, consent requires that the code was entered."""
     desk = Desk(server.data)
     try:
         id = desk.store.write(lambda tx: sessions.create(
@@ -259,11 +260,11 @@ def test_a_password_alone_is_no_session(api: Api, app: App, server: Server) -> N
     assert target == "/login/code" and answer_of(fields["next"]) == request_of(app)
 
 
-# -- the endpoints that clients call
+# -- endpoints that clients call
 
 
 @pytest.mark.parametrize("path", [TOKEN, "/oauth/token"])
-def test_headers_of_tokens(path: str, api: Api, app: App, signed_in: Browser) -> None:
+def test_headers_of_token_responses(path: str, api: Api, app: App, signed_in: Browser) -> None:
     reply = exchange(api, app, code_for(signed_in, app), path)
     assert reply.status_code == 200 and reply.json()["token_type"] == "Bearer"
     assert reply.headers["Content-Type"].lower() == "application/json; charset=utf-8"
@@ -272,7 +273,7 @@ def test_headers_of_tokens(path: str, api: Api, app: App, signed_in: Browser) ->
 
 
 RENEW = "grant_type=refresh_token&refresh_token=x"
-# what is sent, status and error
+# request body, status and error
 BODIES = [
     (RENEW, FORM, 401, "invalid_client"),
     ("", FORM, 400, "invalid_request"),
@@ -327,7 +328,7 @@ def test_methods_of_the_endpoints(path: str, api: Api) -> None:
         ("GET", "/oauth/nothing", b"", {"X-Long": "x" * 65_600}, 413),
     ],
 )
-def test_every_refusal_is_an_error_of_oauth(
+def test_every_refusal_is_an_oauth_error(
     method: str, path: str, body: bytes, headers: dict[str, str], status: int, api: Api
 ) -> None:
     reply = requests.request(method, api.url + path, data=body, headers=headers, timeout=60)
@@ -337,11 +338,11 @@ def test_every_refusal_is_an_error_of_oauth(
     assert re.fullmatch(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+", told["error_description"])
 
 
-def test_the_page_that_asks_is_no_endpoint_of_apps(api: Api) -> None:
+def test_the_consent_page_is_not_an_endpoint_of_apps(api: Api) -> None:
     assert "text/html" in requests.get(f"{api.url}/oauth/authorize", timeout=60).headers["Content-Type"]
 
 
-def test_who_has_no_token_is_told_where_to_learn_who_gives_them(api: Api) -> None:
+def test_a_request_without_a_token_gets_the_address_of_the_metadata(api: Api) -> None:
     for token in ("", "Bearer wrong"):
         headers = {"Authorization": token} if token else {}
         reply = requests.get(f"{api.url}/rest/workers/me.json", headers=headers, timeout=60)
@@ -370,7 +371,7 @@ def test_secrets_are_not_read_from_the_address(api: Api, app: App, signed_in: Br
     assert exchange(api, app, code).status_code == 200
 
 
-def test_cookies_mean_nothing_to_the_endpoints(api: Api, app: App, signed_in: Browser) -> None:
+def test_the_endpoints_ignore_cookies(api: Api, app: App, signed_in: Browser) -> None:
     cookies = {"Cookie": f"{signed_in.page.request.headers['Cookie']}; client_id={app.client_id}; junk=\xff"}
     for path, form in ((TOKEN, {"grant_type": "refresh_token", "refresh_token": "x"}), (REVOKE, {"token": "x"}),
                        (INTROSPECT, {"token": "x"})):  # fmt: skip
@@ -381,7 +382,7 @@ def test_cookies_mean_nothing_to_the_endpoints(api: Api, app: App, signed_in: Br
     assert reply.status_code == 401
 
 
-def test_two_authorization_headers_are_one_too_many(api: Api, app: App) -> None:
+def test_two_authorization_headers_are_refused(api: Api, app: App) -> None:
     body = b"grant_type=refresh_token&refresh_token=x"
     head = (
         f"POST {TOKEN} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {app.basic}\r\nAuthorization: {app.basic}\r\n"
@@ -403,19 +404,17 @@ def test_revocation_and_introspection(api: Api, app: App, signed_in: Browser) ->
     assert send(api, INTROSPECT, {"token": found["access_token"]}, auth=auth).json() == {"active": False}
 
 
-def test_of_sixteen_at_once_with_one_code_one_gets_tokens(api: Api, nora: Api, signed_in: Browser) -> None:
+def test_of_sixteen_simultaneous_exchanges_of_a_code_one_gets_tokens(api: Api, nora: Api, signed_in: Browser) -> None:
     app = register(nora, name="Sixteen")
     code = code_for(signed_in, app)
     replies = at_once(lambda: exchange(api, app, code))
     good = [each.json() for each in replies if each.status_code == 200]
     assert len(good) == 1 and {each.json()["error"] for each in replies if each.status_code != 200} == {"invalid_grant"}
-    # Every other use took back what the first one gave.
+    # Every further use revoked the tokens of the first one.
     assert Api(api.url, good[0]["access_token"]).get("/rest/workers/me.json").status == 401
 
 
-def test_sixteen_at_once_with_one_refresh_token_get_one_and_the_same_pair(
-    api: Api, nora: Api, signed_in: Browser
-) -> None:
+def test_sixteen_simultaneous_renewals_get_the_same_pair(api: Api, nora: Api, signed_in: Browser) -> None:
     app = register(nora, name="Sixteen more")
     found = exchange(api, app, code_for(signed_in, app)).json()
     form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], **app.login}
@@ -429,7 +428,7 @@ def test_sixteen_at_once_with_one_refresh_token_get_one_and_the_same_pair(
 
 
 def at_once(call: Callable[[], requests.Response]) -> list[requests.Response]:
-    """Sixteen answers to calls that begin together."""
+    """Starts sixteen calls at the same moment and returns their responses."""
     together = threading.Barrier(16)
 
     def one(_: int) -> requests.Response:
@@ -440,10 +439,10 @@ def at_once(call: Callable[[], requests.Response]) -> list[requests.Response]:
         return list(pool.map(one, range(16)))
 
 
-# -- what we tell of ourselves
+# -- metadata
 
 
-def test_metadata_lead_to_endpoints_that_are_there(api: Api) -> None:
+def test_metadata_name_existing_endpoints(api: Api) -> None:
     reply = requests.get(f"{api.url}/.well-known/oauth-authorization-server", timeout=60)
     told = reply.json()
     assert reply.headers["Content-Type"].lower() == "application/json; charset=utf-8"
@@ -475,7 +474,7 @@ def test_metadata_of_the_api(behind: str, api: Api) -> None:
         assert reply.status_code == status and (status == 200 or reply.headers["Allow"] == "GET, HEAD, OPTIONS")
 
 
-def test_what_describe_tells_is_there(api: Api) -> None:
+def test_metadata_of_describe_are_complete(api: Api) -> None:
     for each in oauth.DESCRIPTIONS:
         for path in (each["path"], *each["aliases"]):
             told = requests.request(each["method"], api.url + path, timeout=60)
@@ -486,10 +485,10 @@ def test_what_describe_tells_is_there(api: Api) -> None:
         "response_mode",
         "token_type_hint",
     }
-    assert told - {*provider.AUTHORIZATION_PARAMETERS, *provider.ENDPOINT_PARAMETERS} == {"user_code"}  # of the page
+    assert told - {*provider.AUTHORIZATION_PARAMETERS, *provider.ENDPOINT_PARAMETERS} == {"user_code"}  # fields of the page
 
 
-def test_the_openapi_document_tells_of_the_login(api: Api) -> None:
+def test_the_openapi_document_describes_the_login(api: Api) -> None:
     document = requests.get(f"{api.url}/openapi.json", timeout=60).json()
     flow = document["components"]["securitySchemes"]["login"]["flows"]["authorizationCode"]
     told = requests.get(f"{api.url}/.well-known/oauth-authorization-server", timeout=60).json()
@@ -497,7 +496,7 @@ def test_the_openapi_document_tells_of_the_login(api: Api) -> None:
     assert {"login": []} in document["security"]
 
 
-# -- what is written down
+# -- logging
 
 
 def test_nothing_secret_is_logged(api: Api, app: App, server: Server, signed_in: Browser) -> None:
@@ -512,11 +511,11 @@ def test_nothing_secret_is_logged(api: Api, app: App, server: Server, signed_in:
         assert text not in log
 
 
-# -- too much
+# -- rate limits
 
 
-def test_a_client_that_calls_too_often_is_told_when_to_come_back(api: Api) -> None:
-    """Another minute may begin while this runs, not two."""
+def test_a_client_that_calls_too_often_gets_retry_after(api: Api) -> None:
+    """At most one minute boundary falls into this test."""
     form, session = {"client_id": "a-client-that-calls-too-often"}, requests.Session()
     most = oauth.MAX_CLIENT_REQUESTS_PER_MINUTE
     replies = (session.post(api.url + TOKEN, data=form, timeout=60) for _ in range(most * 2 + 1))

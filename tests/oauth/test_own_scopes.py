@@ -1,4 +1,4 @@
-"""Scopes with `records: own`: an app that reaches no records but those of the worker who let it in."""
+"""Scopes with `records: own`: an app that reaches only the records of the worker who authorized it."""
 
 import json
 from typing import Any
@@ -29,11 +29,11 @@ catalogue:
     - records/org/*: GET
 """
 )
-SECRET = "Zanzibar"  # in all that belongs to somebody else
+SECRET = "Zanzibar"  # part of every record that belongs to another worker
 
 
 def app(nora: Api, scopes: str, asked: str, worker: str) -> Api:
-    """A client with a token of an app with these scopes, as a worker."""
+    """Returns a client with a token of an app with these scopes, on behalf of a worker."""
     id = made(nora, "oauth_app", name="Own", callback_url="https://own.example/back", scopes=scopes)
     sent = {"worker_id": nora.ids[worker], "app_id": id, "scopes": asked}
     found = Api(nora.url, nora.post("/rest/oauth/tokens/create.json", **sent).ok()["access_token"])
@@ -43,7 +43,7 @@ def app(nora: Api, scopes: str, asked: str, worker: str) -> Api:
 
 @pytest.fixture(scope="module", params=["nora", "milo"])
 def worker(request: pytest.FixtureRequest) -> str:
-    """An administrator, and somebody who is none."""
+    """An administrator, and a worker who is not an administrator."""
     return str(request.param)
 
 
@@ -53,7 +53,7 @@ def mine(nora: Api, worker: str) -> Api:
 
 
 def ticket(nora: Api, subject: str, owner: str) -> dict[str, int]:
-    """A ticket of a worker, and what hangs on it, by type."""
+    """Creates a ticket of a worker; returns the ids of the ticket and its records, by type."""
     parsed = nora.parse(f"From: Ann <ann@own.example>\nSubject: {subject}\n\n{subject} leaks.".encode()).ok()
     id = int(parsed["id"])
     nora.update("ticket", id, owner_id=nora.ids[owner]).ok()
@@ -94,7 +94,7 @@ def test_own_records_are_read_searched_counted_and_changed(mine: Api, own: dict[
     assert mine.search("task", "", show_results=0).ok()["total"] == len(mine.found("task", ""))
 
 
-def test_records_of_others_are_not_there(mine: Api, own: dict[str, int], others: dict[str, int]) -> None:
+def test_records_of_others_do_not_exist(mine: Api, own: dict[str, int], others: dict[str, int]) -> None:
     for uri, id in others.items():
         assert mine.record(uri, id).status in (403, 404), uri
         assert mine.search(uri, f"id:{id}").ok()["total"] == 0, uri
@@ -108,7 +108,7 @@ def test_records_of_others_are_not_there(mine: Api, own: dict[str, int], others:
     assert [each["label"] for each in counted] != [] and all(each["label"] != "Olga" for each in counted)
 
 
-def test_what_is_made_belongs_to_the_worker(mine: Api, nora: Api, worker: str) -> None:
+def test_created_records_belong_to_the_worker(mine: Api, nora: Api, worker: str) -> None:
     before = nora.search("task", "title:Made", show_results=0).ok()["total"]
     assert mine.create("task", title="Made", owner_id=mine.ids["olga"]).status == 422
     assert mine.create("org", name="Made").status == 403
@@ -134,13 +134,13 @@ def test_expand_shows_nothing_of_others(mine: Api, others: dict[str, int], nora:
     nora.remove("ticket", id).ok()
 
 
-def test_what_comes_from_outside_is_nobodys_record(mine: Api) -> None:
+def test_records_from_outside_belong_to_no_one(mine: Api) -> None:
     sent = {"from": "ben@own.example", "subject": "From a form", "content": "x"}
     made = mine.post("/rest/tickets/create.json", **sent).ok()
     assert made["is_new_ticket"] and "id" not in made.json and made["notes"]
 
 
-def test_an_administrator_administrates_nothing(nora: Api) -> None:
+def test_an_administrator_has_no_administrative_rights(nora: Api) -> None:
     admin = app(nora, OWN, "mine", "nora")
     for method, path, form in (
         ("POST", "oauth/tokens/create", {"worker_id": nora.ids["olga"]}),
@@ -151,7 +151,7 @@ def test_an_administrator_administrates_nothing(nora: Api) -> None:
         assert answer.status == 403 or answer["total"] == 0, path
 
 
-def test_another_scope_reaches_what_it_names(
+def test_another_scope_reaches_the_records_that_it_names(
     nora: Api, others: dict[str, int], own: dict[str, int], worker: str
 ) -> None:
     both = app(nora, BOTH, "mine catalogue", worker)
@@ -168,7 +168,7 @@ def test_another_scope_reaches_what_it_names(
 
 app_module.endpoints()
 READS = sorted((each.method, each.path) for each in ENDPOINTS if each.mode == "read")
-FROM_OUTSIDE = {"tickets/create", "parser/parse"}  # they take what somebody else wrote, as mail does
+FROM_OUTSIDE = {"tickets/create", "parser/parse"}  # their input comes from other people, as mail does
 WRITES = sorted(
     (each.method, each.path) for each in ENDPOINTS if each.mode != "read" and each.path not in {"batch", *FROM_OUTSIDE}
 )
@@ -176,14 +176,14 @@ ABOUT_WORKER = {
     "notifications/list",
     "notifications/search",
     "notifications/{id}",
-}  # what the service told the worker themself
+}  # notifications addressed to the worker
 
 
 @pytest.mark.parametrize(("method", "path"), READS)
-def test_no_endpoint_tells_of_the_records_of_others(
+def test_no_endpoint_reveals_records_of_others(
     method: str, path: str, mine: Api, own: dict[str, int], others: dict[str, int]
 ) -> None:
-    """Asked as a program would, with the records of others wherever one can be named."""
+    """Calls an endpoint as a program would, with records of others in every parameter that can name one."""
     if path in ABOUT_WORKER:
         return
     for uri, id in others.items():
@@ -241,7 +241,7 @@ def test_data_queries_see_own_records(of: str, mine: Api, own: dict[str, int], o
         assert SECRET not in answer.response.text, answer
 
 
-def test_changes_are_told_of_own_records(mine: Api, nora: Api, worker: str) -> None:
+def test_events_cover_own_records(mine: Api, nora: Api, worker: str) -> None:
     cursor = nora.get("/rest/changes.json").ok()["cursor"]
     made = [nora.create("task", title="Told", owner_id=nora.ids[name]).ok()["id"] for name in (worker, "olga")]
     told = mine.get("/rest/changes.json", since=cursor, types="task").ok()["results"]
@@ -252,7 +252,7 @@ def test_changes_are_told_of_own_records(mine: Api, nora: Api, worker: str) -> N
     assert gone not in [each["id"] for each in told]
 
 
-def test_the_consent_page_tells_own_records_apart(nora: Api) -> None:
+def test_the_consent_page_names_own_records(nora: Api) -> None:
     scopes = OWN.replace('- "*"', "- records/task/*") + "read:\n  label: Read\n  endpoints:\n    - records/org/*: GET\n"
     client = register(nora, scopes=scopes)
     visitor = Visitor(nora.url)

@@ -1,4 +1,4 @@
-"""What a token with few scopes reads of records that others name."""
+"""Fields of related records that a token with few scopes can read."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ EXPANDED = [
 
 @pytest.mark.parametrize(("expand", "key", "uri"), EXPANDED)
 @pytest.mark.parametrize("endpoint", ["records/ticket/*", "tickets/*"])
-def test_what_no_scope_covers_is_left_out_and_named(
+def test_fields_that_no_scope_covers_are_left_out_and_named(
     nora: Api, ticket: int, endpoint: str, expand: str, key: str, uri: str
 ) -> None:
     path = f"/rest/{endpoint.removesuffix('*')}{ticket}.json"
@@ -53,14 +53,14 @@ def test_what_no_scope_covers_is_left_out_and_named(
 
 
 @pytest.mark.parametrize(("expand", "key", "uri"), EXPANDED)
-def test_what_a_scope_covers_is_there(nora: Api, ticket: int, expand: str, key: str, uri: str) -> None:
+def test_fields_that_a_scope_covers_are_included(nora: Api, ticket: int, expand: str, key: str, uri: str) -> None:
     found = scoped(nora, "records/ticket/*", f"records/{uri}/*").get(
         f"/rest/records/ticket/{ticket}.json", expand=expand
     )
     assert key in found.ok().json and f"cover {uri}" not in str(found.json.get("notes"))
 
 
-def test_what_is_behind_what_is_covered_is_asked_for_too(nora: Api, ticket: int) -> None:
+def test_fields_of_further_records_need_a_scope_too(nora: Api, ticket: int) -> None:
     reader = scoped(nora, "records/ticket/*", "records/message/*")
     found: dict[str, Any] = (
         reader.get("/rest/records/ticket/search.json", q=f"id:{ticket}", expand="latest_message_sender_contact_")
@@ -72,7 +72,7 @@ def test_what_is_behind_what_is_covered_is_asked_for_too(nora: Api, ticket: int)
     assert "latest_message_sender_email" not in shown and found["notes"]
 
 
-# -- searches that look into other records ----------------------------------------------------------------------------
+# -- searches that filter by other records -----------------------------------------------------------------------------
 
 LOOKING = [
     ("owner:(firstName:N*)", "worker"),
@@ -86,11 +86,11 @@ LOOKING = [
 
 
 @pytest.mark.parametrize(("query", "uri"), LOOKING)
-def test_a_search_looks_into_no_record_that_no_scope_covers(nora: Api, ticket: int, query: str, uri: str) -> None:
+def test_a_search_cannot_filter_by_records_that_no_scope_covers(nora: Api, ticket: int, query: str, uri: str) -> None:
     """Also where the search is a part of another request: counts, upserts, batches."""
     path = "/rest/records/ticket/search.json"
     few = scoped(nora, "records/ticket/*")
-    whole = nora.get(path, q=query).ok()["total"]  # what others search is kept, and lets nobody in
+    whole = nora.get(path, q=query).ok()["total"]  # cached results of other callers grant no access
     for sent in ({"q": query}, {"q": query, "show_results": "0"}, {"q": query, "subtotals[]": "status"}):
         refused = few.get(path, **sent)
         assert refused.status == 403 and f"do not cover {uri}" in refused["message"], refused.json
@@ -102,7 +102,7 @@ def test_a_search_looks_into_no_record_that_no_scope_covers(nora: Api, ticket: i
     assert covered.ok()["total"] == whole
 
 
-def test_a_search_by_own_values_needs_no_further_scope(nora: Api, ticket: int) -> None:
+def test_a_search_by_own_fields_needs_no_further_scope(nora: Api, ticket: int) -> None:
     few = scoped(nora, "records/ticket/*")
     for query in (f"owner.id:{nora.ids['nora']}", "status:open", "text:leaks", "org.id:null", "sort:-updated"):
         few.get("/rest/records/ticket/search.json", q=query).ok()

@@ -44,11 +44,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("changes", "status", "error"), REFUSED)
-def test_requests_that_are_refused(changes, status: int, error: str, apps: Apps, sync: App) -> None:
+def test_refused_requests(changes, status: int, error: str, apps: Apps, sync: App) -> None:
     assert error_of(credentials(apps, sync, client="192.0.2.77", **changes)) == (status, error)
 
 
-def test_other_apps_may_not(apps: Apps, ids: dict[str, int]) -> None:
+def test_other_apps_get_no_tokens(apps: Apps, ids: dict[str, int]) -> None:
     assert error_of(credentials(apps, apps.stock)) == (400, "unauthorized_client")
     assert error_of(credentials(apps, apps.phone, client="192.0.2.78")) == (401, "invalid_client")
     with pytest.raises(Invalid, match="public app"):
@@ -57,7 +57,7 @@ def test_other_apps_may_not(apps: Apps, ids: dict[str, int]) -> None:
         apps.new(name="No such worker", service_worker_id=999)
 
 
-def test_tokens_end_with_the_choice_of_the_worker(apps: Apps, desk: Desk, ids: dict[str, int]) -> None:
+def test_tokens_end_when_the_service_worker_changes(apps: Apps, desk: Desk, ids: dict[str, int]) -> None:
     app = apps.new(name="Moved", service_worker_id=ids["olga"])
     first = credentials(apps, app).payload["access_token"]
     desk.update("oauth_app", app.id, name="Moved again", service_worker_id=ids["olga"])

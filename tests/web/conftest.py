@@ -1,6 +1,6 @@
-"""What tests of the web layer need of the machine."""
+"""Skips the tests of generated clients for Node.js where Node.js is not installed."""
 
 import shutil
 
-# Clients for Node.js are a test where there is a node to run them.
+# Clients for Node.js can only be tested where Node.js is installed.
 collect_ignore = [] if shutil.which("node") and shutil.which("npm") else ["test_made_clients_in_node.py"]

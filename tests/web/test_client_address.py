@@ -1,4 +1,4 @@
-"""Whose word counts for where a request came from. Ours."""
+"""Client addresses behind proxies: which forwarding headers count."""
 
 import pytest
 from tornado.httputil import HTTPHeaders
@@ -23,13 +23,13 @@ from server.web.hosts import client_of, networks
         ("::1", "2001:db8::7", ("::1",), "2001:db8::7"),
     ],
 )
-def test_the_client_is_the_last_one_that_no_trusted_proxy_is(
+def test_the_client_is_the_last_address_that_is_not_a_trusted_proxy(
     peer: str, forwarded: str, proxies: tuple[str, ...], client: str
 ) -> None:
     headers = HTTPHeaders({"X-Forwarded-For": forwarded} if forwarded else {})
     assert client_of(peer, headers, networks(proxies)) == client
 
 
-def test_a_proxy_that_is_no_address_is_named() -> None:
+def test_an_invalid_proxy_address_is_named() -> None:
     with pytest.raises(Invalid, match=r"'proxy\.local' is not an address"):
         networks(("10.0.0.1", "proxy.local"))

@@ -1,4 +1,4 @@
-"""Many requests on one connection: each is answered for what it says itself, in their order."""
+"""Many requests on one connection: each is handled by its own headers, in order."""
 
 import pytest
 
@@ -10,7 +10,7 @@ SEARCH = "POST /rest/records/ticket/search.json HTTP/1.1"
 FORM = "Content-Type: application/x-www-form-urlencoded"
 
 
-def test_what_one_request_says_does_not_hold_for_the_next(api: Api, server: Server) -> None:
+def test_headers_of_one_request_do_not_apply_to_the_next(api: Api, server: Server) -> None:
     accepted, other_host = head(ME, api.token), head(ME, api.token).replace(b"Host: ", b"Host: not-")
     sent = [
         (accepted, 200), (accepted, 200), (head(ME, ""), 401), (accepted, 200), (head(ME, api.token + "x"), 401),
@@ -31,8 +31,8 @@ def test_what_one_request_says_does_not_hold_for_the_next(api: Api, server: Serv
             assert heard.status == status, (request, heard)
 
 
-def test_what_is_sent_ahead_is_answered_in_order(api: Api, server: Server) -> None:
-    body = b"limit=1&page=" + b"0" * 100_000 + b"1"  # more than is read ahead
+def test_pipelined_requests_are_answered_in_order(api: Api, server: Server) -> None:
+    body = b"limit=1&page=" + b"0" * 100_000 + b"1"  # larger than the read-ahead buffer
     large = head(SEARCH, api.token, FORM, f"Content-Length: {len(body)}") + body
     with connect(server.url) as connection:
         connection.sendall((head(ME, api.token) + large + head(ME, "")) * 3)
@@ -50,7 +50,7 @@ def test_what_is_sent_ahead_is_answered_in_order(api: Api, server: Server) -> No
         (ME.replace("1.1", "1.0"), "Accept: */*", None),
     ],
 )  # fmt: skip
-def test_an_answer_says_whether_the_connection_goes_on(
+def test_a_response_says_whether_the_connection_stays_open(
     line: str, header: str, told: str | None, api: Api, server: Server
 ) -> None:
     with connect(server.url) as connection:

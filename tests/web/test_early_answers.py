@@ -1,4 +1,5 @@
-"""Who may not send a body is told so when the headers are in, and gets that answer also after sending all of it."""
+"""Refusals before the body: a client that may not send a body gets the refusal after the headers, and also if it sends
+the whole body first."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +17,7 @@ UNSENT = f"Content-Length: {60 * MIB}"
 
 
 def announced(url: str, line: str, *headers: str, token: str = "") -> Heard:
-    """The answer to the head of a request whose body never comes."""
+    """Returns the response to the head of a request whose body is never sent."""
     with connect(url) as connection:
         connection.sendall(head(line, token, *headers))
         return hear(connection)
@@ -43,18 +44,18 @@ def announced(url: str, line: str, *headers: str, token: str = "") -> Heard:
         ("POST /nowhere/at/all HTTP/1.1", ["Content-Length: 100000"], 413),
     ],
 )
-def test_the_answer_is_there_before_the_body(line: str, headers: list[str], status: int, server: Server) -> None:
+def test_the_refusal_arrives_before_the_body(line: str, headers: list[str], status: int, server: Server) -> None:
     assert announced(server.url, line, *headers).status == status
 
 
-def test_a_token_without_the_scope_need_not_send_the_body(api: Api, server: Server) -> None:
+def test_a_token_without_the_scope_is_refused_before_the_body(api: Api, server: Server) -> None:
     assert announced(server.url, UPLOAD, "Content-Length: 10", token=api.token + "x").status == 401
     assert (
         announced(server.url, "POST /rest/nothing.json HTTP/1.1", "Content-Length: 10", token=api.token).status == 404
     )
 
 
-def test_the_connection_goes_on_when_the_body_was_sent_after_all(api: Api, server: Server) -> None:
+def test_the_connection_stays_open_if_the_body_is_sent_anyway(api: Api, server: Server) -> None:
     with connect(server.url) as connection:
         for _ in range(3):
             connection.sendall(head(UPLOAD, "", "Content-Length: 100000"))
@@ -64,7 +65,7 @@ def test_the_connection_goes_on_when_the_body_was_sent_after_all(api: Api, serve
         assert hear(connection).status == 200
 
 
-def test_a_body_in_chunks_is_thrown_away_too(api: Api, server: Server) -> None:
+def test_a_chunked_body_is_discarded_too(api: Api, server: Server) -> None:
     with connect(server.url) as connection:
         connection.sendall(head(UPLOAD, "", "Transfer-Encoding: chunked") + b"".join(chunks([b"x" * 1000] * 50)))
         assert hear(connection).status == 401
@@ -72,7 +73,7 @@ def test_a_body_in_chunks_is_thrown_away_too(api: Api, server: Server) -> None:
         assert hear(connection).status == 200
 
 
-def test_who_asks_first_is_not_asked_for_the_body(server: Server) -> None:
+def test_a_client_that_expects_100_continue_is_not_asked_for_the_body(server: Server) -> None:
     with connect(server.url) as connection:
         connection.sendall(head(UPLOAD, "", UNSENT, "Expect: 100-continue"))
         heard = hear(connection)
@@ -85,12 +86,12 @@ def _many() -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("body", [b"x" * 40 * MIB, _many()], ids=["at once", "in chunks"])
-def test_a_client_that_sends_everything_before_it_looks_sees_the_answer(body: Any, server: Server) -> None:
+def test_a_client_that_sends_everything_before_it_reads_gets_the_response(body: Any, server: Server) -> None:
     answer = requests.post(f"{server.url}/rest/parser/parse.json", data=body, timeout=60)
     assert (answer.status_code, answer.json()["__status"]) == (401, "error")
 
 
-def test_eight_without_a_token_hold_nothing_and_leave_others_their_uploads(api: Api, server: Server) -> None:
+def test_eight_requests_without_a_token_do_not_block_uploads_of_others(api: Api, server: Server) -> None:
     callers = [connect(server.url) for _ in range(8)]
     try:
         for caller in callers:

@@ -1,4 +1,5 @@
-"""What is too large, too slow or no HTTP: refused in the form of every error, while others are served."""
+"""Requests that are too large, too slow or not HTTP: refused with the usual error body, while other clients
+are served."""
 
 import re
 import resource
@@ -15,8 +16,8 @@ from tests.web.wire import Heard, chunks, connect, head, hear, send
 
 pytestmark = pytest.mark.sqlite("the same with any store")
 
-UNREAD = 40  # answers
-FILES = 200  # that a process may have open
+UNREAD = 40  # responses
+FILES = 200  # limit of open files of the process
 MAX_BODY, READ_AND_DROPPED = 8192, 4 * 8192
 CREATE = "POST /rest/records/task/create.json HTTP/1.1"
 ME = "GET /rest/workers/me.json HTTP/1.1"
@@ -24,7 +25,7 @@ ME = "GET /rest/workers/me.json HTTP/1.1"
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """A server that takes small bodies, and waits for nobody longer than a second."""
+    """A server that accepts small bodies and waits at most a second for a client."""
     env = {
         "HELPDESK_MAX_BODY_BYTES": str(MAX_BODY), "HELPDESK_MAX_ATTACHMENT_BYTES": str(MAX_BODY // 3),
         "HELPDESK_BODY_TIMEOUT_SECONDS": "1", "HELPDESK_IDLE_TIMEOUT_SECONDS": "1",
@@ -37,7 +38,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 @pytest.fixture
 def many_files() -> Iterator[None]:
-    """This process may have as many open files as it is ever let."""
+    """Raises the limit of open files of this process to its hard limit."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     yield
@@ -58,12 +59,12 @@ BIG = "/rest/oauth/tokens/create.json"
 
 
 @pytest.mark.parametrize("size", [MAX_BODY + 1, READ_AND_DROPPED, READ_AND_DROPPED + 1, 100 * READ_AND_DROPPED])
-def test_a_body_that_is_declared_too_large_is_413(size: int, small: Api) -> None:
+def test_a_declared_body_that_is_too_large_is_413(size: int, small: Api) -> None:
     request = head(_lengths(BIG), small.token, f"Content-Length: {size}")
     _is_refusal(send(small.url, request, b"x" * min(size, 2 * READ_AND_DROPPED)), 413)
 
 
-def test_a_client_that_asks_first_is_told_before_it_sends(small: Api) -> None:
+def test_a_client_that_expects_100_continue_is_refused_before_it_sends(small: Api) -> None:
     request = head(_lengths(BIG), small.token, "Content-Length: 10000000", "Expect: 100-continue")
     _is_refusal(send(small.url, request), 413)
 
@@ -79,7 +80,7 @@ def test_one_chunk_of_a_huge_size_is_413(small: Api) -> None:
     _is_refusal(send(small.url, request, b"7fffffff\r\n", b"x" * 5 * READ_AND_DROPPED), 413)
 
 
-def test_a_body_just_as_large_as_allowed_is_read(small: Api) -> None:
+def test_a_body_of_exactly_the_maximum_size_is_read(small: Api) -> None:
     form = b"worker_id=1&label="
     body = form + b"x" * (MAX_BODY - len(form))
     request = head(_lengths(BIG), small.token, f"Content-Length: {len(body)}")
@@ -92,7 +93,7 @@ def test_a_chunked_body_is_read(small: Api) -> None:
     assert heard.status == 200 and heard.json["title"] == "in pieces"
 
 
-def test_the_connection_goes_on_after_a_body_that_was_a_little_too_large(small: Api) -> None:
+def test_the_connection_stays_open_after_a_body_slightly_above_the_limit(small: Api) -> None:
     with connect(small.url) as connection:
         connection.sendall(head(_lengths(BIG), small.token, f"Content-Length: {MAX_BODY + 1}") + b"x" * (MAX_BODY + 1))
         assert hear(connection).status == 413
@@ -109,17 +110,17 @@ def test_the_connection_goes_on_after_a_body_that_was_a_little_too_large(small: 
     ],
     ids=["one long", "many", "cookies"],
 )
-def test_headers_without_measure_are_413(headers: list[str], small: Api) -> None:
+def test_oversized_headers_are_413(headers: list[str], small: Api) -> None:
     _is_refusal(send(small.url, head(ME, small.token, *headers)), 413)
 
 
 @pytest.mark.parametrize("size", [200_000, 5_000_000])
-def test_headers_without_end_are_cut(size: int, small: Api) -> None:
+def test_endless_headers_are_cut_off(size: int, small: Api) -> None:
     assert send(small.url, head(ME, small.token, "X-Long: " + "a" * size)).status in (0, 413)
     assert small.get("/rest/workers/me.json").status == 200
 
 
-def test_an_address_without_measure_is_413(small: Api) -> None:
+def test_an_oversized_address_is_413(small: Api) -> None:
     _is_refusal(send(small.url, head(f"GET /rest/{'a' * 20_000}.json HTTP/1.1", small.token)), 413)
 
 
@@ -142,13 +143,13 @@ def test_an_address_without_measure_is_413(small: Api) -> None:
         b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
     ],
 )
-def test_what_is_no_http_is_refused_and_tells_nothing(request_bytes: bytes, small: Api) -> None:
+def test_input_that_is_not_http_is_refused_without_details(request_bytes: bytes, small: Api) -> None:
     heard = send(small.url, request_bytes)
     assert heard.status in (0, 400)
     assert b"Traceback" not in heard.body and b"tornado" not in heard.body.lower()
 
 
-def test_slow_clients_are_cut_and_hold_up_nobody(small: Api) -> None:
+def test_slow_clients_are_cut_off_and_delay_no_one(small: Api) -> None:
     body = head(CREATE, small.token, "Content-Length: 100")
     beginnings = [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: loc", body, body + b"fields[title]=never"]
     slow = [connect(small.url) for _ in range(40)]
@@ -157,15 +158,16 @@ def test_slow_clients_are_cut_and_hold_up_nobody(small: Api) -> None:
     for number in range(20):
         assert small.create("task", title=f"meanwhile {number}").status == 200
     for connection in slow:
-        assert hear(connection).status == 0  # closed by the server, not by the end of our patience
+        assert hear(connection).status == 0  # closed by the server; our own timeout would raise
         connection.close()
     assert small.search("task", "title:never*").ok()["total"] == 0
 
 
-def test_a_thousand_idle_connections_and_dripping_ones_leave_others_served_and_are_closed(
+def test_a_thousand_idle_and_trickling_connections_leave_others_served_and_are_closed(
     small: Api, many_files: None
 ) -> None:
-    """Those that drip send a byte of a head or a body between any two requests of others, as long as they are let."""
+    """Trickling connections send a byte of a head or a body between two requests of other clients until they are
+    closed."""
     idle = [connect(small.url) for _ in range(1000)]
     body = head(CREATE, small.token, "Content-Length: 50000")
     dripping = [(connect(small.url), body if number % 2 else b"GET / HTTP/1.1\r\nX: ") for number in range(40)]
@@ -183,8 +185,8 @@ def test_a_thousand_idle_connections_and_dripping_ones_leave_others_served_and_a
         connection.close()
 
 
-def test_a_client_that_does_not_read_its_answers_is_closed_and_holds_up_nobody(small: Api) -> None:
-    """Forty long answers, far more than the system keeps for a connection, and one that is sent in pieces."""
+def test_a_client_that_does_not_read_its_responses_is_closed_and_delays_no_one(small: Api) -> None:
+    """Forty long responses, far more than the socket buffers hold, and one that is sent in pieces."""
     unread = [connect(small.url) for _ in range(5)]
     for connection in unread:
         connection.sendall(head("GET /openapi.json HTTP/1.1", small.token) * UNREAD)
@@ -192,7 +194,7 @@ def test_a_client_that_does_not_read_its_answers_is_closed_and_holds_up_nobody(s
         assert small.get("/rest/workers/me.json").status == 200
         told = re.search(r"^helpdesk_connections (\d+)", requests.get(f"{small.url}/metrics", timeout=30).text, re.M)
         assert told is not None
-        if int(told[1]) <= 2:  # those that ask here
+        if int(told[1]) <= 2:  # the two connections of this test
             break
     else:
         raise AssertionError(told[0])
@@ -201,7 +203,7 @@ def test_a_client_that_does_not_read_its_answers_is_closed_and_holds_up_nobody(s
 
 
 def _drips(connection: socket.socket) -> bool:
-    """Send one more byte; False when the server has closed the connection."""
+    """Sends one more byte; returns False if the server has closed the connection."""
     try:
         connection.sendall(b"x")
         polled = select.poll()
@@ -211,13 +213,13 @@ def _drips(connection: socket.socket) -> bool:
         return False
 
 
-def test_more_connections_than_there_are_files_for_take_the_place_of_the_oldest(server: Server, api: Api) -> None:
+def test_connections_beyond_the_file_limit_replace_the_oldest_ones(server: Server, api: Api) -> None:
     limit = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (FILES, limit[1]))
     try:
         idle = [connect(server.url) for _ in range(2 * FILES)]
         assert Api(server.url, api.token).get("/rest/workers/me.json").status == 200
-        idle[-1].sendall(head(ME, api.token))  # the newest, which was left alone
+        idle[-1].sendall(head(ME, api.token))  # the newest connection, which was not closed
         assert hear(idle[-1]).status == 200
     finally:
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limit)
@@ -229,7 +231,7 @@ def test_more_connections_than_there_are_files_for_take_the_place_of_the_oldest(
     assert log.count("connections.full") == 1 and "Too many open files" not in log
 
 
-def test_a_client_that_leaves_in_the_middle_does_no_harm(small: Api) -> None:
+def test_a_client_that_disconnects_in_the_middle_does_no_harm(small: Api) -> None:
     for piece in (b"", b"fields[title]=half"):
         with connect(small.url) as connection:
             connection.sendall(head(CREATE, small.token, "Content-Length: 100") + piece)
@@ -238,7 +240,7 @@ def test_a_client_that_leaves_in_the_middle_does_no_harm(small: Api) -> None:
     assert small.search("task", "title:half*").ok()["total"] == 0
 
 
-def test_requests_behind_each_other_on_one_connection_are_answered_in_turn(small: Api) -> None:
+def test_consecutive_requests_on_one_connection_are_answered_in_turn(small: Api) -> None:
     with connect(small.url) as connection:
         connection.sendall(head(ME, small.token) * 3)
         answers = [hear(connection)]

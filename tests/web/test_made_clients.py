@@ -1,7 +1,7 @@
-"""A client for Python, which openapi-python-client makes of the plain document: of all of it, without a warning, and it
-works.
+"""A Python client that openapi-python-client generates from the plain document: complete, without warnings, and
+working.
 
-Those for Node.js are in test_made_clients_in_node.py."""
+Clients for Node.js are in test_made_clients_in_node.py."""
 
 import json
 import subprocess
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.sqlite("the same with any store")
 
 
 def run(*arguments: str | Path) -> str:
-    """What this Python prints for these arguments, when it succeeds."""
+    """Runs this Python with these arguments and returns its output; asserts success."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_openapi_python_client_makes_every_operation_and_ten_calls_work(api: Api, tmp_path) -> None:
+def test_openapi_python_client_generates_every_operation_and_ten_calls_work(api: Api, tmp_path) -> None:
     made, config = tmp_path / "helpdesk_client", tmp_path / "config.yaml"
-    config.write_text("post_hooks: []\n")  # nobody reads it, so it need not be pretty
+    config.write_text("post_hooks: []\n")  # the generated code need not be formatted
     run(
         "-m", "openapi_python_client", "generate", "--path", document(api, tmp_path / "helpdesk.json"),
         "--config", config, "--output-path", made, "--meta", "none", "--fail-on-warning",

@@ -1,4 +1,4 @@
-"""The OpenAPI document: it is one, it tells of the endpoints that there are, and the server hands it out."""
+"""The OpenAPI document: it is valid, lists exactly the existing endpoints, and is served."""
 
 import json
 import re
@@ -26,14 +26,14 @@ SCHEMAS = DOCUMENT.content["components"]["schemas"]
 
 
 def operations() -> Iterator[tuple[str, str]]:
-    """(path, method) of everything in the document."""
+    """Yields (path, method) of every operation in the document."""
     for path, item in DOCUMENT.paths.items():
         for method in item:
             yield path, method.upper()
 
 
 def offered() -> Iterator[tuple[str, str]]:
-    """(path, method) of everything that the code declares."""
+    """Yields (path, method) of every endpoint that the code declares."""
     for each in ENDPOINTS:
         for path in (each.path, *each.aliases):
             if "{uri}" not in path:
@@ -44,34 +44,34 @@ def offered() -> Iterator[tuple[str, str]]:
                     yield f"/rest/{path.replace('{uri}', record_type.uri)}.json", each.method
 
 
-def test_it_is_a_valid_document() -> None:
+def test_the_document_is_valid() -> None:
     OpenAPIV31SpecValidator(DOCUMENT.content).validate()
 
 
-def test_it_tells_of_every_endpoint_and_alias_and_of_nothing_more() -> None:
+def test_it_lists_every_endpoint_and_alias_and_nothing_else() -> None:
     assert sorted(operations()) == sorted(offered())
 
 
-def test_operations_have_names_of_their_own() -> None:
+def test_operations_have_distinct_names() -> None:
     names = [each["operationId"] for item in DOCUMENT.paths.values() for each in item.values()]
     assert len(names) == len(set(names))
 
 
 def nodes(of: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a document."""
+    """Yields every object in a document, at any depth."""
     if isinstance(of, dict):
         yield of
     for each in of.values() if isinstance(of, dict) else of if isinstance(of, list) else ():
         yield from nodes(each)
 
 
-def test_names_stay_apart_when_generators_spell_them_their_way() -> None:
+def test_names_stay_distinct_in_the_spelling_of_generators() -> None:
     operations = [each["operationId"] for item in DOCUMENT.paths.values() for each in item.values()]
     spelled = [re.sub("[^a-z0-9]", "", name.lower()) for name in (*operations, *SCHEMAS)]
     assert len(spelled) == len(set(spelled))
 
 
-def test_record_types_with_names_alike_stay_apart(api: Api) -> None:
+def test_record_types_with_similar_names_stay_distinct(api: Api) -> None:
     made = [api.create("custom_record", name=uri, name_plural=uri, uri=uri).ok()["id"] for uri in ("k_x", "k__x", "kx")]
     document = api.get("/openapi.json").json
     operations = [each["operationId"] for item in document["paths"].values() for each in item.values()]
@@ -92,7 +92,7 @@ def test_operations_are_described_and_have_a_declared_tag() -> None:
     assert len(listed) == len(DOCUMENT.content["tags"])
 
 
-def test_an_operation_says_what_it_is_about() -> None:
+def test_an_operation_names_its_subject() -> None:
     alias = next(each for each in ENDPOINTS if each.aliases and "{uri}" not in each.path)
     described = DOCUMENT.paths[f"/rest/{alias.aliases[0]}.json"][alias.method.lower()]["description"]
     assert f"Another path of {alias.method} /rest/{alias.path}.json." in described
@@ -100,7 +100,7 @@ def test_an_operation_says_what_it_is_about() -> None:
     assert search == "Search records, for long queries. Here: Organizations. It changes nothing."
 
 
-def test_what_generators_of_clients_stumble_over_is_not_there() -> None:
+def test_constructs_that_break_client_generators_do_not_occur() -> None:
     for each in nodes(DOCUMENT.content):
         types = each.get("type")
         if types == "array" or (isinstance(types, list) and "array" in types):
@@ -119,30 +119,30 @@ def test_every_schema_is_used() -> None:
     assert {name for name in SCHEMAS if f"#/components/schemas/{name}" not in used} == set()
 
 
-def test_defaults_are_told_in_words() -> None:
+def test_defaults_are_described_in_words() -> None:
     told = SCHEMAS["TicketCreate"]["properties"]["status_id"]["description"]
     assert told.endswith("0 when absent.")
     assert "when absent" not in SCHEMAS["TicketUpdate"]["properties"]["status_id"]["description"]
 
 
-def test_an_upsert_asks_for_no_field_since_it_may_find_a_record() -> None:
+def test_an_upsert_requires_no_field_since_it_may_find_a_record() -> None:
     body = SCHEMAS["RecordsTicketUpsertBody"]
     assert body["required"] == ["query", "fields"]
     assert body["properties"]["fields"] == shapes.component("TicketUpdate")
 
 
 @pytest.mark.parametrize("each", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
-def test_every_endpoint_tells_what_it_takes_and_answers(each: Endpoint) -> None:
+def test_every_endpoint_describes_its_input_and_output(each: Endpoint) -> None:
     assert each.answer != shapes.ANY, "say answer= in its declaration"
     unknown = [one.name for one in each.parameters if one.type not in parameters.TYPES]
     assert unknown == [], "use a type of openapi/parameters.py"
 
 
-def test_it_stays_small_enough_to_be_read() -> None:
+def test_it_stays_small_enough_to_read() -> None:
     assert len(json.dumps(DOCUMENT.content, separators=(",", ":"))) < 3_000_000
 
 
-def test_every_status_and_code_of_an_error_is_told() -> None:
+def test_every_status_and_code_of_an_error_is_listed() -> None:
     told = {
         (status, code)
         for method, path in (
@@ -159,7 +159,7 @@ def test_every_status_and_code_of_an_error_is_told() -> None:
 
 
 def statuses(method: str, path: str) -> list[tuple[int, str]]:
-    """The errors of an operation: (status, name of the response)."""
+    """Returns the errors of an operation: (status, name of the response)."""
     answers = DOCUMENT.paths[path][method.lower()]["responses"]
     return [(int(status), found["$ref"].rpartition("/")[2]) for status, found in answers.items() if "$ref" in found]
 
@@ -176,13 +176,13 @@ def statuses(method: str, path: str) -> list[tuple[int, str]]:
         ("DELETE", "/rest/records/org/{id}.json", (415,), (409, 507)),
     ],
 )
-def test_what_cannot_go_wrong_is_not_told(method, path, absent, told) -> None:
+def test_impossible_errors_are_not_listed(method, path, absent, told) -> None:
     listed = {status for status, _ in statuses(method, path)}
     assert listed.isdisjoint(absent) and set(told) <= listed
 
 
 @pytest.mark.parametrize("path", ["orgs/search", "records/org/search", "records/org/create", "data/query"])
-def test_a_body_of_a_strange_type_has_an_answer_that_is_told(api: Api, path) -> None:
+def test_an_unsupported_body_type_has_a_listed_response(api: Api, path) -> None:
     answer = api.call("POST", f"/rest/{path}.json", data=b"<a/>", headers={"Content-Type": "text/xml"})
     assert answer.status == 415
 
@@ -222,7 +222,7 @@ def test_parts_of_fields(uri, field, part, value) -> None:
         assert SCHEMAS[name]["properties"][field][part] == value
 
 
-def test_what_the_service_keeps_is_no_field_to_send() -> None:
+def test_fields_that_the_service_maintains_cannot_be_sent() -> None:
     for record_type in TYPES:
         if not record_type.operations["create"]:
             continue
@@ -231,7 +231,7 @@ def test_what_the_service_keeps_is_no_field_to_send() -> None:
             name, name)].immutable]  # fmt: skip
 
 
-def test_lists_and_maps_are_named_as_their_encoding_wants_them() -> None:
+def test_lists_and_maps_are_named_as_their_encoding_requires() -> None:
     body = DOCUMENT.paths["/rest/records/org/search.json"]["post"]["requestBody"]["content"]
     as_json, form = (SCHEMAS[body[kind]["schema"]["$ref"].rpartition("/")[2]]["properties"]
                      for kind in (shapes.JSON, parameters.FORM))  # fmt: skip
@@ -242,17 +242,17 @@ def test_lists_and_maps_are_named_as_their_encoding_wants_them() -> None:
     assert next(each["schema"]["type"] for each in query if each["name"] == "subtotals[]") == "array"
 
 
-def test_files_are_told_with_their_ranges_and_headers() -> None:
+def test_file_downloads_list_their_ranges_and_headers() -> None:
     found = DOCUMENT.paths["/rest/attachments/{id}/download.json"]["get"]["responses"]
     assert {"200", "206", "416"} <= set(found) and "Content-Range" in found["206"]["headers"]
     asked = DOCUMENT.paths["/rest/attachments/{id}/download.json"]["get"]["parameters"]
     assert {("id", "path"), ("Range", "header")} == {(each["name"], each["in"]) for each in asked}
 
 
-# -- handing it out
+# -- serving it
 
 
-def test_it_is_handed_out_to_anybody_and_is_the_one_of_the_code(api: Api) -> None:
+def test_it_is_public_and_equals_the_one_of_the_code(api: Api) -> None:
     answer = requests.get(f"{api.url}/openapi.json", timeout=60)
     assert answer.status_code == 200 and answer.headers["Content-Type"] == conformance.JSON_TYPE
     served = answer.json()
@@ -261,7 +261,7 @@ def test_it_is_handed_out_to_anybody_and_is_the_one_of_the_code(api: Api) -> Non
     assert built_in == DOCUMENT.paths
 
 
-def test_the_plain_document_has_bodies_of_json_alone_and_all_else(api: Api) -> None:
+def test_the_plain_document_has_only_json_bodies_and_everything_else(api: Api) -> None:
     whole, plain = (requests.get(f"{api.url}/openapi.json{query}", timeout=60) for query in ("", "?body=json"))
     assert whole.headers["ETag"] != plain.headers["ETag"]
     paths = plain.json()["paths"]
@@ -279,12 +279,12 @@ def test_the_plain_document_has_bodies_of_json_alone_and_all_else(api: Api) -> N
 
 
 @pytest.mark.parametrize("body", ["form", "JSON", "json,form", "[]=json"])
-def test_another_kind_of_document_is_refused(api: Api, body) -> None:
+def test_an_unknown_kind_of_document_is_refused(api: Api, body) -> None:
     answer = requests.get(f"{api.url}/openapi.json?body{'' if body[0] == '[' else '='}{body}", timeout=60)
     assert answer.status_code == 422 and "body is json" in answer.json()["message"]
 
 
-def test_who_has_it_is_not_sent_it_again(api: Api) -> None:
+def test_a_client_with_a_current_copy_gets_304(api: Api) -> None:
     first = requests.get(f"{api.url}/openapi.json", timeout=60)
     listed = {"If-None-Match": f'"x", {first.headers["ETag"]}'}
     again = requests.get(f"{api.url}/openapi.json", headers=listed, timeout=60)
@@ -309,7 +309,7 @@ def test_the_path_and_its_methods(api: Api, method, path, status, headers) -> No
     assert answer.status_code == status and headers.items() <= dict(answer.headers).items()
 
 
-def test_record_types_that_administrators_make_come_and_go(api: Api) -> None:
+def test_record_types_of_administrators_appear_and_disappear(api: Api) -> None:
     def document() -> tuple[str, dict]:
         answer = api.get("/openapi.json")
         return answer.headers["ETag"], answer.json
@@ -334,7 +334,7 @@ def test_describe_lists_it(data) -> None:
     assert "/openapi.json" in [each["path"] for each in described["endpoints"]]
 
 
-# -- what the run of the tests holds against it
+# -- checks of the test run against the document
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_describe_lists_it(data) -> None:
         ("GET", "/rest/records/group/search.json", {"results": [{"id": 1}]}),
     ],
 )
-def test_an_answer_of_another_shape_is_noticed(api: Api, method, path, changes) -> None:
+def test_a_response_of_another_shape_is_detected(api: Api, method, path, changes) -> None:
     answer = api.call(method, path).response
     conformance.check(api.url, method, path, answer)
     answer._content = json.dumps(answer.json() | changes).encode()
@@ -363,7 +363,7 @@ def test_an_answer_of_another_shape_is_noticed(api: Api, method, path, changes) 
         (401, {"WWW-Authenticate": None}),
     ],
 )  # fmt: skip
-def test_another_status_or_header_is_noticed(api: Api, status, headers) -> None:
+def test_another_status_or_header_is_detected(api: Api, status, headers) -> None:
     path = "/rest/workers/me.json"
     answer = api.get(path).response
     answer.status_code = status
@@ -372,7 +372,7 @@ def test_another_status_or_header_is_noticed(api: Api, status, headers) -> None:
         conformance.check(api.url, "GET", path, answer)
 
 
-def test_a_success_where_the_document_has_nothing_is_noticed(api: Api) -> None:
+def test_a_success_that_the_document_does_not_list_is_detected(api: Api) -> None:
     answer = api.get("/rest/workers/me.json").response
     for method, path in (("GET", "/rest/nothing.json"), ("DELETE", "/rest/records/address/1.json")):
         with pytest.raises(Undocumented):
@@ -380,12 +380,12 @@ def test_a_success_where_the_document_has_nothing_is_noticed(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["limit", "subtotals", "custom_5", "fields"])
-def test_handlers_may_read_what_they_declare(name) -> None:
+def test_handlers_may_read_declared_parameters(name) -> None:
     tree = WatchedTree({name: "5"}, _taking(f"{name}[]" if name == "subtotals" else name))
     assert (tree.get(name), tree[name], name in tree) == ("5", "5", True)
 
 
-def test_a_handler_that_reads_another_parameter_breaks() -> None:
+def test_a_handler_that_reads_an_undeclared_parameter_fails() -> None:
     tree = WatchedTree({"limit": "5"}, _taking("limits"))
     for read in (lambda: tree.get("limit"), lambda: tree["limit"], lambda: "limit" in tree):
         with pytest.raises(AssertionError, match="reads 'limit'"):

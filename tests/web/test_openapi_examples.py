@@ -1,8 +1,8 @@
-"""Requests made up from the OpenAPI document: none breaks the server, every answer is one that the document tells of.
+"""Requests generated from the OpenAPI document: none breaks the server, and every response matches the document.
 
-The examples are the same in each run. EXAMPLES=50 in the environment makes more of them, and for every record type.
-The tools that make them are imported where they are used: it takes as long as a sixth of all tests' modules, and each
-process imports all modules to collect them."""
+The examples are the same in each run. EXAMPLES=50 in the environment generates more of them, and for every record
+type. The generators are imported inside the functions: importing them takes a sixth of the import time of all tests,
+and each process imports all modules to collect them."""
 
 import os
 import subprocess
@@ -18,22 +18,22 @@ from tests.service import ROOT, Api, Server, people
 
 MORE = int(os.environ.get("EXAMPLES", "0"))
 EXAMPLES = MORE or 3
-TYPES = frozenset(("attachment", "custom_field", "message", "ticket", "worker"))  # the rest is as one of these
+TYPES = frozenset(("attachment", "custom_field", "message", "ticket", "worker"))  # others behave like one of these
 NAMED = [
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance",
 ]  # fmt: skip
-KNOWN_IDS = 12  # made-up ids are brought down to these, so that some of them are of records
+KNOWN_IDS = 12  # generated ids are reduced modulo this, so that some refer to records
 
 
 def operations() -> Iterator[Any]:
-    """Those to ask, of schemathesis: all, but for a few record types only."""
+    """Yields the operations to call, as schemathesis objects: all, but only a few record types."""
     import schemathesis
     from hypothesis.configuration import set_hypothesis_home_dir
     from schemathesis.checks import load_all_checks
 
     load_all_checks()
-    set_hypothesis_home_dir(ROOT / ".work" / "hypothesis")  # what the tools write stays in one folder
+    set_hypothesis_home_dir(ROOT / ".work" / "hypothesis")  # all files of the tools go to one folder
     schema = schemathesis.openapi.from_dict(conformance.own().content)
     for found in schema.get_all_operations():
         operation = found.ok()
@@ -44,7 +44,7 @@ def operations() -> Iterator[Any]:
 
 @pytest.fixture
 def alone(tmp_path) -> Iterator[Api]:
-    """The administrator of a server of its own, where everything may be changed."""
+    """The administrator of a separate server, where everything may be changed."""
     server = Server(tmp_path / "data")
     client = server.set_up()
     people(client)
@@ -66,12 +66,13 @@ def test_no_request_breaks_the_server_or_has_an_undocumented_answer(alone: Api) 
     assert client_is_known, "a request took the token away, so that those after it tell nothing"
 
 
-# Endpoints of each family. What is left out takes the token away, or is as one of these.
+# Endpoints of each family. Omitted endpoints revoke the token or resemble one of these.
 AT_LIMITS = "^/rest/(records/ticket|contexts|tickets|groups/members|data|automations|webhooks|parser|customfields)/"
 
 
 def test_values_at_the_limits_of_the_document_are_answered_as_it_says(alone: Api, tmp_path: Path) -> None:
-    """The tool's own list for each parameter: the smallest and largest value, one more, another type, none at all."""
+    """Runs the tool's own values for each parameter: the smallest, the largest, one beyond, another type, and
+    absent."""
     run = subprocess.run(
         [
             sys.executable, "-m", "schemathesis.cli", "run", f"{alone.url}/openapi.json", "--phases", "coverage",
@@ -86,7 +87,7 @@ def test_values_at_the_limits_of_the_document_are_answered_as_it_says(alone: Api
 
 
 def _ask(operation: Any, client: Api) -> None:
-    """Raises schemathesis' FailureGroup for an answer that is not as the document says."""
+    """Calls an operation; raises schemathesis' FailureGroup if the response does not match the document."""
     from hypothesis import HealthCheck, Phase, given, settings
     from schemathesis.checks import CHECKS
 
@@ -109,7 +110,7 @@ def _ask(operation: Any, client: Api) -> None:
 
 
 def _id(id: int, path: str, client: Api) -> int:
-    """An id that a record may have, but for those of the worker who asks and of the app that the token is from."""
+    """Maps an id to one that may exist, except the ids of the caller and of the token's app."""
     found = id % KNOWN_IDS
     needed = {"worker": client.ids["nora"], "oauth_app": 1}.get(path.split("/")[3])
     return KNOWN_IDS if found == needed else found

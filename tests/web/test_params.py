@@ -1,4 +1,4 @@
-"""Forms as trees, and what endpoints read out of them."""
+"""Forms as trees, and the parameters that endpoints read from them."""
 
 import json
 import random
@@ -42,14 +42,14 @@ TREES = [
     ("fields[links][]=task:4", {"fields": {"links": ["task:4"]}}),
     ("fields=abc", {"fields": "abc"}),
     ("fields[__class__]=x", {"fields": {"__class__": "x"}}),
-    # the outermost name
+    # only the outermost name
     ("a[=1", {"a_": "1"}),
     ("a[b.c=1", {"a_b_c": "1"}),
     ("a.b=1&a+c=2&+d=3", {"a_b": "1", "a_c": "2", "d": "3"}),
     ("a.b[c.d][e f]=1", {"a_b": {"c.d": {"e f": "1"}}}),
     ("a]=1", {"a]": "1"}),
     ("a[[b]=1", {"a": {"[b": "1"}}),
-    # signs
+    # encoded characters
     ("a=x+y%20z%2B", {"a": "x y z+"}),
     ("a%5B%5D=1&a%5b%5d=2", {"a": ["1", "2"]}),
     ("a=1;b=2", {"a": "1;b=2"}),
@@ -87,7 +87,7 @@ REFUSED = [
     ("a" * (forms.MAX_NAME_CHARS + 1) + "=1", TooLarge, None),
     ("%41" * 100_000 + "=1", TooLarge, None),
     ("a%00b=1", Malformed, None),
-    # text that is no UTF-8
+    # text that is not UTF-8
     ("q=%FF", Malformed, "q"),
     ("a[b]=%C3", Malformed, "a[b]"),
     ("q=%ED%A0%80", Malformed, "q"),
@@ -118,15 +118,15 @@ def test_query_string_in_plain_unicode_is_refused() -> None:
         decode_query("q=\u20ac")
 
 
-def test_index_of_250_digits_is_only_a_place_in_a_list() -> None:
+def test_index_of_250_digits_is_only_a_position_in_a_list() -> None:
     assert decode_form(f"a[{'9' * 250}]=y&a[1]=x".encode()) == {"a": ["x", "y"]}
 
 
-def test_body_wins_over_query_string_without_mixing() -> None:
+def test_body_takes_precedence_over_query_string_without_mixing() -> None:
     assert merge(decode_query("a[x]=1&b=2"), decode_form(b"a[y]=3")) == {"a": {"y": "3"}, "b": "2"}
 
 
-def test_only_our_errors_leave_for_random_forms() -> None:
+def test_random_forms_raise_only_our_errors() -> None:
     chance = random.Random(20261120)
     pieces = ["a", "b", "[", "]", "[]", "[0]", "[k]", "=", "&", "+", "%", "%5B", "%FF", "%00", ".", ";", "é", "1"]
     for _ in range(5000):
@@ -135,7 +135,7 @@ def test_only_our_errors_leave_for_random_forms() -> None:
             assert isinstance(decode_form(sent), dict)
 
 
-# --- bytes that must arrive untouched
+# --- bytes that must arrive unchanged
 
 EVERY_BYTE = bytes(range(256)) + b"\r\n.\r\n  \x80\xff=%41+&\x00 "
 
@@ -184,7 +184,7 @@ def test_large_values_are_decoded_like_small_ones() -> None:
 # --- multipart
 
 
-def test_parts_grow_the_same_tree_as_a_form() -> None:
+def test_parts_become_the_same_tree_as_a_form() -> None:
     tree = cut(part("fields[links][]", b"task:1"), part("fields[links][]", b"org:2"), part("q", "é+%41".encode()))
     assert tree == {"fields": {"links": ["task:1", "org:2"]}, "q": "é+%41"}
 
@@ -205,12 +205,12 @@ def test_file_part_keeps_name_type_and_bytes() -> None:
         ('; filename="../../x"', "../../x"),
     ],
 )
-def test_file_name_is_read_from_the_head(head: str, filename: str) -> None:
+def test_file_name_is_read_from_the_part_header(head: str, filename: str) -> None:
     upload = cut(part("up", b"x", head))["up"]
     assert upload == Upload(filename, "application/octet-stream", b"x")
 
 
-def test_empty_file_field_is_no_parameter() -> None:
+def test_empty_file_field_is_not_a_parameter() -> None:
     assert cut(part("up", b"", '; filename=""'), part("a", b"")) == {"a": ""}
 
 
@@ -305,7 +305,7 @@ def test_hundred_parts_are_accepted() -> None:
     assert len(Params(cut(part("a[]", b"1") * multipart.MAX_PARTS)).text_list("a")) == multipart.MAX_PARTS
 
 
-def test_only_our_errors_leave_for_random_multipart_bodies() -> None:
+def test_random_multipart_bodies_raise_only_our_errors() -> None:
     chance = random.Random(20261120)
     pieces = [b"--b0", b"\r\n", b"--", b"\r\n--b0\r\n", b'Content-Disposition: form-data; name="a"', b"; filename=x"]
     pieces += [b"\r\n\r\n", b'"', b";", b":", b"=", b"\xff", b"\x00", b"\\", b" ", b"--b0--", b"[", b"]", b"x"]
@@ -368,7 +368,7 @@ def params(sent: str) -> Params:
     return Params(decode_query(sent))
 
 
-def test_text_is_given_as_sent() -> None:
+def test_text_is_returned_as_sent() -> None:
     sent = params("a=+x+&b=")
     assert (sent.text("a"), sent.text("b", "default"), sent.text("c"), sent.text("c", "d")) == (" x ", "", None, "d")
     assert "b" in sent and "c" not in sent and sent.names() == ["a", "b"]
@@ -385,7 +385,7 @@ def test_text_is_given_as_sent() -> None:
         lambda given: given.raw("a", required=True),
     ],
 )
-def test_required_parameter_is_missed_by_name(sent: str, read: Callable[[Params], object]) -> None:
+def test_missing_required_parameter_is_named(sent: str, read: Callable[[Params], object]) -> None:
     with pytest.raises(Required) as caught:
         read(params(sent))
     assert caught.value.details["field"] == "a"
@@ -402,7 +402,7 @@ def test_required_parameter_is_missed_by_name(sent: str, read: Callable[[Params]
         lambda given: given.raw("a"),
     ],
 )
-def test_list_where_one_value_is_read_is_refused_by_name(sent: str, read: Callable[[Params], object]) -> None:
+def test_list_in_place_of_one_value_is_refused_by_name(sent: str, read: Callable[[Params], object]) -> None:
     with pytest.raises(Invalid) as caught:
         read(params(sent))
     assert caught.value.details["field"] == "a" and type(caught.value) is Invalid
@@ -455,7 +455,7 @@ def test_id_is_read_from_digits(text: str, number: int) -> None:
     "text",
     ["-1", "%2B1", "1e0", str(2**63), str(2**64), "%D9%A3", "1%00", "+1", "1+", "1%0A", "1.0", "0x1", "9" * 9999],
 )
-def test_what_is_no_id_is_refused_by_name(text: str) -> None:
+def test_invalid_id_is_refused_by_name(text: str) -> None:
     for sent, read in ((f"id={text}", Params.id), (f"id[]={text}", Params.id_list)):
         with pytest.raises(Invalid) as caught:
             read(params(sent), "id")
@@ -466,7 +466,7 @@ def test_missing_id_is_the_default() -> None:
     assert params("").id("id") is None and params("id=").id("id", 0) == 0
 
 
-def test_lists_tolerate_one_plain_value() -> None:
+def test_lists_accept_one_plain_value() -> None:
     assert params("file_id[]=1&file_id[]=2").id_list("file_id") == [1, 2]
     assert params("file_id=3").id_list("file_id") == [3]
     assert params("file_id=").id_list("file_id") == params("").id_list("file_id") == []
@@ -476,7 +476,7 @@ def test_lists_tolerate_one_plain_value() -> None:
             params(sent).text_list("s")
 
 
-def test_map_is_refused_when_it_is_none() -> None:
+def test_value_that_is_not_a_map_is_refused() -> None:
     assert params("fields[a]=1").map("fields") == {"a": "1"}
     assert params("").map("fields") == params("fields=").map("fields") == {}
     for sent in ("fields=abc", "fields[]=1"):

@@ -1,4 +1,5 @@
-"""A token for reading reads, by whatever path: scope and route are decided on the same words."""
+"""A read-only token only reads, however the path is spelled: scope and route are decided on the same
+normalised path."""
 
 import pytest
 
@@ -18,7 +19,7 @@ SCOPES = """
 FORM = b"fields[title]=written&query=id:{0}"
 METHODS = ("POST", "PUT", "PATCH", "DELETE")
 
-# How one path may be written otherwise. {0} is an id.
+# Alternative spellings of one path. {0} is an id.
 SPELLINGS = [
     "/rest/records/task/create.json",
     "/rest/records/task/upsert.json",
@@ -75,7 +76,7 @@ SPELLINGS = [
 
 @pytest.fixture(scope="module")
 def reader(nora: Api) -> Api:
-    """The administrator's client, with a token for reading and one POST."""
+    """The administrator's client, with a token for reading and for one POST endpoint."""
     app = nora.create("oauth_app", name="Reader", callback_url="https://r.example/", scopes=SCOPES).ok()["id"]
     token = nora.post(
         "/rest/oauth/tokens/create.json", worker_id=nora.ids["nora"], app_id=app, scopes="read search", expires="1 day"
@@ -99,7 +100,7 @@ def test_the_token_reads(reader: Api, task: int) -> None:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_no_spelling_of_a_path_makes_a_reader_write(spelling: str, reader: Api, nora: Api, task: int) -> None:
+def test_no_spelling_of_a_path_lets_a_reader_write(spelling: str, reader: Api, nora: Api, task: int) -> None:
     body = FORM.replace(b"{0}", str(task).encode())
     for method in METHODS:
         request = head(
@@ -142,7 +143,7 @@ def test_other_methods_do_nothing(method: str, nora: Api, task: int) -> None:
     assert _untouched(nora, task)
 
 
-def test_a_refused_write_names_the_scope_that_is_missing(reader: Api, task: int) -> None:
+def test_a_refused_write_names_the_missing_scope(reader: Api, task: int) -> None:
     reply = reader.update("task", task, title="written")
     assert reply.status == 403 and "insufficient_scope" in reply.headers["WWW-Authenticate"]
 
@@ -156,7 +157,7 @@ def test_a_foreign_host_is_refused(host: str, nora: Api) -> None:
 @pytest.mark.parametrize("host", ["localhost", "evil.example"])
 @pytest.mark.parametrize("form", ["http://localhost{}", "HTTP://localhost:8200{}", "https://localhost{}#x"])
 def test_a_whole_address_is_a_target_with_its_own_host(form: str, host: str, nora: Api) -> None:
-    """RFC 9112, 3.2.2: what the Host header says does not count then."""
+    """The Host header is ignored then (RFC 9112, 3.2.2)."""
     target = form.format("/rest/workers/me.json?expand=links")
     heard = send(nora.url, head(f"GET {target} HTTP/1.1", nora.token, host=host))
     assert heard.status == 200 and heard.json["id"] == nora.ids["nora"]
@@ -174,7 +175,7 @@ def test_a_whole_address_is_a_target_with_its_own_host(form: str, host: str, nor
         ("*", 404),
     ],
 )
-def test_a_target_of_another_form_is_answered_as_what_it_names(target: str, status: int, nora: Api) -> None:
+def test_a_target_in_another_form_is_routed_by_the_path_that_it_names(target: str, status: int, nora: Api) -> None:
     assert send(nora.url, head(f"GET {target} HTTP/1.1", nora.token)).status == status
 
 
@@ -185,7 +186,7 @@ def test_two_hosts_are_refused(second: str, nora: Api) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/rest/workers/me.json", "/health", "/oauth/access_token", "/webhooks/x"])
-def test_a_request_that_names_no_host_is_refused(path: str, nora: Api) -> None:
+def test_a_request_without_a_host_is_refused(path: str, nora: Api) -> None:
     for host in ((), ("Host:",), ("Host:  ",)):
         assert send(nora.url, head(f"GET {path} HTTP/1.1", nora.token, *host, host="")).status == 400, host
 
@@ -194,13 +195,13 @@ MALFORMED = ["a b", "a/b", "a@b", "a:b", "a:1:2", "[::1", "::1", "[::1]x", "a?b"
 
 
 @pytest.mark.parametrize("host", MALFORMED)
-def test_a_host_that_is_none_is_refused(host: str, nora: Api) -> None:
+def test_an_invalid_host_is_refused(host: str, nora: Api) -> None:
     heard = send(nora.url, head("GET /rest/workers/me.json HTTP/1.1", nora.token, host=host))
     assert heard.status == 400
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "localhost.", "127.0.0.1", "[::1]:8200", ""])
-def test_our_own_names_are_answered(host: str, nora: Api) -> None:
+def test_our_own_host_names_are_accepted(host: str, nora: Api) -> None:
     line = "GET /rest/workers/me.json HTTP/1.1" if host else "GET /rest/workers/me.json HTTP/1.0"
     assert send(nora.url, head(line, nora.token, host=host)).status == 200
 
@@ -242,8 +243,8 @@ INSIDE = [b"Traceback", b"apsw", b"sqlite", b"SELECT ", b"INSERT ", b"/server/",
         ("GET", "/%00", {}),
     ],
 )
-def test_no_error_tells_how_it_is_built(method: str, path: str, options: dict, nora: Api) -> None:
+def test_no_error_reveals_internals(method: str, path: str, options: dict, nora: Api) -> None:
     reply = nora.call(method, path, **options)
     assert reply.status < 500, reply
-    answered = reply.content.replace(path.encode(), b"")  # a path may be named that was asked for
+    answered = reply.content.replace(path.encode(), b"")  # an error may repeat the requested path
     assert not [word for word in INSIDE if word.lower() in answered.lower()], reply

@@ -1,4 +1,4 @@
-"""Streams over HTTP: what they tell and to whom, where they go on, what ends them, how many there may be."""
+"""Streams over HTTP: their events and recipients, resuming, what ends them, and how many are allowed."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ from tests.records.desk import Desk
 from tests.service import Api, Server, people
 
 
-def test_it_tells_what_the_page_tells(api: Api) -> None:
+def test_it_sends_the_same_events_as_the_page(api: Api) -> None:
     log = Log(api)
     with Following(api) as stream:
         org = made(api, "org")
@@ -35,13 +35,13 @@ def test_it_tells_what_the_page_tells(api: Api) -> None:
     assert [each.data for each in told] == page["results"] and told[-1].id == str(page["cursor"])
 
 
-def test_it_goes_on_where_it_was_cut_off(api: Api) -> None:
+def test_it_resumes_where_it_was_cut_off(api: Api) -> None:
     with Following(api, types="org") as stream:
         first = made(api, "org")
         assert stream.change() == ("created", "org", first)
         last = stream.last
     second, _, third = made(api, "org"), made(api, "task"), made(api, "org")
-    with Following(api, last=last, types="org", since=0) as stream:  # what the client was told last wins
+    with Following(api, last=last, types="org", since=0) as stream:  # the last received event takes precedence
         assert [stream.change() for _ in range(2)] == [("created", "org", second), ("created", "org", third)]
         fourth = made(api, "org")
         assert stream.change() == ("created", "org", fourth)
@@ -60,14 +60,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("headers", "params", "status"), REFUSED)
-def test_what_cannot_begin_is_answered_as_any_request(
+def test_a_stream_that_cannot_begin_is_refused_like_any_request(
     api: Api, headers: dict[str, str], params: dict[str, str], status: int
 ) -> None:
     answer = api.session.get(api.url + PATH, params=params, headers=EVENTS | headers, timeout=60)
     assert answer.status_code == status and answer.json()["__status"] == "error"
 
 
-def test_who_asks_for_no_stream_gets_none(api: Api) -> None:
+def test_a_request_that_does_not_accept_a_stream_gets_none(api: Api) -> None:
     for accept in ("application/json, text/event-stream", "*/*", "text/html"):
         answer = api.session.get(api.url + PATH, headers={"Accept": accept}, timeout=60)
         assert answer.headers["Content-Type"].startswith("application/json"), accept
@@ -75,8 +75,8 @@ def test_who_asks_for_no_stream_gets_none(api: Api) -> None:
     assert head.status_code == 200 and head.content == b""
 
 
-def test_many_of_one_are_all_told(api: Api) -> None:
-    """More than are written to at once."""
+def test_all_of_many_streams_get_an_event(api: Api) -> None:
+    """More streams than one round writes to."""
     with ExitStack() as opened:
         listening = [opened.enter_context(Following(api, types="org")) for _ in range(45)]
         orgs = [made(api, "org") for _ in range(3)]
@@ -84,11 +84,11 @@ def test_many_of_one_are_all_told(api: Api) -> None:
             assert [stream.change()[2] for _ in orgs] == orgs
 
 
-# -- who is told -------------------------------------------------------------------------------------------------------
+# -- recipients --------------------------------------------------------------------------------------------------------
 
 
-def test_what_others_may_not_read_is_not_told_to_them(api: Api) -> None:
-    """Neither when it is made, changed and deleted, nor when it moves; what they may is told behind it."""
+def test_events_of_unreadable_records_are_not_sent(api: Api) -> None:
+    """Neither when the record is created, changed or deleted, nor when it moves; readable events follow."""
     olga = api.as_("olga")
     with Following(olga) as stream:
         secret = made(api, "ticket", group_id=api.ids["private"])
@@ -106,7 +106,7 @@ def test_what_others_may_not_read_is_not_told_to_them(api: Api) -> None:
         assert not stream.until(("updated", "org", org)) & hidden
 
 
-def test_a_group_that_is_left_ends_it_and_what_follows_is_not_told(api: Api) -> None:
+def test_leaving_a_group_ends_it_and_later_events_are_not_sent(api: Api) -> None:
     olga, group = api.as_("olga"), made(api, "group", is_private=1)
     api.update("group", group, members={"member": str(api.ids["olga"])}).ok()
     with Following(olga, types="ticket") as stream:
@@ -152,7 +152,7 @@ ENDS: list[tuple[Callable[[Api, Api, int], None], str]] = [
 
 
 @pytest.mark.parametrize(("end", "error"), ENDS, ids=[each.__name__ for each, _ in ENDS])
-def test_what_it_rests_on_ends_it(api: Api, end: Callable[[Api, Api, int], None], error: str) -> None:
+def test_losing_its_basis_ends_it(api: Api, end: Callable[[Api, Api, int], None], error: str) -> None:
     api.ids["ida"] = made(api, "worker")
     app = made(api, "oauth_app", scopes='all: {label: A, endpoints: ["*"]}', is_public=1)
     token = token_for(api, "ida", app, "all")
@@ -160,7 +160,7 @@ def test_what_it_rests_on_ends_it(api: Api, end: Callable[[Api, Api, int], None]
         task = made(api, "task")
         assert stream.change() == ("created", "task", task)
         end(api, token, app)
-        made(api, "task")  # which is not told any more
+        made(api, "task")  # no longer sent
         assert stream.end()["__error"] == error
 
 
@@ -169,7 +169,7 @@ def test_what_it_rests_on_ends_it(api: Api, end: Callable[[Api, Api, int], None]
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[tuple[Server, Api]]:
-    """A server with room for three streams, two of one worker."""
+    """A server with room for three streams, two of them per worker."""
     server = Server(tmp_path / "data", env={"HELPDESK_MAX_STREAMS": "3", "HELPDESK_MAX_WORKER_STREAMS": "2"})
     nora = server.set_up()
     people(nora)
@@ -187,7 +187,7 @@ def numbers(server: Server) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"^helpdesk_(stream\w*) (\S+)$", text, re.MULTILINE)}
 
 
-def test_there_are_no_more_than_the_settings_say_and_they_are_counted(small: tuple[Server, Api]) -> None:
+def test_the_settings_limit_the_number_of_streams_which_are_counted(small: tuple[Server, Api]) -> None:
     server, nora = small
     milo, olga = nora.as_("milo"), nora.as_("olga")
     with ExitStack() as opened:
@@ -199,16 +199,16 @@ def test_there_are_no_more_than_the_settings_say_and_they_are_counted(small: tup
         for stream in (first, second, third):
             stream.change()
         assert numbers(server) == {"streams": 3, "stream_events_total": 3, "streams_cut_total": 0}
-        milo.record("worker", nora.ids["milo"]).ok()  # the token of a stream may ask anyway
+        milo.record("worker", nora.ids["milo"]).ok()  # the token of a stream may still call endpoints
         assert Log(nora).told() == []
-    with ExitStack() as opened:  # who went has left the room to others
+    with ExitStack() as opened:  # streams that ended have made room
         again = until(lambda: opened.enter_context(Following(olga, types="org")))
         made(nora, "org")
         again.change()
 
 
 def until(begin: Callable[[], Following]) -> Following:
-    """A stream, as soon as there is room: that clients have gone is noticed a moment later."""
+    """Begins a stream as soon as there is room; the server notices disconnected clients a moment later."""
     while True:
         try:
             return begin()
@@ -216,7 +216,7 @@ def until(begin: Callable[[], Following]) -> Following:
             assert "open already" in str(error)
 
 
-def test_a_server_that_stops_ends_them(small: tuple[Server, Api]) -> None:
+def test_a_stopping_server_ends_them(small: tuple[Server, Api]) -> None:
     server, nora = small
     with Following(nora) as first, Following(nora.as_("milo")) as second:
         made(nora, "org")
@@ -227,11 +227,11 @@ def test_a_server_that_stops_ends_them(small: tuple[Server, Api]) -> None:
             assert "stopping" in stream.end()["message"]
 
 
-# -- by itself, with connections that are none -------------------------------------------------------------------------
+# -- in isolation, with fake connections -------------------------------------------------------------------------------
 
 
 class Pipe:
-    """A connection of which the other side takes what it is told to. written: what was sent."""
+    """A connection whose other side reads only when `take` is called. written: the bytes sent."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -250,7 +250,7 @@ class Pipe:
         return self.taken[-1]
 
     def take(self) -> None:
-        """Take all that was sent."""
+        """Reads everything that was sent."""
         self._total_write_done_index = self._total_write_index
         for each in self.taken:
             each.set_result(None)
@@ -267,7 +267,8 @@ class Pipe:
 
 
 class Broadcast:
-    """Streams of a desk whose news are the numbers behind a cursor, up to `last`; each is asked for by `size` bytes."""
+    """Streams of a desk whose events are the numbers after a cursor, up to `last`; each is read in batches of `size`
+    bytes."""
 
     def __init__(self, desk: Desk, size: int = 1, page: int = 1000) -> None:
         self.desk, self.size, self.page = desk, size, page
@@ -293,10 +294,10 @@ class Broadcast:
         return pipe
 
     async def rounds(self) -> None:
-        """Until nothing is due."""
+        """Runs rounds until none is due."""
         await asyncio.sleep(0)
         while self.streams._timer is not None or self.streams.is_busy:
-            if self.streams._timer is not None:  # now, in place of after a pause
+            if self.streams._timer is not None:  # runs it now instead of after the pause
                 self.streams._timer.cancel()
                 self.streams._begin()
             await asyncio.sleep(0)
@@ -307,7 +308,7 @@ class Broadcast:
     async def __aexit__(self, *error: object) -> None:
         self.streams.close()
 
-    def tell(self, last: int) -> None:
+    def publish(self, last: int) -> None:
         self.last = last
         self.streams._tell("numbers")
 
@@ -317,21 +318,21 @@ def ids(pipe: Pipe) -> list[int]:
 
 
 def apart(work: Coroutine[Any, Any, None]) -> None:
-    """Run it on an event loop of its own: a browser of other tests may keep one on this thread."""
+    """Runs it on a separate event loop: a browser of other tests may keep one running on this thread."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, work).result()
 
 
-def test_those_who_are_told_the_same_are_read_for_once(desk: Desk) -> None:
+def test_streams_with_the_same_events_share_one_read(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk) as here:
             pipes = [here.open() for _ in range(120)] + [here.open("milo"), here.open(since=2)]
-            here.tell(3)
+            here.publish(3)
             await here.rounds()
             assert [ids(pipe) for pipe in pipes] == [[1, 2, 3]] * 121 + [[3]]
             assert sorted(here.asked) == [0, 0, 2]
             here.asked.clear()
-            here.tell(4)
+            here.publish(4)
             await here.rounds()
             assert [ids(pipe)[-1] for pipe in pipes] == [4] * 122 and here.asked == [3, 3]
             assert here.meter.events_sent == 121 * 3 + 1 + 122
@@ -340,12 +341,12 @@ def test_those_who_are_told_the_same_are_read_for_once(desk: Desk) -> None:
     apart(run())
 
 
-def test_a_client_that_does_not_read_is_cut_off_and_no_other(desk: Desk) -> None:
+def test_only_a_client_that_does_not_read_is_cut_off(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk, size=streams.MAX_PENDING_BYTES) as here:
             slow, other = here.open(), here.open()
             for last in (1, 2, 3):
-                here.tell(last)
+                here.publish(last)
                 await here.rounds()
                 other.take()
             assert slow.is_closed and not other.is_closed
@@ -354,36 +355,36 @@ def test_a_client_that_does_not_read_is_cut_off_and_no_other(desk: Desk) -> None
     apart(run())
 
 
-def test_who_is_far_behind_is_told_no_faster_than_they_read(desk: Desk) -> None:
+def test_a_client_far_behind_is_served_no_faster_than_it_reads(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk, page=10) as here:
             here.last = 25
             pipe = here.open()
             for until in (10, 20, 25, 25):
-                for _ in range(3):  # whatever is new meanwhile
+                for _ in range(3):  # events that arrive in the meantime
                     await here.rounds()
-                    here.tell(25)
+                    here.publish(25)
                 assert ids(pipe) == list(range(1, until + 1))
                 pipe.take()
 
     apart(run())
 
 
-def test_where_nothing_was_to_be_told_a_client_knows_where_to_go_on(desk: Desk) -> None:
+def test_without_events_a_client_still_learns_where_to_resume(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk, page=10) as here:
             here.last, here.hidden = 15, set(range(1, 16))
             pipe = here.open()
             await here.rounds()
-            assert pipe.written.endswith(b"id: 10\n\n")  # as there is more
+            assert pipe.written.endswith(b"id: 10\n\n")  # since more events follow
             pipe.take()
             await here.rounds()
             assert pipe.written.endswith(b"id: 10\n\n")
             here.hidden |= {17, 18}
-            here.tell(17)
+            here.publish(17)
             await here.rounds()
             assert ids(pipe) == [16] and pipe.written.endswith(b"id: 17\n\n")
-            here.tell(18)
+            here.publish(18)
             await here.rounds()
             assert pipe.written.endswith(b"id: 17\n\n")
             here.streams._beat()
@@ -393,7 +394,7 @@ def test_where_nothing_was_to_be_told_a_client_knows_where_to_go_on(desk: Desk) 
     apart(run())
 
 
-def test_in_silence_it_is_heard_and_its_caller_asked_for(desk: Desk) -> None:
+def test_in_silence_it_sends_heartbeats_and_checks_its_caller(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk) as here:
             pipe, gone = here.open(), here.open("milo")
@@ -403,7 +404,7 @@ def test_in_silence_it_is_heard_and_its_caller_asked_for(desk: Desk) -> None:
             await here.rounds()
             assert pipe.written[begun:] == streams.HEARTBEAT
             assert gone.closing is not None
-            gone.closing()  # the client went
+            gone.closing()  # the client disconnected
             here.streams._beat()
             await here.rounds()
             assert here.asked == [0, 0, 0, 0, 0]
@@ -412,29 +413,29 @@ def test_in_silence_it_is_heard_and_its_caller_asked_for(desk: Desk) -> None:
             await here.rounds()
             assert pipe.is_finished and b'event: end\ndata: {"__error":"ERROR_PERMISSIONS"' in pipe.written
             here.streams._beat()
-            assert here.streams._beat_timer is None  # nobody is left
+            assert here.streams._beat_timer is None  # no streams remain
 
     apart(run())
 
 
-def test_a_bug_ends_the_stream_that_meets_it(desk: Desk) -> None:
+def test_a_bug_ends_only_the_stream_that_meets_it(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk) as here:
             pipe = here.open()
             here.error = KeyError("x")
-            here.tell(1)
+            here.publish(1)
             await here.rounds()
             assert pipe.is_finished and b"ERROR_SERVER" in pipe.written and b"KeyError" not in pipe.written
 
     apart(run())
 
 
-def test_what_is_told_of_other_channels_is_not_looked_at(desk: Desk) -> None:
+def test_events_of_other_channels_are_not_read(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk) as here:
             here.open()
             await here.rounds()
-            desk.create("org", name="Kite")  # on its own channel
+            desk.create("org", name="Kite")  # published on its own channel
             await asyncio.sleep(0)
             assert not here.streams._fresh
             here.asked.clear()

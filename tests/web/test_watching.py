@@ -1,4 +1,4 @@
-"""/health and /metrics: what they tell, to whom, and what they say when something is wrong."""
+"""/health and /metrics: contents, permissions, and the report of each failure."""
 
 import json
 import resource
@@ -38,7 +38,7 @@ def get(url: str, path: str, **headers: str) -> requests.Response:
 
 
 def numbers(url: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """{(name, labels): value} of all that is told."""
+    """Returns all metrics: {(name, labels): value}."""
     answer = get(url, "/metrics")
     assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/plain; version=")
     return {
@@ -48,7 +48,7 @@ def numbers(url: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-def test_health_needs_no_token_and_says_that_all_is_well(server: Server, api: Api) -> None:
+def test_health_needs_no_token_and_reports_that_all_is_well(server: Server, api: Api) -> None:
     answer = get(server.url, "/health")
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json; charset=utf-8")
     told = answer.json()
@@ -59,7 +59,7 @@ def test_health_needs_no_token_and_says_that_all_is_well(server: Server, api: Ap
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host"])
-def test_whom_an_unknown_proxy_speaks_for_learns_no_numbers(server: Server, api: Api, header: str) -> None:
+def test_a_client_behind_an_unknown_proxy_gets_no_numbers(server: Server, api: Api, header: str) -> None:
     for value in ("127.0.0.1", "9.9.9.9"):
         told = get(server.url, "/health", **{header: value}).json()
         assert set(told) == {"status", "checks"}
@@ -68,7 +68,7 @@ def test_whom_an_unknown_proxy_speaks_for_learns_no_numbers(server: Server, api:
 
 
 @pytest.mark.parametrize("path", ["/health", "/metrics"])
-def test_they_are_read_and_never_written(server: Server, api: Api, path: str) -> None:
+def test_they_are_read_only(server: Server, api: Api, path: str) -> None:
     for method in ("POST", "PUT", "DELETE"):
         answer = requests.request(method, server.url + path, timeout=30)
         assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
@@ -86,7 +86,7 @@ def test_requests_are_counted_by_route_and_class_of_status(server: Server, api: 
     before = numbers(server.url)
     for id in (1, 2, 999_999):
         api.record("worker", id)
-    requests.get(f"{server.url}/rest/records/worker/1.json", timeout=30)  # without a token: no route is looked for
+    requests.get(f"{server.url}/rest/records/worker/1.json", timeout=30)  # without a token no route is resolved
     requests.request("BREW", f"{server.url}/nowhere", timeout=30)
     after = numbers(server.url)
     for labels, more in (
@@ -103,7 +103,7 @@ def test_requests_are_counted_by_route_and_class_of_status(server: Server, api: 
     assert after[f"{name}_sum", labels] > 0
 
 
-def test_the_numbers_cover_queues_files_and_the_process(server: Server, api: Api) -> None:
+def test_the_metrics_cover_queues_files_and_the_process(server: Server, api: Api) -> None:
     told = {name for name, _ in numbers(server.url)}
     assert {
         "helpdesk_writes_waiting", "helpdesk_jobs_due", "helpdesk_jobs_failed", "helpdesk_mail_queued",
@@ -114,19 +114,19 @@ def test_the_numbers_cover_queues_files_and_the_process(server: Server, api: Api
     assert {found["helpdesk_healthy", (("check", name),)] for name in CHECKS} == {1.0}
 
 
-def test_openmetrics_is_spoken_to_those_who_ask_for_it(server: Server, api: Api) -> None:
+def test_openmetrics_is_sent_if_the_client_accepts_it(server: Server, api: Api) -> None:
     answer = get(server.url, "/metrics", Accept="application/openmetrics-text; version=1.0.0")
     assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
     assert "helpdesk_requests" in {family.name for family in read_openmetrics(answer.text)}
 
 
-def test_no_secret_and_no_id_is_told(server: Server, api: Api) -> None:
+def test_no_secret_and_no_id_is_published(server: Server, api: Api) -> None:
     get(server.url, "/webhooks/k7Qm2xk7Qm2xk7Qm2xk7Qm2x/orders")
     text = get(server.url, "/metrics").text + get(server.url, "/health").text
     assert "k7Qm2x" not in text and api.token not in text and "desk.example" not in text
 
 
-def test_the_setting_says_who_reads_and_a_trusted_proxy_whom_it_speaks_for(data: Path) -> None:
+def test_the_setting_names_readers_and_a_trusted_proxy_forwards_its_clients(data: Path) -> None:
     server = Server(data, env={"HELPDESK_METRICS_ALLOW": "10.1.0.0/16", "HELPDESK_TRUSTED_PROXIES": "127.0.0.1"})
     assert get(server.url, "/metrics").status_code == 403
     assert get(server.url, "/metrics", X_Forwarded_For="10.1.2.3").status_code == 200
@@ -135,13 +135,13 @@ def test_the_setting_says_who_reads_and_a_trusted_proxy_whom_it_speaks_for(data:
     assert server.stop() == 0
 
 
-def test_a_network_that_is_none_stops_the_start(data: Path) -> None:
+def test_an_invalid_network_stops_the_start(data: Path) -> None:
     with pytest.raises(RuntimeError, match="metrics_allow: 'everybody' is not an address or network"):
         Server(data, env={"HELPDESK_METRICS_ALLOW": "everybody"})
 
 
 def _health_until(url: str, status: int) -> dict[str, Any]:
-    """What is told once it is told with this status: what the disk said is believed for a second."""
+    """Returns the report once it has this status; the result of the disk check is cached for a second."""
     for _ in range(20_000):
         answer = get(url, "/health")
         if answer.status_code == status:
@@ -150,7 +150,7 @@ def _health_until(url: str, status: int) -> dict[str, Any]:
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_a_disk_that_refuses_writes_is_told_and_so_is_its_recovery(data: Path) -> None:
+def test_a_disk_that_refuses_writes_is_reported_and_so_is_its_recovery(data: Path) -> None:
     server = Server(data)
     wal = data / "helpdesk.db-wal"
     size = wal.stat().st_size if wal.exists() else 0
@@ -163,7 +163,7 @@ def test_a_disk_that_refuses_writes_is_told_and_so_is_its_recovery(data: Path) -
     assert server.stop() == 0
 
 
-def test_the_log_level_changes_while_it_runs(data: Path) -> None:
+def test_the_log_level_changes_at_run_time(data: Path) -> None:
     server = Server(data, env={"HELPDESK_LOG_FORMAT": "json"})
     settings = data / "helpdesk.toml"
     for level in ("warning", "info"):
@@ -182,7 +182,7 @@ def test_the_log_level_changes_while_it_runs(data: Path) -> None:
 
 
 def _wait_for(server: Server, holds: Any) -> None:
-    """Until the log of a server, but for requests, satisfies `holds`."""
+    """Waits until the log of a server, without requests, satisfies `holds`."""
     for _ in range(20_000):
         get(server.url, "/health")
         rows = [json.loads(line) for line in Path(server.log.name).read_text().splitlines()]
@@ -192,7 +192,7 @@ def _wait_for(server: Server, holds: Any) -> None:
     raise AssertionError(events)
 
 
-def test_each_part_can_fail_by_itself(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_part_can_fail_independently(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Pulse(desk.service).look(True).is_well
     assert not Pulse(desk.service).look(False).is_well
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 199 * health.MIB))
@@ -200,13 +200,13 @@ def test_each_part_can_fail_by_itself(desk: Desk, monkeypatch: pytest.MonkeyPatc
     assert [name for name, value in found.checks().items() if not value] == ["disk_has_room"]
 
 
-def test_a_disk_that_hangs_is_not_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_does_not_wait_for_a_hanging_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "WRITE_SECONDS", 0.01)
     monkeypatch.setattr(desk.store, "submit", lambda write, done: None)
     assert not Pulse(desk.service).look(True).database_writable
 
 
-def test_what_the_disk_said_is_believed_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_disk_check_is_cached_for_a_moment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = [1000.0]
     monkeypatch.setattr(health.time, "monotonic", lambda: moment[0])
     asked: list[int] = []
@@ -219,8 +219,8 @@ def test_what_the_disk_said_is_believed_for_a_moment(desk: Desk, monkeypatch: py
     assert len(asked) == 2
 
 
-def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anybody may ask as often as they like, and what they are told fits together."""
+def test_the_verdict_is_cached_for_a_moment_unless_a_check_fails(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers may poll as often as they like, and the numbers that they get are consistent."""
     asked: list[int] = []
     moment, state = [1000.0], [Health(True, True, True, True, True, 0)]
     monkeypatch.setattr(monitoring.time, "monotonic", lambda: moment[0])
@@ -237,7 +237,7 @@ def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(desk: Desk, m
     assert site.shown(request).status == 503 and len(asked) == 3
 
 
-def test_a_scheduler_that_is_stuck_is_not_alive(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stuck_scheduler_is_not_alive(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = Scheduler(desk.service, None)  # type: ignore[arg-type]
     assert not runner.is_alive
     runner._thread = type("Thread", (), {"is_alive": lambda self: True})()  # type: ignore[assignment]
@@ -255,7 +255,7 @@ def test_a_request_counts_in_the_bucket_that_ends_at_or_above_its_time(seconds: 
     assert tally.buckets.index(1) == place and sum(tally.buckets) == 1 and tally.seconds == seconds
 
 
-def test_a_scan_that_fails_again_and_again_is_a_finding(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_that_fails_repeatedly_is_a_finding(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     is_broken = True
 
     def look(service: Service, now: int) -> None:

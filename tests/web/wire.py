@@ -1,4 +1,4 @@
-"""Bytes to a server and back: for requests that no well-behaved client sends."""
+"""Raw bytes to a server and back, for requests that no well-behaved client sends."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ WAIT_SECONDS = 30
 
 @dataclass(frozen=True)
 class Heard:
-    """What came back. `status` 0: the connection was closed without an answer. `more`: bytes behind the answer."""
+    """A response. status: 0 if the connection was closed without one. more: bytes after the response."""
 
     status: int
     headers: dict[str, str]
@@ -30,29 +30,29 @@ def connect(url: str) -> socket.socket:
 
 
 def send(url: str, *pieces: bytes) -> Heard:
-    """Send bytes, as far as the server takes them, then read until it closes the connection or has answered."""
+    """Sends bytes as far as the server accepts them, then reads until it closes the connection or has responded."""
     with connect(url) as connection:
         try:
             for piece in pieces:
                 connection.sendall(piece)
         except OSError:
-            pass  # it has closed; its answer may be there anyway
+            pass  # the server has closed; its response may have arrived anyway
         return hear(connection)
 
 
 def head(line: str, token: str = "", *headers: str, host: str = "localhost") -> bytes:
-    """A request line and headers, with the blank line behind them."""
+    """Returns a request line and headers, with the empty line after them."""
     lines = [line, f"Host: {host}" if host else "", f"Authorization: Bearer {token}" if token else "", *headers]
     return ("\r\n".join(each for each in lines if each) + "\r\n\r\n").encode("latin-1")
 
 
 def chunks(parts: Iterable[bytes]) -> list[bytes]:
-    """A chunked body, a part each."""
+    """Returns a chunked body, one chunk per part."""
     return [b"%x\r\n%s\r\n" % (len(part), part) for part in parts] + [b"0\r\n\r\n"]
 
 
 def hear(connection: socket.socket, is_head: bool = False) -> Heard:
-    """One answer."""
+    """Reads one response."""
     got = b""
     try:
         while b"\r\n\r\n" not in got:

@@ -1,4 +1,4 @@
-"""What uses the clients that generators made, and what all of them must get."""
+"""Programs that use generated clients, and the results that each client must print."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ OPERATIONS = sum(len(item) for item in own().paths.values())
 
 
 def document(api: Api, path: Path) -> Path:
-    """The plain document of a service, as a file."""
+    """Writes the plain OpenAPI document of a service to a file and returns its path."""
     path.write_text(requests.get(f"{api.url}/openapi.json?body=json", timeout=60).text, "utf-8")
     return path
 
 
 def got(name: str, **more: Any) -> dict[str, Any]:
-    """What a client must print. name: of the client, which is in the subjects that it sends."""
+    """Returns the output that a client must print. name: the client's name, which is part of the subjects that it
+    sends."""
     subject = f"Kiln of {name}"
     return {
         "me": "worker", "created": subject, "read": [subject, True], "updated": "closed", "found": [subject],
