@@ -1,4 +1,4 @@
-"""Fixtures for tests of the API: a small helpdesk to be searched."""
+"""Fixtures for tests of the API: a small helpdesk to search."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from tests.api.sample import Sample
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
-# What the service alone makes: by no request, but by its own work.
+# Records that only the service itself creates.
 ITS_OWN: list[tuple[str, dict[str, Any]]] = [
     *(("automation_log", {"automation_name": "kite", "message": f"Step {number}", "level": 6}) for number in range(3)),
     *(("package", {"name": f"Pack {number}", "point": "bot", "uri": f"pack_{number}"}) for number in range(9)),
@@ -21,7 +21,7 @@ ITS_OWN: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture(scope="session")
 def nora(nora: Api, server: Server) -> Api:
-    """The administrator's client; there are records of every type that only the service makes."""
+    """The administrator's client; records exist of every type that only the service creates."""
     desk = Desk(server.data)
     try:
         for uri, values in ITS_OWN:
@@ -33,7 +33,7 @@ def nora(nora: Api, server: Server) -> Api:
 
 @pytest.fixture(scope="module")
 def as_before(nora: Api) -> Iterator[None]:
-    """For tests that make administrators, groups, roles and currencies: who comes after them finds what was usual."""
+    """Restores administrators, groups, roles and currencies after a test that changes them."""
     [currency] = nora.found("currency", "default:yes")
     kept = {uri: set(nora.found(uri, "")) for uri in ("role", "currency", "group")}
     yield
@@ -47,7 +47,7 @@ def as_before(nora: Api) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
-    """About thirty tickets and what belongs to them, on a server of its own; nothing may change it."""
+    """About thirty tickets with their records, on a separate server; tests must not change it."""
     server, seeded = samples.sample(tmp_path_factory.mktemp("sample"))
     yield seeded
     assert server.stop() == 0
@@ -55,14 +55,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 
 @pytest.fixture(scope="session")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
-    """A server of its own that sends its mail to a mail server of the tests."""
+    """A separate server that sends its mail to a mail server of the tests."""
     with post_office(tmp_path_factory.mktemp("post")) as opened:
         yield opened
 
 
 @pytest.fixture
 def post(office: Post) -> Post:
-    """The same, with nothing left to take of what other tests had sent."""
+    """The same server, after the mail of earlier tests was discarded."""
     office.smtp.forget()
     return office
 
@@ -72,8 +72,8 @@ READ_ONLY = '"read": {label: Read, endpoints: ["*": GET]}'
 
 @pytest.fixture(scope="session")
 def actors(nora: Api) -> dict[str, Api]:
-    """nora administers; max manages Support and milo is its member; olga belongs nowhere; tina has no privileges;
-    dora is disabled; reader is nora with a token that may only read."""
+    """nora administers; max manages Support and milo is its member; olga is in no group; tina has no privileges;
+    dora is disabled; reader is nora with a read-only token."""
     everyone = nora.found("role", 'name:"Everyone"')[0]
     nora.update("role", everyone, member_query_worker="isDisabled:no title:!Trainee").ok()
     found = {name: nora.as_(name) for name in ("nora", "milo", "olga", "dora")}

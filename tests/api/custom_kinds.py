@@ -1,4 +1,4 @@
-"""The kinds of custom fields: what each takes, how that is shown, and what it refuses."""
+"""The kinds of custom fields: accepted values, how they are shown, and refused values."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,7 +55,7 @@ BY_LETTER = {kind.letter: kind for kind in KINDS}
 
 
 def filled(value: Any, ids: dict[str, int]) -> Any:
-    """The value with ids in it; a text that is nothing but an id becomes a number in what is expected."""
+    """Returns the value with ids filled in; a text that consists of an id becomes a number in expected values."""
     if isinstance(value, list):
         return [filled(each, ids) for each in value]
     if isinstance(value, str):

@@ -1,4 +1,5 @@
-"""A helpdesk without a server, asked as one over HTTP is: for making records by what minimal.py has."""
+"""A helpdesk without a server, with the interface of a client over HTTP, so that minimal.py can create records in
+it."""
 
 from typing import Any, cast
 
@@ -7,14 +8,14 @@ from tests.service import Api
 
 
 class Answer(dict[str, Any]):
-    """A dictionary of a record; making it has succeeded, or an error was raised."""
+    """The fields of a record that was created; errors are raised."""
 
     def ok(self) -> "Answer":
         return self
 
 
 class Direct:
-    """The part of tests.service.Api that making records needs, by an administrator."""
+    """The methods of tests.service.Api that creating records requires, with the rights of an administrator."""
 
     def __init__(self, desk: Desk, ids: dict[str, int]) -> None:
         self.desk = desk
@@ -31,5 +32,5 @@ class Direct:
 
 
 def direct(desk: Desk, ids: dict[str, int]) -> Api:
-    """A client of a desk, for functions that take one over HTTP."""
+    """Returns a client of a desk for functions that expect one over HTTP."""
     return cast(Api, Direct(desk, ids))

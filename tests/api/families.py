@@ -1,7 +1,8 @@
-"""Who may do what with records of every type, written out as the specification has it and not asked of the service.
+"""Permissions on records of every type, written out by hand and not read from the service.
 
-The people: nora administers; max manages Support and milo is its member; olga belongs nowhere; tina has no privileges;
-dora is disabled; reader is nora with a token that may only read. Management is a private group of nobody's."""
+The people: nora administers; max manages Support and milo is its member; olga is in no group; tina has no
+privileges; dora is disabled; reader is nora with a read-only token. Management is a private group without members
+among them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from tests.service import Api
 Fields = Callable[[Api], dict[str, Any]]
 EVERYBODY, PRIVILEGED = "nora max milo olga tina reader", "nora max milo olga"
 
-# family: who may read, create, change and delete. dora may nothing, and reader nothing but read.
+# family: who may read, create, change and delete. dora may do nothing, and reader may only read.
 FAMILIES: dict[str, tuple[str, str, str, str]] = {
     "everybody's": (EVERYBODY, PRIVILEGED, PRIVILEGED, PRIVILEGED),
     "deleted by administrators": (EVERYBODY, PRIVILEGED, PRIVILEGED, "nora"),
@@ -42,7 +43,7 @@ FAMILIES: dict[str, tuple[str, str, str, str]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """A record of a type, what it is made of, and the family that tells who may do what with it."""
+    """A record type, the fields of a record, and the family that determines its permissions."""
 
     family: str
     uri: str
@@ -92,7 +93,8 @@ CHILDREN = {
 
 
 def minimal(uri: str) -> Fields:
-    """What a record needs, for the types that tests/api/minimal.py knows and those that these tests make."""
+    """Returns the required fields of a record; for the types of tests/api/minimal.py and those that these tests
+    create."""
     return MINIMAL.get(uri, lambda api: {"name": "Parcel"})
 
 
@@ -101,7 +103,7 @@ def owned(uri: str, owner: Fields) -> Fields:
 
 
 def belonging(uri: str, owner: Fields) -> Fields:
-    """A child of a new record with this owner."""
+    """Returns the fields of a child of a new record with this owner."""
     field, parent = CHILDREN[uri]
     above = belonging(parent, owner) if parent in CHILDREN else owned(parent, owner)
     return lambda api: MINIMAL[uri](api) | {field: made(api, parent, **above(api))}
@@ -135,7 +137,7 @@ def with_manager(api: Api) -> dict[str, Any]:
 ROWS = [
     *(Row(family, uri, minimal(uri)) for family, uris in PLAIN.items() for uri in uris.split()),
     *(Row(family, uri, owned(uri, owner)) for uri in OWNED.split() for family, owner in OWNERS.items()
-      if (uri, family) != ("email_signature", "of milo")),  # workers have their signature elsewhere
+      if (uri, family) != ("email_signature", "of milo")),  # signatures of workers are a field of the worker
     *(Row(BOT_FAMILIES.get(family, family), "bot", owned("bot", owner)) for family, owner in OWNERS.items()),
     *(Row(TEMPLATE_FAMILIES.get(family, family), "html_template", owned("html_template", owner))
       for family, owner in OWNERS.items()),

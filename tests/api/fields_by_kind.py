@@ -1,4 +1,4 @@
-"""Values to send for each kind of field: one that fits, with what is shown for it, and ones that do not."""
+"""Values for each kind of field: a valid one with its shown form, and invalid ones."""
 
 import base64
 import struct
@@ -14,7 +14,7 @@ KITE = "Kite \N{KITE} & Söhne"
 
 
 def png(width: int, height: int) -> bytes:
-    """A white picture of this size."""
+    """Returns a white picture of this size."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -28,7 +28,7 @@ def data_uri(content: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(content).decode()
 
 
-# (type, field): what to send and what is shown; a function gets the client.
+# (type, field): the value to send and the value shown; a function is called with the client.
 FITTING: dict[tuple[str, str], Any] = {
     ("activity_log", "activity_point"): ("custom.other", "custom.other"),
     ("activity_log", "actor_id"): ("0", 0),
@@ -121,7 +121,7 @@ FITTING: dict[tuple[str, str], Any] = {
     ("workspace_list", "render_sort"): ({"name": "1"}, None),
     ("workspace_list", "view"): ({"title": "Kite"}, None),
 }
-# Kinds of records that there are none of, so that only 0 fits.
+# Record types without records, so that only 0 is valid.
 ABSENT = {"gpg_private_key"}
 
 
@@ -134,13 +134,13 @@ def both(sent: str, change: Any) -> tuple[str, str]:
 
 
 def same(api: Api, uri: str, name: str) -> tuple[str, str]:
-    """What a record holds that comes with the service, for what stays."""
+    """Returns the field of a record that the service created, as both sent and expected value."""
     held = api.record(uri, made(api, uri)).ok()[name]
     return held, held
 
 
 def fitting(record_type: RecordType, field: Field, api: Api) -> tuple[dict[str, Any], Any]:
-    """Fields to send, and what is shown for this one; None for what is shown elsewhere."""
+    """Returns the fields to send and the expected value of this field; None if it is shown elsewhere."""
     known = FITTING.get((record_type.uri, field.name))
     found = known(api) if callable(known) else known
     if isinstance(found, dict):
@@ -175,7 +175,7 @@ def by_kind(field: Field, api: Api) -> tuple[Any, Any]:
 def _text(limits: dict[str, Any]) -> tuple[str, str]:
     if "allowed" in limits:
         return limits["allowed"][-1], limits["allowed"][-1]
-    if "pattern" in limits:  # letters and digits fit them all
+    if "pattern" in limits:  # letters and digits match every pattern
         value = f"kite{number():0{max(limits.get('min_length', 0) - 4, 1)}}"
         return value, value
     plain = {"language": "nb_NO", "timezone": "Asia/Tokyo", "date": "1980-12-31", "email": "x@kite.example"}
@@ -184,7 +184,7 @@ def _text(limits: dict[str, Any]) -> tuple[str, str]:
 
 
 def wrong(field: Field) -> list[Any]:
-    """Values that do not fit, each of which must be refused with the field's name."""
+    """Returns invalid values, each of which must be refused with the field's name."""
     limits = field.describe()
     listed: list[Any] = {
         "text": ["x" * (limits.get("max_length", 0) + 1)] if limits.get("max_length", 10**9) < 70_000 else [],

@@ -1,5 +1,5 @@
-"""Fields through which one record's change alters who somebody is, where mail and secrets go, or under whose rights
-something runs: which ones there are, who may write them, and why. What is not in the table is of no such kind."""
+"""Fields that determine an identity, the destination of mail or secrets, or the rights under which something runs:
+which ones exist, who may write them, and why. Fields that are not in the table are not sensitive."""
 
 import re
 from dataclasses import dataclass
@@ -9,22 +9,23 @@ from server.fields import ContextName, Field, Id, IdList, Url
 from server.people.types.worker import Password
 from server.record_types.base import RecordType
 
-# -- which fields are of such a kind ----------------------------------------------------------------------------------
+# -- sensitive fields --------------------------------------------------------------------------------------------------
 
 SOMEBODY = {
     "address", "bot", "bucket", "connected_account", "connected_service", "group", "mail_transport", "role", "worker",
 }  # fmt: skip
 NAMED = re.compile(
-    r"email|sender|worker|author|uploader|actor|owner|member|participant|mention"  # who
-    r"|url|host|port$|callback|username|folder|protocol|uri$|reply_to|list_headers"  # where
-    r"|password|secret|token|guid|client_id"  # what opens it
+    r"email|sender|worker|author|uploader|actor|owner|member|participant|mention"  # identities
+    r"|url|host|port$|callback|username|folder|protocol|uri$|reply_to|list_headers"  # destinations
+    r"|password|secret|token|guid|client_id"  # credentials
     r"|^is_(superuser|disabled|enabled|mfa|private|public|pkce|dynamic|banned|defunct|outgoing)"
-    r"|^is_default$|scopes|privs|kata$|^script$|params|event_point"  # what may be done, and what runs
+    r"|^is_default$|scopes|privs|kata$|^script$|params|event_point"  # rights and scripts
 )
 
 
-def is_of_such_a_kind(record_type: RecordType, field: Field) -> bool:
-    """Whether a field must be in the table: it points to somebody of ours, or is named like what it takes to be one."""
+def is_sensitive(record_type: RecordType, field: Field) -> bool:
+    """Returns whether a field must be in the table: it refers to one of our people, or its name suggests a sensitive
+    value."""
     if field.immutable or "<" in field.name:
         return False
     target = getattr(field, "target", "")
@@ -34,15 +35,15 @@ def is_of_such_a_kind(record_type: RecordType, field: Field) -> bool:
     return points or is_parent or is_kind or bool(NAMED.search(field.name))
 
 
-# -- who may write them -----------------------------------------------------------------------------------------------
+# -- writers -----------------------------------------------------------------------------------------------------------
 
-ADMINS = "administrators"  # nobody else, in no record
-ITS_WORKER = "its worker"  # who names nobody else; administrators do
-ITS_OWNER = "its owner"  # and only hands it to what they may act for
-ITS_PARENT = "who may change what it belongs to"  # before and after
+ADMINS = "administrators"  # and no one else, in any record
+ITS_WORKER = "its worker"  # who can name only themselves; administrators can name others
+ITS_OWNER = "its owner"  # who can only pass it on to owners they may act for
+ITS_PARENT = "who may change what it belongs to"  # both the old and the new parent
 MANAGERS = "managers of its group"
-WRITERS = "who may write the record"  # it says nothing of us
-TICKET = "who works on its ticket"  # as members of its group; what a message says of its author: tests of messages
+WRITERS = "who may write the record"  # it has no effect on us
+TICKET = "who works on its ticket"  # as members of its group; authors of messages are covered by the tests of messages
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What each record type needs to be created, and nothing more; made fresh each time, since some values are unique."""
+"""The required fields of each record type; computed for each call, since some values must be unique."""
 
 import itertools
 from collections.abc import Callable
@@ -11,12 +11,12 @@ Fields = dict[str, Any]
 
 
 def number() -> int:
-    """Another one each time, for names that must be unique."""
+    """Returns the next number, for names that must be unique."""
     return next(_numbers)
 
 
 def made(api: Api, uri: str, /, **more: Any) -> int:
-    """The id of a new record of a type; of one that there is, where only the service makes them."""
+    """Creates a record and returns its id; returns an existing one of types that only the service creates."""
     if uri not in MINIMAL:
         return api.found(uri, "")[0]
     return int(api.create(uri, **MINIMAL[uri](api) | more).ok()["id"])
@@ -62,7 +62,7 @@ def _widget(api: Api) -> Fields:
 
 
 def _custom_record(api: Api) -> Fields:
-    """Each is a table and a record type more, so that there should be few."""
+    """Each custom record type adds a table and a record type, so tests should create few."""
     name = f"Parcel{number()}"
     return {"name": name, "name_plural": f"{name}s", "uri": name.lower()}
 

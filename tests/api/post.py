@@ -1,4 +1,4 @@
-"""A running helpdesk and a mail server behind it, for tests of mail through HTTP. Not for what records look like."""
+"""A running helpdesk with a mail server, for tests of mail over HTTP. It does not test what records look like."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,32 +11,32 @@ from typing import Any
 from tests.service import Api, Reply, Server, people
 from tests.smtp_server import SmtpServer
 
-SENDER = "support@localhost"  # of a new helpdesk, whose address is an IP number
+SENDER = "support@localhost"  # default sender of a new helpdesk, whose address is an IP number
 WRITTEN = ("ticket", "message", "draft", "address", "comment", "activity_log", "attachment", "notification")
 Form = list[tuple[str, Any]]
 _numbers = itertools.count(1)
 
 
-FILE_BYTES = 8 * 1024 * 1024  # kept at most of a file in a mail
+FILE_BYTES = 8 * 1024 * 1024  # largest part of a file in a mail that is stored
 
 
 class Post:
-    """`api` is nora's client; mail that the helpdesk sends arrives at `smtp`."""
+    """api: nora's client. smtp: the mail server that receives the helpdesk's mail."""
 
     def __init__(self, server: Server, api: Api, smtp: SmtpServer) -> None:
         self.server, self.api, self.smtp = server, api, smtp
 
     def take(self) -> tuple[str, tuple[str, ...], EmailMessage]:
-        """The next mail: envelope sender, recipients, the mail."""
+        """Returns the next mail: envelope sender, recipients, parsed mail."""
         sender, recipients, raw = self.smtp.take()
         return sender, recipients, read(raw)
 
     def mail(self) -> EmailMessage:
-        """The next mail."""
+        """Returns the next mail, parsed."""
         return self.take()[2]
 
     def ticket(self, **values: Any) -> tuple[int, int]:
-        """A ticket that nothing was mailed for, and its message."""
+        """Creates a ticket without mailing anything; returns the ids of the ticket and its message."""
         known = {"group_id": self.api.ids["support"], "to": customer(), "subject": "Boat", "content": "Hello"}
         made = self.api.compose(**known | values, dont_send=1).ok()
         return made["id"], made["latest_message_id"]
@@ -55,17 +55,17 @@ def text_of(mail: EmailMessage, kind: str = "plain") -> str:
 
 
 def without_delivery(answer: Reply) -> dict[str, Any]:
-    """The record that compose and reply answer, without what became of the mail."""
+    """Returns the record in a response of compose or reply, without the delivery state."""
     return {key: value for key, value in answer.json.items() if key != "delivery"}
 
 
 def customer() -> str:
-    """An address that nobody wrote from before."""
+    """Returns an address that has not written before."""
     return f"ann{next(_numbers)}@kite.example"
 
 
 def transport(api: Api, port: int) -> int:
-    """Let the mail of the default sender leave by a server on this port; answers the transport's id."""
+    """Routes mail of the default sender to a server on this port; returns the transport's id."""
     params = {"host": "127.0.0.1", "port": port, "encryption": "none", "timeout": 5}
     id = api.create("mail_transport", name="Relay", extension_id="core.mail.transport.smtp", params=params).ok()["id"]
     (sender,) = api.found("address", f"email:{SENDER}")
@@ -74,12 +74,12 @@ def transport(api: Api, port: int) -> int:
 
 
 def written(api: Api) -> dict[str, int]:
-    """How many records of each type there are: the same before and after what must leave nothing."""
+    """Returns the number of records of each type, to compare before and after a request that must change nothing."""
     return {uri: api.search(uri, "", limit=1).ok()["total"] for uri in WRITTEN}
 
 
 def names(answer: Reply, field: str, code: str = "ERROR_PARAM_INVALID") -> None:
-    """The answer is 422 and names the parameter."""
+    """Asserts that the response is 422 and names the parameter."""
     assert (answer.status, answer["__error"]) == (422, code), answer
     assert [each["field"] for each in answer["errors"]] == [field] and field in answer["message"]
 
@@ -90,7 +90,7 @@ def requesters(api: Api, ticket_id: int) -> list[str]:
 
 
 def upload(api: Api, name: str, content: bytes, kind: str = "application/octet-stream") -> int:
-    """Keep a file, sent as browsers do; answers its id."""
+    """Uploads a file as browsers do; returns its id."""
     answer = api.call(
         "POST", "/rest/attachments/upload.json", data={"file_name": name}, files={"content": (name, content, kind)}
     )
@@ -99,7 +99,7 @@ def upload(api: Api, name: str, content: bytes, kind: str = "application/octet-s
 
 @contextmanager
 def post_office(folder: Path) -> Iterator[Post]:
-    """A helpdesk with its people, whose mail arrives at a mail server."""
+    """A helpdesk with its people that delivers mail to a mail server of the tests."""
     with SmtpServer() as smtp:
         server = Server(folder / "data", env={"HELPDESK_MAIL_FILE_BYTES": str(FILE_BYTES)})
         try:

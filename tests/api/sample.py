@@ -1,7 +1,7 @@
-"""A small helpdesk to be searched: about thirty tickets with their messages, requesters, organizations and files.
+"""A small helpdesk to search: about thirty tickets with their messages, requesters, organizations and files.
 
-What was put in is kept beside it as plain values, so that tests can say with a line of Python what a search must find.
-It stands on a Wednesday at noon, UTC."""
+The same data are stored as plain values too, so that tests can compute in Python what a search must return. Its
+clock is set to a Wednesday at noon, UTC."""
 
 import re
 import time
@@ -20,9 +20,9 @@ MASK = "QTR-48213-657"
 @dataclass
 class Message:
     text: str
-    by: str = ""  # the worker who sent it, "" for a received one
+    by: str = ""  # the worker who sent it, "" for a received message
     sender: str = "ana@larch.example"
-    after: int = 0  # seconds after the ticket
+    after: int = 0  # seconds after the creation of the ticket
     id: int = 0
     created: int = 0
     subject: str = ""
@@ -63,13 +63,13 @@ class Ticket:
 
     @property
     def response(self) -> int:
-        """Seconds to the first reply of a worker, 0 when there is none."""
+        """Seconds to the first reply of a worker, 0 if there is no reply."""
         return next((each.after for each in self.messages[1:] if each.by), 0)
 
 
 @dataclass
 class Sample:
-    """ids: of groups, buckets ("Support/Refunds"), orgs, addresses, workers, custom fields, each by name."""
+    """ids: of groups, buckets ("Support/Refunds"), orgs, addresses, workers and custom fields, each by name."""
 
     api: Api
     tickets: list[Ticket]
@@ -87,7 +87,7 @@ class Sample:
 
 
 def says(*words: str) -> Callable[[Ticket], bool]:
-    """One message of the ticket holds all the words."""
+    """Matches tickets with a message that contains all the words."""
     return lambda t: any(set(words) <= set(each.words) for each in t.messages)
 
 
@@ -217,7 +217,7 @@ def tickets() -> list[Ticket]:
 
 
 def sample(folder: Path) -> tuple[Server, Sample]:
-    """A server with the sample in it."""
+    """Starts a server with the sample data."""
     server = Server(folder / "data", seconds_off=NOW - int(time.time()))
     api = server.set_up()
     people(api)

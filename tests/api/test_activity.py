@@ -1,5 +1,5 @@
-"""What is written into the activity log, and who is told of it, for every cause: one row each. Then the notifications
-as their worker sees them."""
+"""The entries of the activity log and the notified workers, for every cause: one row each. Then the notifications as
+their worker sees them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ Doing = Callable[[Api, Ids], Any]
 
 @dataclass(frozen=True)
 class Cause:
-    """milo does something. entries: (point, name of the target) of all that is written, "" for none; new: the target is
-    one that was made by it. told: {worker: points} of all notifications."""
+    """An action of milo. entries: (point, name of the target) of all new entries, "" for no target; new: the target
+    was created by the action. told: {worker: points} of all notifications."""
 
     name: str
     do: Doing
@@ -35,7 +35,7 @@ def update(uri: str, **fields: Any) -> Doing:
 
 
 def links(uri: str, *targets: str) -> Doing:
-    """Each target is `[-]<type>:<name in ids>`."""
+    """Links or unlinks targets, each given as `[-]<type>:<name in ids>`."""
 
     def do(milo: Api, ids: Ids) -> None:
         sent = [f"{head}:{ids[name]}" for head, _, name in (each.partition(":") for each in targets)]
@@ -67,7 +67,7 @@ def status(word: str, number: int) -> Cause:
     return Cause(f"a ticket becomes {word}", update("ticket", status_id=number), [(point, "ticket")], told_all(point))
 
 
-# nora owns and olga and milo watch the ticket, olga watches the task and nora owns it, and milo does it all.
+# nora owns the ticket, and olga and milo watch it; olga watches the task, and nora owns it; milo is always the actor.
 CAUSES = [
     status("waiting", 1),
     status("closed", 2),
@@ -179,7 +179,7 @@ ELSEWHERE = {
 
 @pytest.fixture
 def ids(api: Api) -> Ids:
-    """What the causes are about, by name, fresh for each of them."""
+    """The records that the causes refer to, by name, created again for each cause."""
     workers = {name: api.ids[name] for name in ("nora", "milo", "olga")}
     found = {**workers, "bucket": made(api, "bucket"), "org": made(api, "org"), "call": made(api, "call")}
     found["shut"] = made(api, "ticket", participants="bea@kite.example")
@@ -207,7 +207,7 @@ def since(api: Api, uri: str, id: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
-def test_a_cause_is_written_and_told(cause: Cause, api: Api, ids: Ids) -> None:
+def test_a_cause_writes_its_entries_and_notifications(cause: Cause, api: Api, ids: Ids) -> None:
     entry, notification = newest(api, "activity_log"), newest(api, "notification")
     cause.do(api.as_("milo"), ids)
     contexts = {each["alias"]: each["id"] for each in api.get("/rest/contexts/list.json").ok()["results"]}
@@ -227,26 +227,26 @@ def test_a_cause_is_written_and_told(cause: Cause, api: Api, ids: Ids) -> None:
     assert {name: sorted(points) for name, points in told.items()} == cause.told
 
 
-def test_every_point_has_a_cause_here_or_is_known_to_be_written_elsewhere() -> None:
+def test_every_point_has_a_cause_or_is_tested_elsewhere() -> None:
     caused = {point for cause in CAUSES for point, _ in cause.entries} - set(ADMINISTRATIVE)
     assert caused | ELSEWHERE == set(WORK) and caused & ELSEWHERE == set()
 
 
-def test_a_watcher_who_may_not_read_a_record_any_more_is_not_told(api: Api) -> None:
+def test_a_watcher_who_can_no_longer_read_a_record_is_not_notified(api: Api) -> None:
     ticket, before = made(api, "ticket"), newest(api, "notification")
     api.update("ticket", ticket, links=[f"worker:{api.ids['olga']}", f"worker:{api.ids['dora']}"]).ok()
     api.update("ticket", ticket, group_id=api.ids["private"]).ok()
     api.create("comment", target__context="ticket", target_id=ticket, comment="@olga").ok()
     listed = since(api, "notification", before)
     told = [(each["assignee_id"], each["activity_point"]) for each in listed]
-    assert told == [(api.ids["olga"], "watcher.assigned")] * 2  # of herself and of dora, who is disabled
+    assert told == [(api.ids["olga"], "watcher.assigned")] * 2  # for herself and for dora, who is disabled
 
 
 # -- as their worker sees them -----------------------------------------------------------------------------------------
 
 
-def tell(api: Api, name: str, text: str) -> int:
-    """A notification for a worker; answers its id."""
+def notify(api: Api, name: str, text: str) -> int:
+    """Creates a notification for a worker; returns its id."""
     task = made(api, "task", owner_id=0)
     before = newest(api, "notification")
     api.create("comment", target__context="task", target_id=task, comment=f"@{name} {text}").ok()
@@ -254,15 +254,15 @@ def tell(api: Api, name: str, text: str) -> int:
     return int(found["id"])
 
 
-def test_the_list_is_ones_own_newest_first_and_unread_ones_alone(api: Api) -> None:
+def test_the_list_has_only_ones_own_unread_notifications_newest_first(api: Api) -> None:
     milo = api.as_("milo")
-    ids = [tell(api, "milo", str(number())) for _ in range(3)]
-    other = tell(api, "olga", "not for milo")
+    ids = [notify(api, "milo", str(number())) for _ in range(3)]
+    other = notify(api, "olga", "not for milo")
     listed = milo.get(LIST, limit=3).ok()
     assert [each["id"] for each in listed["results"]] == ids[::-1] and listed["page"] == 1
     assert [each["id"] for each in milo.get(LIST, limit=2, page=2).ok()["results"]][:1] == ids[:1]
     assert other not in [each["id"] for each in milo.get(LIST, limit=500).ok()["results"]]
-    assert other not in [each["id"] for each in api.get(LIST, limit=500).ok()["results"]]  # an administrator's own
+    assert other not in [each["id"] for each in api.get(LIST, limit=500).ok()["results"]]  # also for an administrator
     total = milo.get(LIST, unread=1).ok()["total"]
     milo.put(f"/rest/notifications/{ids[1]}.json", is_read=1).ok()
     unread = milo.get(LIST, unread=1, sortBy="created", sortAsc=0).ok()
@@ -273,7 +273,7 @@ def test_the_list_is_ones_own_newest_first_and_unread_ones_alone(api: Api) -> No
 
 @pytest.mark.parametrize("place", ["/rest/notifications/{}.json", "/rest/records/notification/{}.json"])
 def test_a_notification_is_marked_as_read_by_its_worker(place: str, api: Api) -> None:
-    id, milo = tell(api, "milo", "look"), api.as_("milo")
+    id, milo = notify(api, "milo", "look"), api.as_("milo")
     fields = {"is_read": 1} if "records" not in place else {"fields[is_read]": 1}
     olga = api.as_("olga")
     assert (olga.get(place.format(id)).status, olga.put(place.format(id), **fields).status) == (403, 403)
@@ -282,7 +282,7 @@ def test_a_notification_is_marked_as_read_by_its_worker(place: str, api: Api) ->
 
 
 def test_a_notification_leads_to_its_record_and_to_its_mark(api: Api) -> None:
-    id = tell(api, "milo", "<b>look</b>")
+    id = notify(api, "milo", "<b>look</b>")
     found = api.as_("milo").get(f"/rest/notifications/{id}.json", expand="target_").ok()
     assert found["url"] == api.record("task", found["target_id"])["record_url"] == found["target_record_url"]
     assert found["url_markread"] == f"{found['url'].partition('/records')[0]}/notifications/{id}"

@@ -1,5 +1,6 @@
-"""Administrative acts through the API and the command line: each is in the activity log, by who did it, for those whom
-it is for, and without secrets. The forms of the console are walked through by tests/console/test_acts.py."""
+"""Administrative actions through the API and the command line: each is in the activity log with its actor, readable
+only by those it concerns, and without secrets. The forms of the console are covered by
+tests/console/test_acts.py."""
 
 import json
 from typing import Any
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("as_before")
 REGISTRY = load()
 WORKER = "svc.contexts.worker"
 SECRET = "s3cret-of-the-kite"
-# What is changed of records that have no name: the field, and another value each time.
+# Changes of records without a name: the field, and a different value each time.
 CHANGES: dict[str, Any] = {
     "address": lambda: {"is_banned": 1},
     "activity_log": lambda: {"params": {"message": f"Counted {number()}"}},
@@ -27,7 +28,7 @@ CHANGES: dict[str, Any] = {
     "worker": lambda: {"title": f"Keeper {number()}"},
     "currency": lambda: {"name": f"krone {number()}"},
 }
-# Endpoints that change something, and what the log tells of it; the others are listed below with a reason.
+# Endpoints that write, and their entries in the log; the others are listed below with a reason.
 ACTS = {
     "POST oauth/tokens/create": ("token.created", lambda api: {"worker_id": api.ids["nora"], "expires": "1 hour"}),
     "POST packages/export": ("data.exported", lambda api: {"records[]": f"org:{made(api, 'org')}"}),
@@ -89,7 +90,7 @@ def changes(uri: str) -> dict[str, Any]:
     return dict(CHANGES.get(uri, lambda: {"name": f"kite.{number()}"})())
 
 
-def test_what_only_administrators_may_do_to_records_is_an_act() -> None:
+def test_administrative_operations_on_records_are_acts() -> None:
     for record_type in REGISTRY:
         for operation in WORDS:
             if "admins" in getattr(record_type.access, operation):
@@ -99,14 +100,14 @@ def test_what_only_administrators_may_do_to_records_is_an_act() -> None:
     }
 
 
-def test_ordinary_work_costs_nothing_more() -> None:
+def test_ordinary_work_costs_no_further_statements() -> None:
     for uri in ("ticket", "message", "comment", "draft", "task", "contact", "org", "time_entry"):
         assert REGISTRY.type(uri).acts == frozenset()
 
 
 @pytest.mark.parametrize("uri", RECORDS)
-def test_each_operation_on_records_is_told(uri: str, api: Api) -> None:
-    """By create, update, upsert and delete; what only the service makes is changed alone."""
+def test_each_operation_on_records_is_logged(uri: str, api: Api) -> None:
+    """By create, update, upsert and delete; records that only the service creates are only changed."""
     record_type, operations, before = REGISTRY.type(uri), RECORDS[uri][1], newest(api)
     id = made(api, uri)
     api.update(uri, id, **changes(uri)).ok()
@@ -116,7 +117,7 @@ def test_each_operation_on_records_is_told(uri: str, api: Api) -> None:
     if "delete" in operations:
         api.remove(uri, id).ok()
     told = [each for each in acts(api, before) if each["activity_point"].startswith(f"{uri}.")]
-    mine = [each for each in told if each["target_id"] in (id, 0)]  # making it may take others of its type
+    mine = [each for each in told if each["target_id"] in (id, 0)]  # creating it may create others of its type
     expected = [f"{uri}.{WORDS[each]}" for each in operations]
     if can_upsert and "update" in operations:
         expected.insert(operations.index("update"), f"{uri}.changed")
@@ -127,27 +128,27 @@ def test_each_operation_on_records_is_told(uri: str, api: Api) -> None:
             assert each["params"]["urls"]["target"] == f"ctx://{record_type.context}:{id}"
 
 
-def test_nothing_is_told_where_nothing_changes(api: Api) -> None:
+def test_an_update_without_a_change_is_not_logged(api: Api) -> None:
     role, before = api.create("role", name="Keepers").ok(), newest(api)
     api.update("role", role["id"], name="Keepers").ok()
     assert acts(api, before) == []
     assert api.update("role", role["id"], name="Keepers", privs_mode="nosuch").status == 422
-    assert acts(api, before) == []  # what is refused did not happen
+    assert acts(api, before) == []  # a refused request changed nothing
 
 
-def test_every_endpoint_that_writes_is_told_or_excused() -> None:
+def test_every_endpoint_that_writes_is_logged_or_excused() -> None:
     writes = {
         f"{each.method} {each.path}": each for each in ENDPOINTS
         if each.method != "GET" and not each.path.endswith("/search")
         and each.function.__module__ != OF_ONE_TYPE and each.path not in OF_RECORDS
     }  # fmt: skip
     excused = {name for names in EXCEPTIONS.values() for name in names}
-    own = {"PUT notifications/{id}"}  # one's own notifications are marked as read
+    own = {"PUT notifications/{id}"}  # marks one's own notifications as read
     assert set(writes) - own == set(ACTS) | excused and not set(ACTS) & excused
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_what_an_endpoint_does_is_told(name: str, api: Api) -> None:
+def test_each_endpoint_writes_its_entries(name: str, api: Api) -> None:
     point, form = ACTS[name]
     method, _, path = name.partition(" ")
     if path.startswith("outgoing_webhooks"):
@@ -171,7 +172,7 @@ def test_what_an_endpoint_does_is_told(name: str, api: Api) -> None:
     assert told[point]["actor_id"] == api.ids["nora"]
 
 
-def test_who_reads_of_administrative_acts(api: Api) -> None:
+def test_who_may_read_administrative_entries(api: Api) -> None:
     milo, before = api.as_("milo"), newest(api)
     api.update("worker", api.ids["milo"], title=f"Keeper {number()}").ok()
     api.update("worker", api.ids["olga"], title=f"Keeper {number()}").ok()
@@ -185,8 +186,8 @@ def test_who_reads_of_administrative_acts(api: Api) -> None:
     assert milo.search("activity_log", f"{q} activity:group.created", **{"subtotals[]": "activity"}).ok()["total"] == 0
 
 
-def test_nobody_writes_or_rewrites_what_is_told_of_acts(api: Api) -> None:
-    """Not even administrators; what they delete of it is told."""
+def test_administrative_entries_cannot_be_written_or_changed(api: Api) -> None:
+    """Not even by administrators; their deletions are logged."""
     before = newest(api)
     fields = {**MINIMAL["activity_log"](api), "activity_point": "Worker.Disabled", "actor__context": "worker"}
     assert api.create("activity_log", **{**fields, "actor_id": api.ids["olga"]}).status == 403
@@ -201,7 +202,7 @@ def test_nobody_writes_or_rewrites_what_is_told_of_acts(api: Api) -> None:
     assert last["activity_point"] == "activity_log.deleted" and "created the role Keepers" in str(last["params"])
 
 
-def test_nobody_is_notified_of_administrative_acts(api: Api) -> None:
+def test_administrative_actions_notify_no_one(api: Api) -> None:
     hook = api.create("webhook_listener", name="Kite", links=[f"worker:{api.ids['olga']}"]).ok()["id"]
     last = api.search("notification", "sort:-id", limit=1).ok()["results"]
     api.update("webhook_listener", hook, name="Other").ok()
@@ -236,7 +237,7 @@ def test_no_secret_is_in_the_log(api: Api) -> None:
     assert changed["webhook_listener.changed"]["changes"] == "guid" and "worker.password.set" in changed
 
 
-def test_what_commands_do_is_told_as_the_command_lines_doing(api: Api, server: Server) -> None:
+def test_commands_are_logged_with_the_command_line_as_actor(api: Api, server: Server) -> None:
     before, email = newest(api), f"ada{number()}@desk.example"
     for arguments in (
         ("worker", "create", "--email", email, "--first-name", "Ada", "--admin"),

@@ -1,4 +1,4 @@
-"""Files through HTTP: sent in every form, handed out whole and in part, safely, and only to who may read them."""
+"""Files over HTTP: uploaded in every form, served whole and in ranges, safely, and only to people who may read them."""
 
 import base64
 from typing import Any
@@ -51,7 +51,7 @@ def test_the_same_bytes_are_stored_once(api: Api) -> None:
     assert download(api, second["id"]).content == content
 
 
-def test_the_same_upload_again_is_the_file_that_is_there(api: Api) -> None:
+def test_uploading_the_same_file_again_returns_the_existing_one(api: Api) -> None:
     content, milo = f"again {number()}".encode(), api.as_("milo")
     first = upload(milo, "one.txt", content, mime_type="text/plain").ok()
     again = upload(milo, "two.txt", content, mime_type="text/plain").ok()
@@ -60,7 +60,7 @@ def test_the_same_upload_again_is_the_file_that_is_there(api: Api) -> None:
     assert upload(api, "two.txt", content, mime_type="text/plain").ok()["id"] != first["id"]
 
 
-def test_a_file_that_its_sender_may_no_longer_read_is_not_found_again(api: Api) -> None:
+def test_a_file_that_its_sender_can_no_longer_read_is_not_found_again(api: Api) -> None:
     content, milo = f"moved {number()}".encode(), api.as_("milo")
     first = upload(milo, "one.txt", content).ok()["id"]
     hidden = made(api, "ticket", group_id=api.ids["private"])
@@ -82,12 +82,12 @@ def test_a_file_that_its_sender_may_no_longer_read_is_not_found_again(api: Api) 
         ({"file_name": "a\x00b", "content": "a"}, "name"),
     ],
 )
-def test_what_cannot_be_uploaded(form: dict[str, str], field: str, api: Api) -> None:
+def test_uploads_that_are_refused(form: dict[str, str], field: str, api: Api) -> None:
     answer = api.call("POST", PATH, data=form)
     assert (answer.status, answer["errors"][0]["field"]) == (422, field), answer
 
 
-def test_an_empty_file_is_a_file(api: Api) -> None:
+def test_an_empty_file_is_accepted(api: Api) -> None:
     id = upload(api, "empty", b"").ok()["id"]
     answer = download(api, id)
     assert (answer.status, answer.content, answer.headers["Content-Length"]) == (200, b"", "0")
@@ -117,14 +117,14 @@ def test_ranges(header: str, status: int, span: tuple[int, int] | None, api: Api
     assert answer.headers.get("Content-Range") == (f"bytes {start}-{end - 1}/768" if status == 206 else None)
 
 
-def test_head_tells_the_size_and_sends_nothing(api: Api) -> None:
+def test_head_returns_the_size_without_a_body(api: Api) -> None:
     id = upload(api, content=BYTES).ok()["id"]
     whole, part = download(api, id, "HEAD"), download(api, id, "HEAD", Range="bytes=0-9")
     assert (whole.status, whole.content, whole.headers["Content-Length"]) == (200, b"", "768")
     assert (part.status, part.content, part.headers["Content-Length"]) == (206, b"", "10")
 
 
-def test_a_large_file_comes_in_pieces_and_whole(api: Api) -> None:
+def test_a_large_file_is_served_in_pieces_and_whole(api: Api) -> None:
     content = BYTES * 4000
     id = upload(api, "large.bin", content).ok()["id"]
     assert download(api, id).content == content
@@ -144,7 +144,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("kind", "sent"), TYPES)
-def test_nothing_is_handed_out_that_a_browser_would_run(kind: str, sent: str, api: Api) -> None:
+def test_files_that_a_browser_would_run_are_served_as_downloads(kind: str, sent: str, api: Api) -> None:
     id = upload(api, "page.html", b"<script>alert(1)</script>", mime_type=kind).ok()["id"]
     headers = download(api, id).headers
     assert headers["Content-Type"].partition(";")[0] == sent
@@ -168,7 +168,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("name", "written"), NAMES)
-def test_odd_names_of_older_files_are_written_so_that_nobody_misreads_them(name: str, written: str) -> None:
+def test_odd_names_of_older_files_are_encoded_safely(name: str, written: str) -> None:
     assert disposition(name) == written
 
 
@@ -177,13 +177,13 @@ def test_odd_names_of_older_files_are_written_so_that_nobody_misreads_them(name:
     ("\u00e4\U0001fa81.txt", "\u00e4\U0001fa81.txt"), ("line\r\nSet-Cookie: a=b", "line Set-Cookie a=b"),
     ("../../etc/passwd", "passwd"), ("a\u202egnp.exe", "agnp.exe"), ("aux.txt", "_aux.txt"),
 ])  # fmt: skip
-def test_a_name_is_kept_without_path_and_without_what_deceives(name: str, kept: str, api: Api) -> None:
+def test_a_name_is_stored_without_path_and_deceptive_characters(name: str, kept: str, api: Api) -> None:
     made = upload(api, name, f"x {number()}".encode()).ok()
     assert made["name"] == kept and made["url_download"].endswith(f"/files/{made['id']}/{quote(kept, safe='')}")
     assert download(api, made["id"]).headers["Content-Disposition"] == disposition(kept)
 
 
-def test_a_name_of_nothing_but_a_path_is_refused(api: Api) -> None:
+def test_a_name_that_is_only_a_path_is_refused(api: Api) -> None:
     assert upload(api, "../..", b"x").status == 422
 
 
@@ -193,7 +193,7 @@ def test_unknown_files_are_404(api: Api) -> None:
         assert (answer.status, answer["__error"]) == (404, "ERROR_NOT_FOUND")
 
 
-def test_a_file_is_read_through_what_it_hangs_on(api: Api) -> None:
+def test_a_file_is_readable_through_its_records(api: Api) -> None:
     milo, olga = api.as_("milo"), api.as_("olga")
     own = upload(milo, content=b"mine").ok()["id"]
     assert (download(milo, own).status, download(olga, own).status, download(api, own).status) == (200, 403, 200)
@@ -222,7 +222,7 @@ def test_a_file_of_a_note_on_a_hidden_ticket_is_hidden(api: Api) -> None:
     assert download(api.as_("olga"), file).content == b"x"
 
 
-def test_a_file_goes_with_the_last_record_that_it_hangs_on(api: Api) -> None:
+def test_a_file_is_deleted_with_its_last_record(api: Api) -> None:
     first, second = made(api, "asset"), made(api, "asset")
     file = made(api, "attachment", attach=[f"asset:{first}", f"asset:{second}"])
     api.remove("asset", first).ok()
@@ -231,7 +231,7 @@ def test_a_file_goes_with_the_last_record_that_it_hangs_on(api: Api) -> None:
     assert api.record("attachment", file).status == 404
 
 
-def test_a_file_of_exactly_the_limit_fits_and_one_byte_more_is_413(api: Api) -> None:
+def test_a_file_of_exactly_the_limit_is_accepted_and_one_byte_more_is_413(api: Api) -> None:
     limit = 25 * 1024 * 1024
     files = {"content": ("largest.bin", b"\0" * limit, "application/x-kite")}
     assert api.call("POST", PATH, files=files).ok()["size"] == limit

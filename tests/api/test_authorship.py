@@ -1,4 +1,4 @@
-"""Nobody but an administrator says what others wrote; changed words leave a trace, and the words before it."""
+"""Only administrators record the words of others; changed words leave a trace, and the previous words are stored."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ OWN = {"content": "Called back.", "headers": "Subject: Call\r\n"}
 
 
 def ours(api: Api) -> dict[str, Any]:
-    """A message that a worker may record: what they wrote themselves, from the address of the desk."""
+    """Returns the fields of a message that a worker may record: their own words, from the address of the desk."""
     return OWN | {"ticket_id": made(api, "ticket"), "sender": "support@localhost"}
 
 
 def received(api: Api) -> tuple[int, int]:
-    """The ids of a ticket and its message, which a customer wrote."""
+    """Creates a ticket with a message of a customer; returns their ids."""
     raw = f"From: c{number()}@kite.example\r\nSubject: Refund\r\nMessage-Id: <{number()}@kite.example>\r\n\r\nRefund me"
     found = api.parse(raw).ok()
     return found["id"], found["last_message_id"]
@@ -41,17 +41,17 @@ FORGED = [
 
 
 @pytest.mark.parametrize(("field", "values"), FORGED, ids=[str(each[1]) for each in FORGED])
-def test_a_worker_records_no_words_of_others(field: str, values: dict[str, Any], api: Api) -> None:
+def test_a_worker_cannot_record_words_of_others(field: str, values: dict[str, Any], api: Api) -> None:
     values = {name: api.ids["nora"] if value == "nora" else value for name, value in values.items()}
     for milo in (lambda sent: api.as_("milo").create("message", **sent),
                  lambda sent: api.as_("milo").upsert("message", "id:0", **sent)):  # fmt: skip
         refused(milo(ours(api) | values), field)
     assert api.found("address", "email:forged@corp.example") == []
-    if "sender" not in values:  # administrators may
+    if "sender" not in values:  # allowed for administrators
         api.create("message", **ours(api) | {"sender": f"c{number()}@kite.example"} | values).ok()
 
 
-def test_what_a_worker_records_is_theirs(api: Api) -> None:
+def test_a_message_that_a_worker_records_is_theirs(api: Api) -> None:
     milo = api.as_("milo")
     found = milo.create("message", **ours(api), expand="sender_").ok()
     assert (found["is_outgoing"], found["is_not_sent"], found["worker_id"]) == (1, 1, api.ids["milo"])
@@ -59,7 +59,7 @@ def test_what_a_worker_records_is_theirs(api: Api) -> None:
     refused(milo.create("message", **ours(api) | {"sender": "olga@desk.example"}), "sender_id")
 
 
-def test_an_id_of_another_message_leads_no_replies_away(api: Api) -> None:
+def test_reusing_the_id_of_another_message_does_not_redirect_replies(api: Api) -> None:
     _, message = received(api)
     headers = f"Subject: x\r\nMessage-Id: {api.record('message', message, 'headers')['headers']['message-id']}\r\n"
     assert api.as_("milo").create("message", **ours(api) | {"headers": headers}).status == 409
@@ -79,7 +79,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("field", "values"), CHANGES, ids=[each[0] for each in CHANGES])
-def test_a_worker_does_not_change_who_wrote_a_message(field: str, values: dict[str, Any], api: Api) -> None:
+def test_a_worker_cannot_change_the_author_of_a_message(field: str, values: dict[str, Any], api: Api) -> None:
     _, message = received(api)
     before = api.record("message", message, "content,headers").ok().json
     values = {name: api.ids["milo"] if value == "milo" else value for name, value in values.items()}
@@ -90,10 +90,10 @@ def test_a_worker_does_not_change_who_wrote_a_message(field: str, values: dict[s
     api.update("message", message, **values).ok()
 
 
-def test_the_words_before_a_change_are_kept_with_who_and_when(api: Api) -> None:
+def test_words_before_a_change_are_stored_with_who_and_when(api: Api) -> None:
     ticket, message = received(api)
     api.as_("milo").update("message", message, content="I waive my refund").ok()
-    api.as_("milo").update("message", message, content="I waive my refund").ok()  # the same again
+    api.as_("milo").update("message", message, content="I waive my refund").ok()  # the same words again
     api.update("message", message, created="-1 day", content="Refund me").ok()
     shown = api.record("message", message, "content,former").ok()
     assert shown["content"] == "Refund me"
@@ -115,7 +115,7 @@ def test_the_words_before_a_change_are_kept_with_who_and_when(api: Api) -> None:
     assert all(each["changed_at"] > 0 and "content" not in each for each in theirs["changes"])
 
 
-def test_a_message_goes_to_a_ticket_that_its_mover_may_write_only(api: Api) -> None:
+def test_a_message_can_only_move_to_a_ticket_that_its_mover_may_write(api: Api) -> None:
     ticket, message = received(api)
     there, hidden = made(api, "ticket"), made(api, "ticket", group_id=api.ids["private"])
     milo, olga = api.as_("milo"), api.as_("olga")
@@ -127,14 +127,14 @@ def test_a_message_goes_to_a_ticket_that_its_mover_may_write_only(api: Api) -> N
         assert len(entries) == 1 and "Milo Test moved message" in entries[0]["_label"]
 
 
-def test_with_a_message_goes_what_it_said_before(api: Api) -> None:
+def test_a_message_takes_its_earlier_words_with_it(api: Api) -> None:
     _, message = received(api)
     api.update("message", message, content="Other").ok()
     api.remove("message", message).ok()
     assert api.record("message", message).status == 404
 
 
-def test_scripts_and_policies_are_for_administrators(api: Api) -> None:
+def test_only_administrators_write_scripts_and_policies(api: Api) -> None:
     policy, script = "commands:\n  record.get:\n    allow@bool: yes\n", "start:\n  return:\n    body: xyzzy\n"
     fields = {"extension_id": "svc.trigger.webhook.respond", "script": script, "policy_kata": policy}
     id = api.create("automation", **fields).ok()["id"]
@@ -153,7 +153,7 @@ def test_scripts_and_policies_are_for_administrators(api: Api) -> None:
     assert milo.search("automation", "script:*xyzzy*").status == 422
 
 
-def test_the_transport_of_an_address_is_in_the_log_whoever_sets_it(api: Api) -> None:
+def test_a_change_of_an_addresss_transport_is_logged(api: Api) -> None:
     transport = made(api, "mail_transport", name="Relay")
     address = api.create("address", email="shop@relay.example", mail_transport_id=transport).ok()["id"]
     api.update("address", address, mail_transport_id=0).ok()

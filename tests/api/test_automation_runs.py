@@ -1,4 +1,4 @@
-"""Automations that run in a server: they answer data queries over HTTP, keep what they are told, and leave a log."""
+"""Automations that run in a server: they answer data queries over HTTP, store values, and write a log."""
 
 import pytest
 
@@ -53,12 +53,12 @@ def automated(nora: Api) -> Api:
 
 
 def logged(api: Api, name: str) -> list[tuple[str, str, str]]:
-    """(level, node, message), oldest first."""
+    """Returns (level, node, message) of the log entries, oldest first."""
     entries = api.get(LOGS, q=f"automation:(name:{name})", limit=250).ok()["results"]
     return [(each["level__label"], each["automation_node"], each["message"]) for each in entries][::-1]
 
 
-def test_runs_keep_values_and_leave_a_log(automated: Api) -> None:
+def test_runs_store_values_and_write_a_log(automated: Api) -> None:
     first = automated.get(QUERY, q="type:automation.invoke name:http.counter").ok()
     assert first["data"] == {"count": 1} and first["_"]["type"] == "automation.invoke"
     second = automated.as_("milo").get(QUERY, q="type:automation.invoke name:http.counter inputs:(step:6)").ok()
@@ -72,7 +72,7 @@ def test_runs_keep_values_and_leave_a_log(automated: Api) -> None:
     assert [each[1] for each in found if each[0] == "error"] == ["start:set/broken:x"] * 2
 
 
-def test_a_run_that_fails_is_told_to_the_caller_and_to_the_log(automated: Api) -> None:
+def test_a_failing_run_is_reported_to_the_caller_and_in_the_log(automated: Api) -> None:
     answer = automated.get(QUERY, q="type:automation.invoke name:http.broken")
     assert answer.status == 422 and "there is no task 999999" in answer["message"]
     assert answer["position"] == len("type:automation.invoke name:")

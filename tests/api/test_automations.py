@@ -1,4 +1,4 @@
-"""The automation log, webhooks and built-in records through HTTP."""
+"""The automation log, webhooks and built-in records over HTTP."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,8 @@ KEYS = ["automation_name", "automation_node", "created_at", "id", "level", "leve
 
 @pytest.fixture(scope="module")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """The administrator of a server whose automations wrote 60 entries: two of three are debugging, some are errors."""
+    """The administrator's client of a server whose automations wrote 60 entries: two of three at debug level, some
+    errors."""
     server = Server(tmp_path_factory.mktemp("logged") / "data")
     client = server.set_up()
     people(client)
@@ -47,7 +48,7 @@ def test_entries_come_newest_first_in_pages_counted_from_zero(logged: Api, path:
     assert (past["results"], past["total"], past["page"]) == ([], 60, 99)
 
 
-def test_an_entry_tells_the_word_for_its_level(logged: Api) -> None:
+def test_an_entry_has_the_name_of_its_level(logged: Api) -> None:
     entry = logged.get(PATHS[0], q='message:"Step 58"').ok()["results"][0]
     assert {key: entry[key] for key in KEYS if key != "id"} == {
         "automation_name": "depot.0", "automation_node": "start:log/1", "created_at": 1_700_000_000, "level": 7,
@@ -56,12 +57,12 @@ def test_an_entry_tells_the_word_for_its_level(logged: Api) -> None:
 
 
 @pytest.mark.parametrize(("limit", "effective"), [("1", 1), ("250", 250), ("0", 1), ("9999", 250), ("many", 1)])
-def test_the_limit_is_kept_in_bounds(logged: Api, limit: str, effective: int) -> None:
+def test_the_limit_is_clamped(logged: Api, limit: str, effective: int) -> None:
     answer = logged.get(PATHS[0], limit=limit).ok()
     assert (answer["limit"], answer["count"]) == (effective, min(effective, 60))
 
 
-def test_what_a_search_says_of_order_and_pages_does_nothing(logged: Api) -> None:
+def test_order_and_pages_in_a_query_are_ignored(logged: Api) -> None:
     plain = logged.get(PATHS[0], q="level:debug").ok()
     for q in ("level:debug sort:id", "level:debug sort:-bogus", "level:debug limit:3", "level:debug page:2"):
         assert logged.get(PATHS[0], q=q).ok().json == plain.json, q
@@ -94,13 +95,13 @@ def test_entries_are_searched(logged: Api, q: str, expected: list[int]) -> None:
         "automation:(nod:x)",
     ],
 )  # fmt: skip
-def test_what_is_no_search_is_told_with_its_place(logged: Api, q: str) -> None:
+def test_an_invalid_query_is_refused_with_its_position(logged: Api, q: str) -> None:
     answer = logged.get(PATHS[0], q=q)
     assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
     assert isinstance(answer["position"], int)
 
 
-def test_the_log_is_for_administrators(logged: Api) -> None:
+def test_only_administrators_read_the_log(logged: Api) -> None:
     for path in PATHS:
         answer = logged.as_("milo").get(path)
         assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
@@ -108,14 +109,14 @@ def test_the_log_is_for_administrators(logged: Api) -> None:
     assert Api(logged.url, "no token").get(PATHS[0]).status == 401
 
 
-def test_entries_are_not_records_to_work_on(logged: Api) -> None:
+def test_entries_cannot_be_changed_like_records(logged: Api) -> None:
     assert logged.record("automation_log", 1).status == 405
     assert logged.create("automation_log", message="x").status == 403
     assert logged.update("automation_log", 1, message="x").status == 403
     assert logged.remove("automation_log", 1).status == 403
 
 
-def test_built_in_records_are_there_from_the_first_start(logged: Api) -> None:
+def test_built_in_records_exist_from_the_first_start(logged: Api) -> None:
     assert logged.search("automation_event", "name:mail.received").ok()["total"] == 1
     toolbar = logged.search("toolbar", "name:mail.compose").ok()["results"][0]
     assert toolbar["extension_id"] == "svc.toolbar.mail.compose"
@@ -128,7 +129,7 @@ def test_built_in_records_are_there_from_the_first_start(logged: Api) -> None:
     assert logged.create("package", name="P", uri="p", point="x").status == 403
 
 
-def test_changes_of_built_in_records_outlive_a_restart(data: Path) -> None:
+def test_changes_of_built_in_records_survive_a_restart(data: Path) -> None:
     server = Server(data)
     client = server.set_up()
     before = client.search("automation_event", "").ok()["total"]
@@ -143,7 +144,7 @@ def test_changes_of_built_in_records_outlive_a_restart(data: Path) -> None:
         server.stop()
 
 
-def test_webhooks_and_credentials_are_kept_from_others(api: Api) -> None:
+def test_webhooks_and_credentials_are_hidden_from_others(api: Api) -> None:
     webhook = api.create("webhook_listener", name="Depot").ok()
     assert len(webhook["guid"]) == 40
     milo = api.as_("milo")

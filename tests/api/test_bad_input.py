@@ -1,5 +1,5 @@
-"""What searches of every record type answer to values that do not fit, to names that do not exist and to too much of
-anything: an error that names the place and the nearest known name, never a broken answer."""
+"""Searches of every record type with invalid values, unknown names and excessive input: each ends with an error that
+names the position and the nearest known name, never with a broken response."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ NO_NUMBERS = (
     "abc", '"1 x"', '""', "(id:1)", "(a b)", "()", "[1,abc]", '">"', ">abc", "1...x", "me", "any", "*", "2024-05-15",
     "yes", "!abc", "![a,b]", "!(id:1)", "all(id:1)", "nan", "inf", "0x10", "1_0", "\N{KITE}", "\u0661", TOO_MANY,
 )  # fmt: skip
-# What each kind of filter refuses, at the place of the value.
+# Values that each kind of filter refuses, at the position of the value.
 REFUSED: dict[str, tuple[str, ...]] = {
     "number": (*NO_NUMBERS, "1.5", "5MB", '"1 hour"', "9" * 25, "+5"),
     "chooser": (*NO_NUMBERS, "1.5", "5MB", '"1 hour"', "9" * 25, "+5"),
@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "worker": ("(id:1)", "()", "9" * 25, '">"', "x" * 300, TOO_MANY),
     "hidden": ("abc", "7", "any"),
 }  # fmt: skip
-# What may have a meaning or be refused, and breaks nothing.
+# Values that may be valid or refused, but must not break anything.
 ODD = (
     "null", "!null", "[]", "![]", '"\x00"', "[[1],[2]]", "[*,*]", "a*b*c*", "%_\\", "-" + "9" * 25, "1e999", "\u202e",
     "'; DROP TABLE ticket; --", "{{x}}", '"a\'b"', "=", "!=5", "<>", "...", "5...", "...5", ",", ",,a", '"* *"',
@@ -59,7 +59,7 @@ ODD = (
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """An empty helpdesk, since what cannot be read finds nothing anywhere."""
+    """An empty helpdesk is enough, since invalid queries match nothing in any."""
     opened = Desk(tmp_path_factory.mktemp("bad"), load())
     opened.people()
     yield opened
@@ -67,7 +67,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def mistake(desk: Desk, tx: Transaction, uri: str, q: str, runs: bool = False) -> BadQuery | None:
-    """The error of a search, None for one that has a meaning. runs: also on the database."""
+    """Returns the error of a search, None if it is valid. runs: executes it on the database too."""
     try:
         found = desk.search(tx, uri, q)
         if runs:
@@ -78,10 +78,10 @@ def mistake(desk: Desk, tx: Transaction, uri: str, q: str, runs: bool = False) -
 
 
 @pytest.mark.parametrize("record_type", SEARCHED)
-def test_each_kind_of_filter_refuses_what_does_not_fit_at_its_place(record_type: RecordType, desk: Desk) -> None:
+def test_each_kind_of_filter_refuses_invalid_values_at_their_position(record_type: RecordType, desk: Desk) -> None:
     def ask(tx: Transaction) -> None:
         for name, each in record_type.filter_by_name.items():
-            if "<" in name or isinstance(each, AppFilter):  # a pattern; takes any word
+            if "<" in name or isinstance(each, AppFilter):  # a pattern accepts any word
                 continue
             for value in REFUSED.get(each.type, ()):
                 error = mistake(desk, tx, record_type.uri, f"{name}:{value}")
@@ -94,7 +94,7 @@ def test_each_kind_of_filter_refuses_what_does_not_fit_at_its_place(record_type:
 
 @pytest.mark.parametrize("record_type", SEARCHED)
 def test_odd_values_break_nothing(record_type: RecordType, desk: Desk) -> None:
-    """Of filters of one kind of code one is asked."""
+    """Tests one filter of each kind."""
     first = {(type(each), each.type): name for name, each in reversed(record_type.filter_by_name.items())}
 
     def ask(tx: Transaction) -> None:
@@ -107,18 +107,18 @@ def test_odd_values_break_nothing(record_type: RecordType, desk: Desk) -> None:
 
 def test_every_kind_of_filter_is_in_the_table() -> None:
     kinds = {each.type for record_type in REGISTRY for each in record_type.filter_by_name.values()}
-    assert kinds - set(REFUSED) <= {"virtual", "by custom field"}  # of one type each; told by name
+    assert kinds - set(REFUSED) <= {"virtual", "by custom field"}  # one type each; distinguished by name
 
 
 def nearly(names: list[str]) -> tuple[str, str]:
-    """A name that is nearly one of these, and what the error should add."""
+    """Returns a misspelling of one of these names, and the suggestion that the error should contain."""
     known = max(names, key=len)
     wrong = known[:-2] + known[-1] + known[-2] + "x"
     return wrong, nearest(wrong, names)
 
 
 @pytest.mark.parametrize("record_type", SEARCHED)
-def test_unknown_names_are_told_the_nearest_one(record_type: RecordType, api: Api) -> None:
+def test_an_unknown_name_gets_the_nearest_one_as_a_suggestion(record_type: RecordType, api: Api) -> None:
     uri = record_type.uri
     filters, sorts = record_type.filter_names(), record_type.sort_names()
     subtotals = list(record_type.subtotals.search)
@@ -138,7 +138,7 @@ def test_unknown_names_are_told_the_nearest_one(record_type: RecordType, api: Ap
 
 
 @pytest.mark.parametrize("record_type", SEARCHED)
-def test_an_unknown_type_is_told_the_nearest_one(record_type: RecordType, api: Api) -> None:
+def test_an_unknown_type_gets_the_nearest_one_as_a_suggestion(record_type: RecordType, api: Api) -> None:
     wrong = record_type.uri + "q"
     for answer in (
         api.search(wrong), api.record(wrong, 1), api.create(wrong, name="x"), api.upsert(wrong, "id:1", name="x"),
@@ -148,14 +148,14 @@ def test_an_unknown_type_is_told_the_nearest_one(record_type: RecordType, api: A
 
 
 @pytest.mark.parametrize("prefix", ["links", "on", "owner", "author", "target", "actor"])
-def test_a_filter_by_linked_records_names_a_type_that_there_is(prefix: str, api: Api) -> None:
+def test_a_filter_by_linked_records_requires_an_existing_type(prefix: str, api: Api) -> None:
     uri = {"on": "comment", "owner": "asset", "author": "comment", "target": "activity_log", "actor": "activity_log"}
     answer = api.search(uri.get(prefix, "ticket"), f"{prefix}.nosuch:(id:1)")
     assert (answer.status, answer["position"]) == (422, 0)
     assert f"'{prefix}.nosuch' is not a filter" in answer["message"]
 
 
-MANY = 1500  # beyond what nested expressions could hold
+MANY = 1500  # more than nested expressions could contain
 LIMITS = [
     ("characters", "a" * (MAX_QUERY_CHARS + 1), f"{MAX_QUERY_CHARS} are allowed"),
     ("terms", "a " * (MAX_TERMS + 1), f"more than {MAX_TERMS} terms"),
@@ -171,7 +171,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("query", "limit"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
-def test_a_limit_that_is_passed_is_told(query: str, limit: str, api: Api) -> None:
+def test_an_exceeded_limit_is_reported(query: str, limit: str, api: Api) -> None:
     answer = api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
     assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
     assert limit in answer["message"], answer
@@ -194,7 +194,7 @@ ALLOWED = [
 
 @pytest.mark.parametrize("name", ["nora", "milo"])
 @pytest.mark.parametrize("query", [row[1] for row in ALLOWED], ids=[row[0] for row in ALLOWED])
-def test_what_is_within_all_limits_is_answered(query: str, name: str, api: Api) -> None:
+def test_queries_within_all_limits_succeed(query: str, name: str, api: Api) -> None:
     assert len(query) <= MAX_QUERY_CHARS
     answer = api.as_(name).call("POST", "/rest/records/ticket/search.json", data={"q": query})
     assert answer.ok()["count"] >= 0

@@ -1,4 +1,4 @@
-"""Many requests in one: each has its own response, or all are done or none."""
+"""Many requests in one: each has its own response, or either all succeed or none."""
 
 import uuid
 from typing import Any
@@ -52,14 +52,14 @@ def test_each_has_its_own_response(api: Api) -> None:
     assert titles(api, word) == [f"{word} one"]
 
 
-def test_the_most_are_in_their_order(api: Api) -> None:
+def test_the_largest_batch_is_done_in_order(api: Api) -> None:
     word = new_word()
     answer = batch(api, *(create(f"{word} {number:03}") for number in range(MAX_OPERATIONS))).ok()
     ids = [each["body"]["id"] for each in answer["results"]]
     assert ids == sorted(ids) and titles(api, word) == [f"{word} {number:03}" for number in range(MAX_OPERATIONS)]
 
 
-def test_one_that_fails_leaves_the_others_alone(api: Api) -> None:
+def test_one_that_fails_does_not_affect_the_others(api: Api) -> None:
     word = new_word()
     fields = [
         {"title": f"{word} {number}"} | ({"importance": "high"} if number % 3 == 1 else {}) for number in range(9)
@@ -70,8 +70,8 @@ def test_one_that_fails_leaves_the_others_alone(api: Api) -> None:
     assert titles(api, word) == [f"{word} {number}" for number in range(9) if number % 3 != 1]
 
 
-def test_what_takes_time_runs_by_itself(api: Api) -> None:
-    """Between small writes: a password is hashed, and Markdown is rendered."""
+def test_slow_requests_run_outside_the_writer(api: Api) -> None:
+    """Interleaved with small writes: one hashes a password, one renders Markdown."""
     word = new_word()
     compose = {
         "group_id": api.ids["support"], "to": f"{word}@batch.example", "subject": word, "content": "**Bold**",
@@ -122,7 +122,7 @@ def test_all_or_nothing(api: Api) -> None:
         ([{"path": "workers/me"}] * (MAX_OPERATIONS + 1), "at most 100"),
     ],
 )
-def test_what_is_no_batch_is_refused(api: Api, operations: Any, told: str | None) -> None:
+def test_an_invalid_batch_is_refused(api: Api, operations: Any, told: str | None) -> None:
     answer = api.call("POST", "/rest/batch.json", json={"operations": operations})
     if told is None:
         answer.ok()
@@ -130,7 +130,7 @@ def test_what_is_no_batch_is_refused(api: Api, operations: Any, told: str | None
         assert answer.status in (400, 422) and told in answer["message"], answer.json
 
 
-def test_conditions_and_keys_are_those_of_each(api: Api) -> None:
+def test_conditions_and_keys_apply_to_each_request(api: Api) -> None:
     word, id = new_word(), made(api, "task", title="Splice")
     key, tag = str(uuid.uuid4()), api.record("task", id).headers["ETag"]
 
@@ -145,7 +145,7 @@ def test_conditions_and_keys_are_those_of_each(api: Api) -> None:
     assert answer["results"][3]["headers"]["Idempotent-Replayed"] == "true" and titles(api, word) == [f"{word} once"]
 
 
-def test_a_batch_that_is_sent_again_is_done_once(api: Api) -> None:
+def test_a_repeated_batch_is_done_once(api: Api) -> None:
     word = new_word()
     sent = {"operations": [create(f"{word} one"), create(f"{word} two")]}
     headers = {"Idempotency-Key": str(uuid.uuid4())}
@@ -153,7 +153,7 @@ def test_a_batch_that_is_sent_again_is_done_once(api: Api) -> None:
     assert first.json == second.json and len(titles(api, word)) == 2
 
 
-def test_a_file_and_a_stream_are_requested_alone(api: Api) -> None:
+def test_files_and_streams_cannot_be_part_of_a_batch(api: Api) -> None:
     file = api.call("POST", "/rest/attachments/upload.json", data={"file_name": "a.txt", "content": "x"}).ok()["id"]
     stream = {"path": "changes", "headers": {"Accept": "text/event-stream"}}
     for each in ({"path": f"attachments/{file}/download"}, stream):
@@ -161,12 +161,12 @@ def test_a_file_and_a_stream_are_requested_alone(api: Api) -> None:
         assert result["status"] == 422 and "request it alone" in result["body"]["message"]
 
 
-def test_a_batch_holds_no_batch(api: Api) -> None:
+def test_a_batch_cannot_contain_a_batch(api: Api) -> None:
     [result] = batch(api, {"method": "POST", "path": "batch", "params": {"operations": [create("x")]}}).ok()["results"]
     assert result["status"] == 405
 
 
-def test_scopes_are_asked_for_each(api: Api) -> None:
+def test_scopes_are_checked_for_each_request(api: Api) -> None:
     scopes = "tasks:\n  label: Tasks\n  endpoints:\n  - records/task/*: [GET, POST]\n"
     app = api.create(
         "oauth_app", name="Batch", callback_url="https://batch.example/back", scopes=scopes

@@ -1,4 +1,4 @@
-"""What starts automations: bindings are read by administrators, and automations are added and removed one by one."""
+"""Bindings of events to automations: administrators read them, and automations are added and removed one by one."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ def automation(api: Api, trigger: str = "mail.sent") -> Reply:
 
 @pytest.fixture
 def event(api: Api) -> int:
-    """mail.sent, with nothing bound."""
+    """mail.sent, without bindings."""
     [id] = [
         each["id"]
         for each in api.search("automation_event", "limit:100").ok()["results"]
@@ -43,7 +43,7 @@ def text_of(api: Api, id: int, uri: str = "automation_event") -> str:
     return str(api.record(uri, id, "automations_kata")["automations_kata"])
 
 
-def test_administrators_read_bindings_when_they_ask(api: Api, event: int) -> None:
+def test_administrators_get_bindings_on_request(api: Api, event: int) -> None:
     made = automation(api)
     kata = f"# Ours.\nautomation/a:\n  uri: svc:automation:{made['name']}\n"
     api.update("automation_event", event, automations_kata=kata).ok()
@@ -73,7 +73,7 @@ def test_each_author_adds_and_removes_an_entry(api: Api, event: int) -> None:
     assert text_of(api, event) == kata
 
 
-def test_authors_at_the_same_time_lose_nothing(api: Api, event: int) -> None:
+def test_simultaneous_changes_lose_nothing(api: Api, event: int) -> None:
     made = [automation(api) for _ in range(12)]
     with ThreadPoolExecutor(6) as threads:
         assert {reply.status for reply in threads.map(lambda each: bind(api, each), made)} == {200}
@@ -99,7 +99,7 @@ def test_timers_and_webhooks_are_named(trigger: str, uri: str, param: str, api: 
     assert unbind(api, made, **{param: holder}).ok()["entries"] == []
 
 
-def test_what_is_refused(api: Api, event: int) -> None:
+def test_refused_changes(api: Api, event: int) -> None:
     made, other = automation(api), automation(api)
     bind(api, other, name="taken").ok()
     for params, status, field in (
@@ -117,7 +117,7 @@ def test_what_is_refused(api: Api, event: int) -> None:
     assert text_of(api, event).count("uri:") == 1
 
 
-def test_it_is_in_the_activity_log(api: Api, event: int) -> None:
+def test_changes_are_in_the_activity_log(api: Api, event: int) -> None:
     made = automation(api)
     bind(api, made).ok()
     [entry] = api.search("activity_log", "activity:automation_event.changed limit:1 sort:-id").ok()["results"]

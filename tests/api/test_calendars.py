@@ -1,4 +1,4 @@
-"""Calendars, metrics, mailboxes and workspaces over HTTP: what shows there only."""
+"""Calendars, metrics, mailboxes and workspaces over HTTP: behaviour that is only visible there."""
 
 import pytest
 
@@ -9,7 +9,7 @@ APP = {"owner__context": "app"}
 
 @pytest.fixture(scope="module")
 def shifts(nora: Api) -> int:
-    """A calendar that is available on every day from 9 to 17, in UTC; olga's."""
+    """A calendar of an app that is available every day from 9 to 17 UTC."""
     id = int(nora.create("calendar", name="Shifts", timezone="UTC", **APP).ok()["id"])
     nora.create(
         "calendar_event_recurring", calendar_id=id, name="Shift", patterns="daily", event_start="9am",
@@ -36,12 +36,12 @@ def test_a_calendar_shows_its_month(api: Api, shifts: int) -> None:
 @pytest.mark.parametrize(
     ("patterns", "named"), [("blurb", "blurb"), ("tomorrow", "tomorrow"), ("weekdays\n99", "99"), ("", "patterns")]
 )
-def test_a_pattern_that_names_no_days_is_told(api: Api, shifts: int, patterns: str, named: str) -> None:
+def test_a_pattern_without_days_is_reported(api: Api, shifts: int, patterns: str, named: str) -> None:
     answer = api.create("calendar_event_recurring", calendar_id=shifts, name="E", patterns=patterns)
     assert answer.status == 422 and named in answer["message"]
 
 
-def test_events_on_a_calendar_that_one_may_not_change_are_refused(api: Api, shifts: int) -> None:
+def test_events_on_a_read_only_calendar_are_refused(api: Api, shifts: int) -> None:
     event = {"calendar_id": shifts, "name": "Fair", "date_start": "tomorrow 10am", "date_end": "tomorrow 11am"}
     assert api.as_("milo").create("calendar_event", **event).status == 403
     made = api.create("calendar_event", **event).ok()
@@ -50,22 +50,22 @@ def test_events_on_a_calendar_that_one_may_not_change_are_refused(api: Api, shif
     assert api.remove("calendar_event", made["id"]).status == 200
 
 
-def test_the_metrics_of_the_service_are_there_from_the_start(api: Api) -> None:
+def test_metrics_of_the_service_exist_from_the_start(api: Api) -> None:
     names = {each["name"] for each in api.search("metric", "svc.", limit=50).ok()["results"]}
     assert {"svc.record.search", "svc.workers.active", "svc.tickets.open", "svc.mail.transport.failures"} <= names
     assert api.as_("milo").create("metric", name="mine").status == 403
     assert api.create("metric", name="svc.record.search").status == 409
 
 
-def test_mailboxes_are_hidden_from_others_and_their_password_from_all(api: Api) -> None:
+def test_mailboxes_are_hidden_from_others_and_their_password_from_everyone(api: Api) -> None:
     values = {"name": "Support", "host": "mail.example", "username": "support", "password": "s3cret"}
-    made = api.create("mailbox", **values, is_enabled=0).ok()  # or the service would look into it while others run
+    made = api.create("mailbox", **values, is_enabled=0).ok()  # else the service would poll it during other tests
     assert "s3cret" not in made.response.text
     assert api.as_("milo").record("mailbox", made["id"]).status == 403
     assert api.as_("milo").search("mailbox").ok()["total"] == 0
 
 
-def test_a_page_with_tabs_and_widgets_is_shown_whole(api: Api) -> None:
+def test_a_page_with_tabs_and_widgets_is_returned_whole(api: Api) -> None:
     page = api.create("workspace_page", name="Desk", extension_id="core.workspace.page.workspace", **APP).ok()["id"]
     tab = api.create("workspace_tab", name="All", page_id=page, extension_id="core.workspace.tab.dashboard").ok()["id"]
     api.create("workspace_widget", label="Open", tab_id=tab, extension_id="counter", params={"q": "status:o"}).ok()

@@ -1,4 +1,4 @@
-"""`changed_at` of a ticket: each write moves it, and programs read again what changed since."""
+"""`changed_at` of a ticket: each write updates it, and programs can find everything that changed since a time."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def desk(desk: Desk) -> Desk:
 
 @pytest.fixture
 def ticket(desk: Desk) -> int:
-    """One that was written last a day ago."""
+    """A ticket that was last written a day ago."""
     group = desk.own("group", name="Changed", is_default=1)
     id = desk.own("ticket", subject="Pump", group_id=group)
     table = desk.registry.type("ticket").table
@@ -72,13 +72,13 @@ WRITES: dict[str, Callable[[Desk, int], object]] = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_each_write_moves_it_and_the_last_activity_stays(desk: Desk, ticket: int, name: str) -> None:
+def test_each_write_updates_it_and_the_last_activity_stays(desk: Desk, ticket: int, name: str) -> None:
     WRITES[name](desk, ticket)
     shown = desk.record("ticket", ticket)
     assert shown["changed_at"] == NOW and shown["updated"] == NOW - 86_400
 
 
-def test_reading_does_not_move_it(desk: Desk, ticket: int) -> None:
+def test_reading_does_not_update_it(desk: Desk, ticket: int) -> None:
     desk.record("ticket", ticket, expand="comments,custom_")
     assert desk.record("ticket", ticket)["changed_at"] == NOW - 86_400
 

@@ -1,5 +1,5 @@
-"""GET /rest/changes.json: what is told of which write, in which order, and to whom. The same as a stream is tested in
-tests/web/test_streams.py."""
+"""GET /rest/changes.json: the events of each write, their order and their readers. The same events as a stream are
+tested in tests/web/test_streams.py."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,14 +24,14 @@ blind:
 
 
 class Log:
-    """What somebody is told from here on."""
+    """The events that a caller can read from now on."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.cursor = api.get("/rest/changes.json").ok()["cursor"]
 
-    def told(self, **params: Any) -> list[tuple[str, str, int]]:
-        """(event, type, id) of all that was written since it was asked last."""
+    def new_events(self, **params: Any) -> list[tuple[str, str, int]]:
+        """Returns (event, type, id) of everything written since the last call."""
         found: list[tuple[str, str, int]] = []
         more = True
         while more:
@@ -86,7 +86,7 @@ def packaged(api: Api) -> set[tuple[str, str, int]]:
 
 
 def moved(api: Api) -> set[tuple[str, str, int]]:
-    """A group that goes leaves its tickets to the default one."""
+    """Deleting a group moves its tickets to the default group."""
     group = made(api, "group")
     id = ticket(api, group_id=group)
     api.remove("group", group).ok()
@@ -94,7 +94,7 @@ def moved(api: Api) -> set[tuple[str, str, int]]:
 
 
 def disowned(api: Api) -> set[tuple[str, str, int]]:
-    """What a worker owned is told of when the worker goes."""
+    """Deleting a worker publishes an update of the records that they owned."""
     worker = made(api, "worker")
     task = made(api, "task", owner_id=worker)
     api.remove("worker", worker).ok()
@@ -102,22 +102,22 @@ def disowned(api: Api) -> set[tuple[str, str, int]]:
 
 
 def answered(api: Api) -> set[tuple[str, str, int]]:
-    """A message changes what its ticket counts."""
+    """A message changes the counts of its ticket."""
     id = ticket(api)
     log = Log(api)
     message = made(api, "message", ticket_id=id)
-    assert ("updated", "ticket", id) in log.told(types="ticket")
+    assert ("updated", "ticket", id) in log.new_events(types="ticket")
     return {("created", "message", message)}
 
 
 def linked(api: Api) -> set[tuple[str, str, int]]:
-    """Both sides show a link."""
+    """A link is shown on both records."""
     one, other = made(api, "org"), made(api, "org")
     log = Log(api)
     api.post("/rest/contexts/link.json", on=f"org:{one}", targets=f'["org:{other}"]').ok()
-    assert set(log.told()) == {("updated", "org", one), ("updated", "org", other)}
+    assert set(log.new_events()) == {("updated", "org", one), ("updated", "org", other)}
     api.post("/rest/contexts/link.json", on=f"org:{one}", targets=f'["org:{other}"]').ok()
-    assert log.told() == []
+    assert log.new_events() == []
     api.post("/rest/contexts/unlink.json", on=f"org:{one}", targets=f'["org:{other}"]').ok()
     return {("updated", "org", one), ("updated", "org", other)}
 
@@ -126,7 +126,7 @@ def created_with_links(api: Api) -> set[tuple[str, str, int]]:
     other = made(api, "org")
     log = Log(api)
     task = made(api, "task", links=[f"org:{other}", f"worker:{api.ids['milo']}"])
-    told = log.told()
+    told = log.new_events()
     assert [event for event, *which in told if which == ["task", task]] == ["created"]
     return {("updated", "org", other), ("created", "task", task)}
 
@@ -135,9 +135,9 @@ def requested(api: Api) -> set[tuple[str, str, int]]:
     id = ticket(api)
     log = Log(api)
     api.call("PUT", f"/rest/tickets/{id}/requester.json", data={"email": "ana@example.com"}).ok()
-    assert ("updated", "ticket", id) in log.told()
+    assert ("updated", "ticket", id) in log.new_events()
     api.call("DELETE", f"/rest/tickets/{id}/requester.json", params={"email": "ana@example.com"}).ok()
-    assert log.told() == [("updated", "ticket", id)]
+    assert log.new_events() == [("updated", "ticket", id)]
     return {("created", "ticket", id)}
 
 
@@ -146,7 +146,7 @@ def joined(api: Api) -> set[tuple[str, str, int]]:
     roster = {"groups": {str(group): {"workers": {str(api.ids["milo"]): "member"}}}}
     log = Log(api)
     api.call("PUT", "/rest/groups/members.json", json={"json": roster}).ok()
-    assert log.told() == [("updated", "group", group)]
+    assert log.new_events() == [("updated", "group", group)]
     api.remove("group", group).ok()
     return {("created", "group", group), ("deleted", "group", group)}
 
@@ -170,21 +170,21 @@ WRITES: list[tuple[str, Callable[[Api], set[tuple[str, str, int]]]]] = [
 
 
 @pytest.mark.parametrize(("what", "write"), WRITES, ids=[name for name, _ in WRITES])
-def test_every_write_is_told(api: Api, what: str, write: Callable[[Api], set[tuple[str, str, int]]]) -> None:
+def test_every_write_has_its_events(api: Api, what: str, write: Callable[[Api], set[tuple[str, str, int]]]) -> None:
     log = Log(api)
     expected = write(api)
-    assert expected <= set(log.told())
-    assert log.told() == []
+    assert expected <= set(log.new_events())
+    assert log.new_events() == []
 
 
-def test_a_transaction_tells_of_a_record_once_and_a_change_of_nothing_is_none(api: Api) -> None:
+def test_a_transaction_reports_a_record_once_and_no_empty_change(api: Api) -> None:
     log = Log(api)
     org = made(api, "org", name="Kite")
-    assert log.told() == [("created", "org", org)]
+    assert log.new_events() == [("created", "org", org)]
     api.update("org", org, name="Kite").ok()
-    assert log.told() == []
-    assert api.update("org", org, name="").status == 422  # undone
-    assert log.told() == []
+    assert log.new_events() == []
+    assert api.update("org", org, name="").status == 422  # rolled back
+    assert log.new_events() == []
 
 
 def test_pages_follow_each_other_without_a_gap(api: Api) -> None:
@@ -193,18 +193,18 @@ def test_pages_follow_each_other_without_a_gap(api: Api) -> None:
     page = api.get("/rest/changes.json", since=log.cursor, limit=2).ok()
     assert (page["count"], page["limit"], page["more"]) == (2, 2, True)
     assert page["results"][0].keys() == {"type", "id", "event", "at"}
-    assert [id for _, _, id in log.told(limit=2)] == orgs
+    assert [id for _, _, id in log.new_events(limit=2)] == orgs
     assert api.get("/rest/changes.json", since=log.cursor, limit=2).ok()["more"] is False
 
 
-def test_types_are_those_asked_for_and_the_cursor_is_behind_all_others(api: Api) -> None:
+def test_types_restrict_the_events_and_the_cursor_is_after_all_others(api: Api) -> None:
     log = Log(api)
     org, task = made(api, "org"), made(api, "task")
     made(api, "org")
     page = api.get("/rest/changes.json", since=log.cursor, types="tasks,ticket").ok()
     assert [(each["type"], each["id"]) for each in page["results"]] == [("task", task)]
     assert page["cursor"] == Log(api).cursor
-    assert ("created", "org", org) in log.told(types=" org , task,")
+    assert ("created", "org", org) in log.new_events(types=" org , task,")
 
 
 WRONG = [
@@ -224,14 +224,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("params", "status", "text"), WRONG)
-def test_wrong_values_are_told(api: Api, params: dict[str, str], status: int, text: str) -> None:
+def test_invalid_values_are_reported(api: Api, params: dict[str, str], status: int, text: str) -> None:
     answer = api.get("/rest/changes.json", **params)
     assert answer.status == status and text in answer["message"]
     if status == 410:
         assert answer["__error"] == "ERROR_GONE"
 
 
-def test_changes_begin_at_a_time(api: Api) -> None:
+def test_changes_can_begin_at_a_time(api: Api) -> None:
     org = made(api, "org")
     page = api.get("/rest/changes.json", since_time="-1 minute", limit=500).ok()
     while page["more"]:
@@ -240,36 +240,34 @@ def test_changes_begin_at_a_time(api: Api) -> None:
     assert api.get("/rest/changes.json", since_time="+1 day").ok()["results"] == []
 
 
-# -- who is told ------------------------------------------------------------------------------------------------------
+# -- readers -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("uri", KEPT)
-def test_everybody_is_told_of_what_they_may_read_and_of_nothing_else(
-    actors: dict[str, Api], api: Api, uri: str
-) -> None:
+def test_callers_get_events_of_readable_records_only(actors: dict[str, Api], api: Api, uri: str) -> None:
     logs = {name: Log(actors[name]) for name in ("nora", "milo", "olga", "tina")}
     id = made(api, uri)
     for name, log in logs.items():
-        told = [each for each in log.told() if each[1:] == (uri, id)]
+        told = [each for each in log.new_events() if each[1:] == (uri, id)]
         may_read = actors[name].record(uri, id).status == 200
         assert [event for event, _, _ in told[:1]] == (["created"] if may_read else []), name
 
 
-def test_tickets_of_private_groups_are_told_to_their_members(actors: dict[str, Api], api: Api) -> None:
+def test_events_of_tickets_in_private_groups_go_to_their_members(actors: dict[str, Api], api: Api) -> None:
     nora, milo = Log(api), Log(actors["milo"])
     id = ticket(api, group_id=api.ids["private"])
     message = made(api, "message", ticket_id=id)
     api.update("ticket", id, subject="Salaries").ok()
-    assert {("created", "ticket", id), ("created", "message", message)} <= set(nora.told())
-    assert not [each for each in milo.told() if each[1:] in (("ticket", id), ("message", message))]
+    assert {("created", "ticket", id), ("created", "message", message)} <= set(nora.new_events())
+    assert not [each for each in milo.new_events() if each[1:] in (("ticket", id), ("message", message))]
     api.update("ticket", id, group_id=api.ids["support"]).ok()
-    assert ("updated", "ticket", id) in milo.told()
+    assert ("updated", "ticket", id) in milo.new_events()
     api.update("ticket", id, group_id=api.ids["private"]).ok()
-    assert ("updated", "ticket", id) not in milo.told()
+    assert ("updated", "ticket", id) not in milo.new_events()
 
 
-def test_what_is_gone_is_told_to_who_could_read_it(actors: dict[str, Api], api: Api) -> None:
-    """Of what belongs to nobody by itself, to those who read all of the type."""
+def test_deletions_are_reported_to_callers_who_could_read_the_record(actors: dict[str, Api], api: Api) -> None:
+    """Records without an owner are reported to callers who may read the whole type."""
     group = made(api, "group", is_private=1)
     api.update("group", group, members={"member": str(api.ids["olga"])}).ok()
     owned = made(api, "snippet", owner__context="group", owner_id=group)
@@ -278,36 +276,36 @@ def test_what_is_gone_is_told_to_who_could_read_it(actors: dict[str, Api], api: 
     logs = {name: Log(actors[name]) for name in ("nora", "olga", "milo")}
     for uri, id in (("snippet", owned), ("snippet", own), ("task", task)):
         api.remove(uri, id).ok()
-    gone = {name: {each for each in log.told() if each[0] == "deleted"} for name, log in logs.items()}
+    gone = {name: {each for each in log.new_events() if each[0] == "deleted"} for name, log in logs.items()}
     all_three = {("deleted", "snippet", owned), ("deleted", "snippet", own), ("deleted", "task", task)}
     assert gone["nora"] >= all_three and gone["olga"] >= all_three
     assert gone["milo"] & all_three == {("deleted", "task", task)}
     api.remove("group", group).ok()
 
 
-def test_a_token_is_told_of_the_types_that_its_scopes_let_be_read(api: Api) -> None:
+def test_a_token_gets_events_of_the_types_that_its_scopes_cover(api: Api) -> None:
     app = made(api, "oauth_app", scopes=TICKETS_ONLY)
     follower, blind = (token_for(api, app=app, scopes=name) for name in ("tickets", "blind"))
     log, nothing = Log(follower), Log(blind)
     id = ticket(api)
     made(api, "org")
-    assert {each[1] for each in log.told()} == {"ticket"}
-    assert nothing.told() == []
+    assert {each[1] for each in log.new_events()} == {"ticket"}
+    assert nothing.new_events() == []
     answer = follower.get("/rest/changes.json", types="ticket,org")
     assert (answer.status, answer["__error"]) == (403, "ERROR_SCOPE")
-    assert ("created", "ticket", id) in Log(api).told() or follower.found("tickets", f"id:{id}") == [id]
+    assert ("created", "ticket", id) in Log(api).new_events() or follower.found("tickets", f"id:{id}") == [id]
 
 
-def test_scopes_of_many_endpoints_are_looked_through_as_well(api: Api) -> None:
+def test_scopes_that_name_many_endpoints_count_too(api: Api) -> None:
     endpoints = ", ".join(f'"records/thing{number}/*"' for number in range(50))
     app = made(api, "oauth_app", scopes=f'many: {{label: M, endpoints: [changes, {endpoints}, "records/org/*"]}}')
     log = Log(token_for(api, app=app, scopes="many"))
     made(api, "task")
     org = made(api, "org")
-    assert log.told() == [("created", "org", org)]
+    assert log.new_events() == [("created", "org", org)]
 
 
-def test_a_token_without_the_scope_and_nobody_are_refused(actors: dict[str, Api], api: Api) -> None:
+def test_callers_without_the_scope_or_a_token_are_refused(actors: dict[str, Api], api: Api) -> None:
     app = made(api, "oauth_app", scopes='tickets: {label: T, endpoints: ["records/*"]}')
     assert token_for(api, app=app, scopes="tickets").get("/rest/changes.json").status == 403
     assert actors["dora"].get("/rest/changes.json").status == 401

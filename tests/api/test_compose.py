@@ -1,4 +1,4 @@
-"""Compose through HTTP: forms as scripts send them, on the writer and on worker threads, and the mail that arrives."""
+"""Compose over HTTP: forms as scripts send them, on the writer and on worker threads, and the mail that arrives."""
 
 import json
 import re
@@ -24,12 +24,12 @@ from tests.api.post import (
 from tests.service import Api, Reply
 
 ALL_BYTES = bytes(range(256)) * 200
-# What is only saved is done on the writer itself, all else on worker threads.
+# A message that is only saved is handled on the writer, everything else on worker threads.
 BOTH_WAYS = pytest.mark.parametrize("saved", [[("dont_send", "1")], []], ids=["writer", "thread"])
 
 
 def form(api: Api, *more: tuple[str, Any], without: str = "", **values: Any) -> Form:
-    """A compose form with what is required, as pairs; later pairs win."""
+    """Returns a compose form with the required fields, as pairs; later pairs override earlier ones."""
     known = {"group_id": api.ids["support"], "to": customer(), "subject": "Boat", "content": "Hello Ann"} | values
     given = {name for name, _ in more} | {without}
     return [(name, value) for name, value in known.items() if name not in given] + list(more)
@@ -41,7 +41,7 @@ def compose(api: Api, pairs: Form) -> Reply:
 
 @pytest.fixture(scope="module")
 def tier(office: Post) -> int:
-    """A custom field of tickets."""
+    """The id of a custom field of tickets."""
     made = office.api.create("custom_field", context="ticket", name="Tier", type="S", uri="tier_of_compose")
     return int(made.ok()["id"])
 
@@ -63,7 +63,7 @@ def test_every_parameter_at_once(saved: Form, post: Post, tier: int, template: i
     answer = compose(api, form(
         api, ("file_id[]", files[0]), ("file_id[]", files[1]), (f"custom_{tier}", "Gold"), *saved,
         to=f"Ann Kite <{to}>", cc=cc, bcc=bcc, bucket_id=bucket, content="Hello *Ann*",
-        content_format="" if saved else "markdown",  # HTML is never made on the writer
+        content_format="" if saved else "markdown",  # HTML is never rendered on the writer
         html_template_id=template, org_id=org, owner_id=api.ids["milo"], reopen_at="+2 days", status=1,
         expand="bucket_,custom_,requester_emails,latest_message_",
     )).ok()  # fmt: skip
@@ -74,7 +74,7 @@ def test_every_parameter_at_once(saved: Form, post: Post, tier: int, template: i
     assert answer["reopen_date"] > answer["created"] + 86400 and answer["requester_emails"] == to
     assert answer["latest_message_is_not_sent"] == len(saved)
     kept = api.found("attachment", f"on.message:(id:{answer['latest_message_id']})")
-    assert set(files) <= set(kept) and len(kept) == (2 if saved else 3)  # the HTML is a file too
+    assert set(files) <= set(kept) and len(kept) == (2 if saved else 3)  # the HTML is stored as a file too
     if saved:
         return
     sender, recipients, mail = post.take()
@@ -86,7 +86,7 @@ def test_every_parameter_at_once(saved: Form, post: Post, tier: int, template: i
 @BOTH_WAYS
 @pytest.mark.parametrize("blank", [None, "", "   "], ids=["absent", "blank", "spaces"])
 @pytest.mark.parametrize("name", ["group_id", "to", "subject", "content"])
-def test_what_is_required_is_named_and_nothing_written(name: str, blank: str | None, saved: Form, post: Post) -> None:
+def test_a_missing_field_is_named_and_nothing_is_written(name: str, blank: str | None, saved: Form, post: Post) -> None:
     before = written(post.api)
     more = [] if blank is None else [(name, blank)]
     answer = compose(post.api, form(post.api, *more, *saved, without=name))
@@ -98,7 +98,7 @@ def test_what_is_required_is_named_and_nothing_written(name: str, blank: str | N
 
 
 WRONG: list[tuple[str, str, str]] = [
-    # sent as, value, named
+    # sent as, value, field named in the error
     ("group_id", "999999", "group_id"),
     ("group_id", "Support", "group_id"),
     ("group_id", "-1", "group_id"),
@@ -142,7 +142,7 @@ def test_wrong_values_are_named_and_nothing_is_written(
     assert written(post.api) == before
 
 
-def test_without_a_usable_recipient_nothing_is_mailed_and_nothing_written(post: Post) -> None:
+def test_without_a_usable_recipient_nothing_is_mailed_or_written(post: Post) -> None:
     before = written(post.api)
     names(compose(post.api, form(post.api, to="Ann at Kite")), "to")
     assert written(post.api) == before
@@ -159,7 +159,7 @@ def test_flags_as_scripts_write_them(value: str, is_sent: bool, post: Post) -> N
     assert post.mail()["Subject"] == ("Boat" if is_sent else "The next")
 
 
-def test_form_multipart_and_json_make_the_same(post: Post) -> None:
+def test_form_multipart_and_json_have_the_same_result(post: Post) -> None:
     api = post.api
     file = upload(api, "a.txt", b"a", "text/plain")
     pairs = form(api, ("file_id[]", file), dont_send=1, status=2, to="ann@kite.example, bo@kite.example")
@@ -185,7 +185,7 @@ def test_form_multipart_and_json_make_the_same(post: Post) -> None:
 
 
 @BOTH_WAYS
-def test_keys_of_the_answer_with_expand(saved: Form, post: Post, tier: int) -> None:
+def test_keys_of_the_response_with_expand(saved: Form, post: Post, tier: int) -> None:
     plain = without_delivery(compose(post.api, form(post.api, *saved)).ok())
     shown = post.api.record("ticket", plain["id"]).ok().json
     assert plain == shown
@@ -219,7 +219,7 @@ def test_who_may_compose_where(name: str, group: str, status: int, saved: Form, 
 
 
 @BOTH_WAYS
-def test_a_bucket_of_a_private_group_is_no_way_in(saved: Form, post: Post) -> None:
+def test_a_bucket_of_a_private_group_grants_no_access(saved: Form, post: Post) -> None:
     api = post.api
     (bucket,) = api.found("bucket", f"group.id:{api.ids['private']}")
     before = written(api)
@@ -241,7 +241,7 @@ def test_files_arrive_byte_for_byte(post: Post) -> None:
     api = post.api
     text = b"Zeile\r\nzwei\nDrei\r\n.\r\n\x00"
     sent = [
-        ("all.bin", ALL_BYTES + b" sent"),  # bytes that are known already keep their first name
+        ("all.bin", ALL_BYTES + b" sent"),  # known content keeps its first file name
         ("Größe – 見積.pdf", b"%PDF\r\n" + ALL_BYTES),
         ("dots.txt", text),
         ("none.txt", b""),
@@ -253,7 +253,7 @@ def test_files_arrive_byte_for_byte(post: Post) -> None:
     assert found == sent
 
 
-def test_who_gets_a_private_copy_is_not_in_the_mail(post: Post) -> None:
+def test_bcc_recipients_are_not_named_in_the_mail(post: Post) -> None:
     hidden = customer()
     answer = compose(post.api, form(post.api, bcc=f"Zoe <{hidden}>", expand="latest_message_headers")).ok()
     _, recipients, raw = post.smtp.take()
@@ -263,7 +263,7 @@ def test_who_gets_a_private_copy_is_not_in_the_mail(post: Post) -> None:
 
 
 @pytest.mark.parametrize("send_at", ["+1 hour", "2100-01-01 08:00", "4102444800"])
-def test_mail_for_later_is_answered_with_its_draft(send_at: str, post: Post) -> None:
+def test_scheduled_mail_returns_its_draft(send_at: str, post: Post) -> None:
     api = post.api
     before = written(api)
     answer = compose(api, form(api, send_at=send_at, status=2)).ok()
@@ -275,7 +275,7 @@ def test_mail_for_later_is_answered_with_its_draft(send_at: str, post: Post) -> 
     api.remove("draft", answer["id"]).ok()
 
 
-def test_what_is_only_saved_has_no_time_to_wait_for(post: Post) -> None:
+def test_saved_mail_has_no_delivery_to_wait_for(post: Post) -> None:
     answer = compose(post.api, form(post.api, send_at="+1 hour", dont_send=1)).ok()
     assert answer["_context"] == "svc.contexts.ticket" and answer["num_messages"] == 1
 
@@ -285,8 +285,8 @@ def test_what_is_only_saved_has_no_time_to_wait_for(post: Post) -> None:
     lambda api, pairs: api.call("POST", "/rest/tickets/compose.json", json=dict(pairs)),
     lambda api, pairs: api.call("POST", f"/rest/tickets/compose.json?{'&'.join(f'{n}={v}' for n, v in pairs)}"),
 ], ids=["form", "json", "query"])  # fmt: skip
-def test_others_can_write_while_a_mail_server_lets_us_wait(send: Any, post: Post) -> None:
-    """A mail never leaves on the writer: the server here takes the connection and says nothing."""
+def test_others_can_write_while_a_mail_server_is_slow(send: Any, post: Post) -> None:
+    """Mail never leaves on the writer: the server here accepts the connection and stays silent."""
     api = post.api
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(20)
@@ -307,12 +307,12 @@ def test_others_can_write_while_a_mail_server_lets_us_wait(send: Any, post: Post
             transport(api, post.smtp.port)
     (ticket,) = answers
     assert ticket.ok()["_type"] == "ticket"
-    assert ticket["delivery"]["state"] in ("sending", "held")  # as long as the service waits for the outcome
-    api.remove("draft", ticket["delivery"]["draft_id"])  # 404 if it left by the transport that works again
+    assert ticket["delivery"]["state"] in ("sending", "held")  # until the service stops waiting for the outcome
+    api.remove("draft", ticket["delivery"]["draft_id"])  # 404 if it was sent by the working transport
 
 
 @pytest.mark.parametrize("flag", ["[1]", '{"a": 1}', '"\\ud83d"'])
-def test_a_flag_that_cannot_be_read_is_an_error_and_no_crash(flag: str, post: Post) -> None:
+def test_an_invalid_flag_is_refused(flag: str, post: Post) -> None:
     body = json.dumps(dict(form(post.api)))[:-1] + f', "dont_send": {flag}}}'
     before = written(post.api)
     headers = {"Content-Type": "application/json"}

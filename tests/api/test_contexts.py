@@ -40,7 +40,7 @@ def unread(api: Api) -> list[tuple[str, int]]:
 # -- types -------------------------------------------------------------------------------------------------------------
 
 
-def test_every_record_type_is_listed_with_what_it_can_do(api: Api) -> None:
+def test_every_record_type_is_listed_with_its_features(api: Api) -> None:
     found = listed(api)
     assert {"ticket", "org", "worker", "activity_log"} <= set(found)
     org = found["org"]
@@ -55,7 +55,7 @@ def test_every_record_type_is_listed_with_what_it_can_do(api: Api) -> None:
     assert found["call"]["plugin_id"] == "svc.calls"
 
 
-def test_custom_fields_stand_with_their_type_and_those_of_a_set_with_the_set(api: Api) -> None:
+def test_custom_fields_are_listed_with_their_type_or_fieldset(api: Api) -> None:
     field = made(api, "custom_field", context="asset", name="Shelf", type="D", params='{"options":["A","B"]}')
     owner = {"owner__context": "worker", "owner_id": api.ids["milo"]}
     fieldset = made(api, "custom_fieldset", context="asset", name="Lease", **owner)
@@ -76,7 +76,7 @@ def test_types_without_custom_fields_have_no_key_for_them(api: Api) -> None:
     assert "custom_fields" not in found["html_template"] and found["html_template"]["custom_fieldsets"] == []
 
 
-def test_a_type_that_an_administrator_makes_is_listed_at_once(api: Api) -> None:
+def test_a_new_record_type_is_listed_at_once(api: Api) -> None:
     name = f"boat{number()}"
     record = api.create("custom_record", name=name.capitalize(), name_plural=f"{name.capitalize()}s", uri=name).ok()
     assert listed(api)[name]["name"] == name.capitalize()
@@ -109,7 +109,7 @@ def test_each_event_of_the_list_can_be_written(api: Api) -> None:
 
 
 @pytest.mark.parametrize("id", sorted(RESERVED))
-def test_nobody_writes_what_the_service_says_of_sign_ins_email_and_deletions(id: str, api: Api) -> None:
+def test_events_that_only_the_service_writes_are_refused(id: str, api: Api) -> None:
     org = made(api, "org")
     for caller in (api, api.as_("olga")):
         refused = write(caller, f"org:{org}", id, **dict.fromkeys(POINTS[id].placeholders, "x"))
@@ -118,8 +118,8 @@ def test_nobody_writes_what_the_service_says_of_sign_ins_email_and_deletions(id:
     assert api.search("activity_log", f"target.org:(id:{org})").ok()["total"] == 0
 
 
-def test_nobody_writes_an_entry_of_an_administrative_act(api: Api) -> None:
-    """Administrators read there what was done; a worker who could write it could say that of others."""
+def test_entries_of_administrative_actions_are_refused(api: Api) -> None:
+    """Administrators rely on these entries; a worker who could write them could accuse others."""
     for id, point in ADMINISTRATIVE.items():
         refused = write(api.as_("milo"), f"org:{made(api, 'org')}", id, **dict.fromkeys(point.placeholders, "x"))
         assert refused.status == 422 and "by the service alone" in refused["message"], id
@@ -166,7 +166,7 @@ def test_texts_are_escaped_and_only_safe_addresses_are_links(url: str, html: str
     assert entry["urls"] == ({"message": url} if html.startswith("<a") or url.startswith("ctx:") else {})
 
 
-def test_an_address_of_a_record_leads_to_its_page(api: Api) -> None:
+def test_an_address_of_a_record_links_to_its_page(api: Api) -> None:
     org = made(api, "org")
     entry = write(api, f"org:{org}", "custom.other", {"message": f"ctx://svc.contexts.org:{org}"}, message="x").ok()
     page = api.record("org", org)["record_url"]
@@ -208,7 +208,7 @@ def test_checks_of_an_entry_come_in_their_order(api: Api) -> None:
     assert api.search("activity_log").ok()["total"] == before
 
 
-def test_watchers_and_the_owner_are_told_and_never_the_actor(api: Api) -> None:
+def test_watchers_and_the_owner_are_notified_and_never_the_actor(api: Api) -> None:
     task = made(api, "task", owner_id=api.ids["olga"])
     change(api, "link", f"task:{task}", f"worker:{api.ids['milo']}", f"worker:{api.ids['nora']}").ok()
     write(api, f"task:{task}", message="Look").ok()
@@ -219,7 +219,7 @@ def test_watchers_and_the_owner_are_told_and_never_the_actor(api: Api) -> None:
 # -- links -------------------------------------------------------------------------------------------------------------
 
 
-def test_link_and_unlink_tell_the_record_and_its_targets(api: Api) -> None:
+def test_link_and_unlink_return_the_record_and_its_targets(api: Api) -> None:
     ticket, org, task = made(api, "ticket"), made(api, "org"), made(api, "task")
     answer = change(api, "link", f"svc.contexts.ticket:{ticket}", f"orgs:{org}", f"task:{task}").ok()
     shown = api.record("ticket", ticket, "_label").ok()
@@ -254,7 +254,7 @@ def test_an_empty_list_links_nothing(api: Api) -> None:
     assert answer["targets"] == []
 
 
-def test_a_link_to_or_from_a_worker_is_a_watcher_and_is_told_on_the_record(api: Api) -> None:
+def test_a_link_to_or_from_a_worker_is_a_watcher_and_is_logged_on_the_record(api: Api) -> None:
     milo = api.ids["milo"]
     for on_worker in (False, True):
         task = made(api, "task")
@@ -287,7 +287,7 @@ def test_a_link_to_or_from_a_worker_is_a_watcher_and_is_told_on_the_record(api: 
         ("task:{task}", json.dumps(["org:{org}"] * 1001), 422, "targets"),
     ],
 )
-def test_all_references_are_checked_before_anything_is_linked(
+def test_all_references_are_checked_before_the_first_link(
     name: str, on: str, targets: str, status: int, field: str, api: Api
 ) -> None:
     milo = api.as_("milo")
@@ -300,7 +300,7 @@ def test_all_references_are_checked_before_anything_is_linked(
     assert links(api, "task", ids["task"]) == links(api, "org", ids["org"]) == {}
 
 
-def test_who_may_not_change_a_record_may_not_link_it(api: Api) -> None:
+def test_linking_requires_the_right_to_change_the_record(api: Api) -> None:
     ticket, org = made(api, "ticket"), made(api, "org")
     olga = api.as_("olga")
     olga.record("ticket", ticket).ok()

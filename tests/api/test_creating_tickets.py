@@ -1,4 +1,4 @@
-"""Tickets that programs create for somebody outside, such as the sender of a contact form."""
+"""Tickets that programs create on behalf of an outsider, such as the sender of a contact form."""
 
 import threading
 import uuid
@@ -20,7 +20,7 @@ def message(api: Api, ticket: Reply) -> dict[str, Any]:
     return api.record("message", ticket["latest_message_id"], "headers,content,sender_,attachments").ok().json
 
 
-def test_a_ticket_is_as_if_its_sender_had_written(api: Api) -> None:
+def test_a_ticket_looks_as_if_its_sender_had_written(api: Api) -> None:
     file = api.call(
         "POST", "/rest/attachments/upload.json", data={"file_name": "pump.txt", "content": "drip drip"}
     ).ok()["id"]
@@ -33,7 +33,7 @@ def test_a_ticket_is_as_if_its_sender_had_written(api: Api) -> None:
     assert api.record("attachment", attached).ok()["name"] == "pump.txt"
 
 
-def test_a_name_is_the_given_one(api: Api) -> None:
+def test_the_given_name_is_used(api: Api) -> None:
     assert message(api, create(api, name="Ann Öberg", from_="X <ann.o@form.example>").ok())["from_name"] == "Ann Öberg"
 
 
@@ -44,7 +44,7 @@ def test_a_name_is_the_given_one(api: Api) -> None:
         ("html", "<p>It <b>leaks</b><script>alert(1)</script></p>", "It leaks", "<b>leaks</b>"),
     ],
 )
-def test_what_somebody_wrote_may_be_formatted(api: Api, format: str, content: str, text: str, html: str) -> None:
+def test_the_text_may_be_formatted(api: Api, format: str, content: str, text: str, html: str) -> None:
     shown = message(api, create(api, content=content, content_format=format).ok())
     assert text in shown["content"] and "alert" not in shown["content"]
     [file] = api.found("attachment", f"on.message:(id:{shown['id']})")
@@ -73,7 +73,7 @@ def test_what_somebody_wrote_may_be_formatted(api: Api, format: str, content: st
         ("custom_999999", "1", "is not a custom field of ticket"),
     ],
 )
-def test_a_form_that_is_wrong_creates_nothing(api: Api, field: str, value: str, told: str) -> None:
+def test_an_invalid_form_creates_nothing(api: Api, field: str, value: str, told: str) -> None:
     subject = f"Wrong {uuid.uuid4()}"
     refused = api.post("/rest/tickets/create.json", **(FORM | {"subject": subject} | {field: value}))
     assert refused.status == 422 and told in refused["message"], refused.json
@@ -83,12 +83,12 @@ def test_a_form_that_is_wrong_creates_nothing(api: Api, field: str, value: str, 
 @pytest.mark.parametrize(
     ("path", "fields"), [("create", ["from", "subject", "content"]), ("compose", ["subject", "content", "group_id"])]
 )
-def test_all_that_is_missing_is_named_at_once(api: Api, path: str, fields: list[str]) -> None:
+def test_all_missing_fields_are_named_at_once(api: Api, path: str, fields: list[str]) -> None:
     refused = api.post(f"/rest/tickets/{path}.json")
     assert refused.status == 422 and [each["field"] for each in refused["errors"]] == fields
 
 
-def test_what_somebody_wrote_becomes_no_header_and_joins_no_ticket(api: Api) -> None:
+def test_the_text_adds_no_header_and_joins_no_ticket(api: Api) -> None:
     first = create(api).ok()
     content = "Bcc: all@form.example\nIn-Reply-To: <x@y>\n\nHello\n--boundary\n"
     second = create(api, subject=f"Re: [#{first['mask']}] Pump", content=content).ok()
@@ -102,8 +102,8 @@ ENCODED = "=?utf-8?q?Pump=0D=0ABcc:_all=40form.example=0D=0AIn-Reply-To:_=3Cx=40
 
 
 @pytest.mark.parametrize("name", ["subject", "name", "content", "from"])
-def test_words_that_look_encoded_are_what_they_look_like(api: Api, name: str) -> None:
-    """Libraries for mail decode such words, and write the line breaks that are in them."""
+def test_encoded_words_are_stored_literally(api: Api, name: str) -> None:
+    """Mail libraries decode such words, including line breaks in them, which would add headers."""
     value = f'"{ENCODED}" <ann@form.example>' if name == "from" else ENCODED
     made = create(api, **{name if name != "from" else "from_": value}).ok()
     shown = message(api, made)
@@ -122,7 +122,7 @@ def test_no_character_ends_a_header(api: Api, char: str) -> None:
             assert "bcc" not in {each.lower() for each in shown["headers"]}, shown["headers"]
 
 
-def test_custom_values_and_a_group_are_those_of_the_ticket(api: Api) -> None:
+def test_custom_values_and_a_group_are_set_on_the_ticket(api: Api) -> None:
     field = made(api, "custom_field", context="ticket", type="S")
     group = made(api, "group", name=f"Forms {uuid.uuid4().hex[:8]}")
     ticket = create(api, group_id=group, **{f"custom_{field}": "A-17"}).ok()
@@ -132,11 +132,11 @@ def test_custom_values_and_a_group_are_those_of_the_ticket(api: Api) -> None:
     number = made(api, "custom_field", context="ticket", type="N")
     assert create(api, subject=subject, **{f"custom_{number}": "many"}).status == 422
     assert not api.found("ticket", f'subject:"{subject}"')
-    for each in (field, number):  # other tests expect tickets without
+    for each in (field, number):  # other tests expect tickets without custom fields
         api.remove("custom_field", each).ok()
 
 
-def test_the_same_external_id_finds_the_ticket_that_it_made(api: Api) -> None:
+def test_the_same_external_id_finds_the_existing_ticket(api: Api) -> None:
     id = str(uuid.uuid4())
     first = create(api, external_id=id).ok()
     again = create(api, external_id=id, content="Something else", from_="bea@form.example").ok()
@@ -146,7 +146,7 @@ def test_the_same_external_id_finds_the_ticket_that_it_made(api: Api) -> None:
     assert create(api, external_id=id).ok()["id"] == kept
 
 
-def test_twelve_at_once_make_one_ticket(api: Api) -> None:
+def test_twelve_simultaneous_requests_create_one_ticket(api: Api) -> None:
     id, made = str(uuid.uuid4()), []
     threads = [threading.Thread(target=lambda: made.append(create(api, external_id=id))) for _ in range(12)]
     for each in threads:
@@ -156,7 +156,7 @@ def test_twelve_at_once_make_one_ticket(api: Api) -> None:
     assert len(made) == 12 and len({each.ok()["id"] for each in made}) == 1
 
 
-def test_who_may_not_read_a_ticket_learns_nothing_of_it(api: Api) -> None:
+def test_callers_who_may_not_read_a_ticket_learn_nothing_about_it(api: Api) -> None:
     group = made(api, "group", name=f"Private {uuid.uuid4().hex[:8]}", is_private=1)
     id = str(uuid.uuid4())
     ticket = create(api, external_id=id, group_id=group).ok()

@@ -1,4 +1,4 @@
-"""Custom fields of every kind through HTTP: what is taken, how it is read, found, sorted and counted."""
+"""Custom fields of every kind over HTTP: accepted values, reading, searching, sorting and counting."""
 
 from collections import Counter
 from typing import Any
@@ -12,7 +12,7 @@ from tests.service import Api
 
 @pytest.fixture(scope="module")
 def ids(nora: Api) -> dict[str, int]:
-    """Records that values point to, and one field of each kind on tasks, by its letter."""
+    """Records that values refer to, and one field of each kind on tasks, by its letter."""
     found = {"org": made(nora, "org"), "org2": made(nora, "org"), "milo": nora.ids["milo"]}
     found |= {"file": made(nora, "attachment"), "file2": made(nora, "attachment")}
     for kind in KINDS:
@@ -25,7 +25,7 @@ def ids(nora: Api) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[each.letter for each in KINDS])
-def test_values_are_kept_and_shown(kind: Kind, ids: dict[str, int], api: Api) -> None:
+def test_values_are_stored_and_shown(kind: Kind, ids: dict[str, int], api: Api) -> None:
     id, name = ids[kind.letter], f"custom_{ids[kind.letter]}"
     task = made(api, "task")
     unset = api.record("task", task, "custom_,customfields").ok()
@@ -43,7 +43,7 @@ def test_values_are_kept_and_shown(kind: Kind, ids: dict[str, int], api: Api) ->
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[each.letter for each in KINDS])
-def test_what_does_not_fit_is_refused_by_name_and_changes_nothing(kind: Kind, ids: dict[str, int], api: Api) -> None:
+def test_an_invalid_value_is_refused_by_name_and_changes_nothing(kind: Kind, ids: dict[str, int], api: Api) -> None:
     name = f"custom_{ids[kind.letter]}"
     task = made(api, "task", **{name: filled(kind.fits[0][0], ids)})
     before = api.record("task", task, "custom_").ok().json
@@ -84,7 +84,7 @@ def test_blank_clears(kind: Kind, ids: dict[str, int], api: Api) -> None:
         ([], ["+red"], ["red"]),
     ],
 )
-def test_options_with_a_sign_change_what_a_list_of_checkboxes_has(
+def test_signed_options_change_a_list_of_checkboxes(
     before: list[str], sent: Any, after: list[str] | None, ids: dict[str, int], api: Api
 ) -> None:
     name, id = f"custom_{ids['X']}", str(ids["X"])
@@ -106,14 +106,14 @@ def test_an_unknown_option_is_refused_with_the_nearest_and_changes_nothing(
     assert shown["custom"][id] == ["red", "-odd"] and shown["title"] != "Other"
 
 
-def test_a_decimal_field_without_places_takes_whole_numbers_only(nora: Api) -> None:
+def test_a_decimal_field_without_places_accepts_whole_numbers_only(nora: Api) -> None:
     field = made(nora, "custom_field", context="task", name=f"Places {number()}", type="O")
     task = made(nora, "task", **{f"custom_{field}": "7.0"})
     assert nora.update("task", task, **{f"custom_{field}": "0.5"}).status == 422
     assert nora.record("task", task, "custom_").ok()["custom"][str(field)] == 7
 
 
-def test_further_keys_of_kinds_that_point_or_have_decimals(ids: dict[str, int], api: Api) -> None:
+def test_additional_keys_of_references_and_decimals(ids: dict[str, int], api: Api) -> None:
     task = made(
         api, "task", **{f"custom_{ids['L']}": ids["org"], f"custom_{ids['W']}": ids["milo"],
                         f"custom_{ids['O']}": "12.34", f"custom_{ids['Y']}": "1234.5",
@@ -131,7 +131,7 @@ def test_further_keys_of_kinds_that_point_or_have_decimals(ids: dict[str, int], 
     assert opened[f"{worker}_address_email"] == "milo@desk.example"
 
 
-# kind, value, query on the field, whether the record with that value is found; {} is the name of the filter.
+# kind, value, query on the field, whether the record with that value matches; {} is the name of the filter.
 SEARCHES = [
     ("C", "1", "{}:y", True), ("C", "1", "{}:n", False), ("C", "0", "{}:n", True), ("C", None, "{}:n", True),
     ("C", None, "{}:y", False), ("C", "1", "{}:!n", True), ("C", None, "{}:null", True), ("C", "0", "{}:null", False),
@@ -232,10 +232,10 @@ def test_a_field_of_a_fieldset_attaches_it_and_is_named_after_it(api: Api) -> No
     assert counted == [{"label": name, "hits": 1, "key": fieldset}]
     api.update("call", other, **{f"custom_{field}": ""}).ok()
     assert api.found("call", f"fieldset:(id:{fieldset})") == [call]
-    assert api.update("call", call, fieldsets=[fieldset]).status == 422  # only tickets and tasks take them
+    assert api.update("call", call, fieldsets=[fieldset]).status == 422  # only tickets and tasks have fieldsets
 
 
-def test_fieldsets_are_attached_to_tickets_and_tasks_by_hand(api: Api) -> None:
+def test_fieldsets_can_be_attached_to_tickets_and_tasks(api: Api) -> None:
     fieldset = made(api, "custom_fieldset", context="task")
     task = made(api, "task", fieldsets=[fieldset])
     assert api.found("task", f"fieldset:(id:{fieldset})") == [task]
@@ -249,7 +249,7 @@ def test_a_field_of_another_type_is_unknown(ids: dict[str, int], api: Api) -> No
         assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", name)
 
 
-def test_two_fields_of_one_name_have_filters_of_their_own(api: Api) -> None:
+def test_two_fields_of_one_name_have_separate_filters(api: Api) -> None:
     name = f"Twin {number()}"
     first, second = (made(api, "custom_field", context="call", name=name, type="N") for _ in range(2))
     call = made(api, "call", **{f"custom_{first}": 1, f"custom_{second}": 2})
@@ -257,7 +257,7 @@ def test_two_fields_of_one_name_have_filters_of_their_own(api: Api) -> None:
     assert api.found("call", f"{plain}:1 {plain}{second}:2") == [call]
 
 
-def test_values_go_with_their_field_and_their_record(api: Api) -> None:
+def test_values_are_deleted_with_their_field_and_their_record(api: Api) -> None:
     field = made(api, "custom_field", context="call", name=f"Gone {number()}")
     call = made(api, "call", **{f"custom_{field}": "x"})
     assert api.found("call", f"custom_{field}:x") == [call]
@@ -297,7 +297,7 @@ def test_fields_of_the_organization_are_searched_through_it(api: Api) -> None:
         {"custom_fieldset_id": 999999}, {"pos": 101}, {"name": ""}, {"name": "x" * 129},
     ],
 )  # fmt: skip
-def test_what_a_custom_field_cannot_be(fields: dict[str, Any], api: Api) -> None:
+def test_invalid_custom_fields(fields: dict[str, Any], api: Api) -> None:
     plain = {"context": "call", "name": "Kite", "type": "S", "uri": f"kite_{number()}"}
     answer = api.create("custom_field", **plain | fields)
     assert answer.status == 422 and answer["errors"][0]["field"] in (*fields, "params"), answer

@@ -1,4 +1,5 @@
-"""Record types that administrators make: at once there for all that a built-in one can do, and gone without a trace."""
+"""Record types that administrators create: at once they support everything that built-in types do, and they are
+deleted completely."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ Options = dict[str, Any]
 
 
 def new_type(api: Api, **fields: Any) -> dict[str, Any]:
-    """A new custom record type's own record."""
+    """Creates a custom record type and returns its fields."""
     name = f"Issue{number()}"
     values = {"name": name, "name_plural": f"{name}s", "uri": name.lower()}
     return api.create("custom_record", **values | fields).ok().json
@@ -22,11 +23,11 @@ def new_type(api: Api, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def issue(nora: Api) -> str:
-    """The uri of a type whose records nobody owns, with all options."""
+    """The uri of a type with all options whose records have no owner."""
     return str(new_type(nora, params={"options": ["comments", "attachments", "avatars"]})["uri"])
 
 
-def test_its_records_can_be_made_read_changed_found_and_deleted_at_once(issue: str, nora: Api) -> None:
+def test_its_records_can_be_created_read_changed_found_and_deleted_at_once(issue: str, nora: Api) -> None:
     record = nora.create(issue, name="Leaking pump").ok()
     assert record["_type"] == issue
     assert record["_context"].startswith("svc.contexts.custom_record.")
@@ -40,7 +41,7 @@ def test_its_records_can_be_made_read_changed_found_and_deleted_at_once(issue: s
 
 
 @pytest.mark.parametrize("form", ["{uri}", "{context}", "{singular}", "{plural}"])
-def test_it_is_reached_by_each_of_its_names(form: str, nora: Api) -> None:
+def test_it_is_available_under_each_of_its_names(form: str, nora: Api) -> None:
     row = new_type(nora)
     context = f"svc.contexts.custom_record.{row['id']}"
     name = form.format(uri=row["uri"], context=context, singular=row["name"].lower(), plural=row["name_plural"].lower())
@@ -92,7 +93,7 @@ def test_custom_fields_and_fieldsets_belong_to_it(nora: Api) -> None:
     assert nora.found("task", f"its_{uri}:(name:A)") == [task]
 
 
-def test_its_context_is_known_with_and_without_svc(nora: Api) -> None:
+def test_its_context_is_accepted_with_and_without_svc(nora: Api) -> None:
     row = new_type(nora)
     names = [f"{start}contexts.custom_record.{row['id']}" for start in ("svc.", "")]
     ids = [nora.create(name, name=f"Leak {place}").ok()["id"] for place, name in enumerate(names)]
@@ -115,7 +116,7 @@ def test_its_context_is_known_with_and_without_svc(nora: Api) -> None:
         assert nora.record("role", role["id"], "privs").ok()["privs"] == [f"contexts.{names[0]}.create"]
 
 
-def test_privileges_of_roles_count_for_it(nora: Api) -> None:
+def test_privileges_of_roles_apply_to_it(nora: Api) -> None:
     row = new_type(nora)
     api, context = nora.as_("milo"), f"svc.contexts.custom_record.{row['id']}"
     everyone = nora.search("role", "name:Everyone").ok()["results"][0]
@@ -130,7 +131,7 @@ def test_privileges_of_roles_count_for_it(nora: Api) -> None:
         nora.update("role", everyone["id"], privs_mode="all").ok()
 
 
-def test_only_administrators_see_and_make_types_but_everybody_uses_them(issue: str, nora: Api) -> None:
+def test_only_administrators_see_and_create_types_but_everyone_uses_them(issue: str, nora: Api) -> None:
     milo = nora.as_("milo")
     assert milo.create("custom_record", name="Bug", name_plural="Bugs", uri="bug").status == 403
     assert milo.search("custom_record").ok()["total"] == 0
@@ -138,7 +139,7 @@ def test_only_administrators_see_and_make_types_but_everybody_uses_them(issue: s
 
 
 OWNED = [
-    # owner types, what is sent, answer
+    # owner types, owner sent, status
     ([], {}, 200),
     ([], {"owner__context": "app", "owner_id": 0}, 422),
     (["app"], {}, 200),
@@ -154,13 +155,13 @@ OWNED = [
 
 
 @pytest.mark.parametrize(("kinds", "owner", "status"), OWNED)
-def test_the_setting_tells_who_may_own_its_records(kinds: list[str], owner: Options, status: int, nora: Api) -> None:
+def test_the_setting_determines_possible_owners(kinds: list[str], owner: Options, status: int, nora: Api) -> None:
     uri = new_type(nora, params={"owners": {"contexts": kinds}})["uri"]
     owner = {name: str(value).format(**nora.ids) for name, value in owner.items()}
     assert nora.create(uri, name="One", **owner).status == status
 
 
-def test_what_a_worker_owns_is_not_for_others(nora: Api) -> None:
+def test_records_owned_by_a_worker_are_hidden_from_others(nora: Api) -> None:
     uri = new_type(nora, params={"owners": {"contexts": ["worker"]}})["uri"]
     id = nora.create(uri, name="Mine", owner__context="worker", owner_id=nora.ids["milo"]).ok()["id"]
     assert nora.as_("milo").found(uri, "mine") == [id]
@@ -169,7 +170,7 @@ def test_what_a_worker_owns_is_not_for_others(nora: Api) -> None:
 
 
 FEATURES = [
-    # option, what is tried, its status with the option and without it
+    # option, request, its status with the option and without it
     ("comments", lambda api, uri, id: api.create("comment", comment="x", target__context=uri, target_id=id), 200, 422),
     ("attachments", lambda api, uri, id: api.create("attachment", name="a", attach=[f"{uri}:{id}"]), 200, 422),
     ("avatars", lambda api, uri, id: api.update(uri, id, image="data:null"), 200, 422),
@@ -208,7 +209,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("fields", "status", "field"), BAD)
-def test_a_bad_type_is_refused_and_nothing_is_there(fields: Options, status: int, field: str, nora: Api) -> None:
+def test_an_invalid_type_is_refused_and_nothing_is_created(fields: Options, status: int, field: str, nora: Api) -> None:
     before = nora.search("custom_record").ok()["total"]
     values = {"name": "Gizmo", "name_plural": "Gizmos", "uri": "gizmo"}
     answer = nora.create("custom_record", **values | fields)
@@ -229,7 +230,7 @@ def test_a_uri_belongs_to_one_type_and_may_be_changed(nora: Api) -> None:
     assert nora.found(f"renamed{first['id']}", "old") == [id]
 
 
-def test_a_type_goes_only_without_records_and_takes_all_that_is_its_own_along(nora: Api) -> None:
+def test_an_empty_type_is_deleted_with_everything_that_belongs_to_it(nora: Api) -> None:
     row = new_type(nora, params={"options": ["comments"]})
     uri, context = row["uri"], f"svc.contexts.custom_record.{row['id']}"
     field = nora.create("custom_field", context=uri, name="Tier", type="S", uri=f"a_{uri}").ok()["id"]
@@ -267,7 +268,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "data"
 
 
-def test_types_survive_a_kill_and_the_file_is_sound(folder: Path) -> None:
+def test_types_survive_a_kill_and_the_file_is_intact(folder: Path) -> None:
     server = Server(folder)
     api = server.set_up()
     people(api)
@@ -283,7 +284,7 @@ def test_types_survive_a_kill_and_the_file_is_sound(folder: Path) -> None:
     assert command("check", data=folder).returncode == 0
 
 
-def test_many_made_at_once_are_all_there(nora: Api) -> None:
+def test_many_created_at_once_all_exist(nora: Api) -> None:
     def one(place: int) -> str:
         uri = str(new_type(nora, uri=f"at_once_{number()}")["uri"])
         nora.create(uri, name=f"First of {place}").ok()

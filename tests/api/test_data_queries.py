@@ -26,7 +26,7 @@ def data(sample: Sample, q: str, who: str = "") -> Any:
     return asked(sample, q, who).ok()["data"]
 
 
-def test_get_and_every_way_to_post_answer_alike(sample: Sample) -> None:
+def test_get_and_every_kind_of_post_return_the_same(sample: Sample) -> None:
     q = f'{COUNTS} by:[group,status] query:(subject:"pump leak")'
     expected = asked(sample, q).ok().json
     text = {"Content-Type": "text/plain; charset=utf-8"}
@@ -55,12 +55,12 @@ def test_get_and_every_way_to_post_answer_alike(sample: Sample) -> None:
         ({"data": b"x" * 8193}, 422, "ERROR_SEARCH_FILTERS_INVALID"),
     ],
 )
-def test_bodies_that_are_no_query(sample: Sample, way: dict[str, Any], status: int, code: str) -> None:
+def test_invalid_bodies(sample: Sample, way: dict[str, Any], status: int, code: str) -> None:
     answer = sample.api.call("POST", PATH, **way)
     assert (answer.status, answer["__error"]) == (status, code)
 
 
-def test_other_methods_are_not_offered(sample: Sample) -> None:
+def test_other_methods_are_not_supported(sample: Sample) -> None:
     answer = sample.api.call("PUT", PATH, data={"q": COUNTS})
     assert answer.status == 405 and answer.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
     assert sample.api.call("HEAD", PATH, params={"q": f"{COUNTS} by:status"}).status == 200
@@ -80,13 +80,13 @@ def test_other_methods_are_not_offered(sample: Sample) -> None:
         ("type:nothing", "nothing", "ERROR"),
     ],
 )
-def test_mistakes_answer_422_with_their_place(sample: Sample, q: str, part: str, code: str) -> None:
+def test_mistakes_are_422_with_their_position(sample: Sample, q: str, part: str, code: str) -> None:
     answer = asked(sample, q)
     assert (answer.status, answer["__error"]) == (422, code)
     assert q[answer["position"] :].startswith(part)
 
 
-def test_counts_are_those_of_the_tickets(sample: Sample) -> None:
+def test_counts_match_the_tickets(sample: Sample) -> None:
     by_status = Counter(ticket.status for ticket in sample.tickets)
     nodes = data(sample, f"{COUNTS} by:[status]")["children"]
     assert {node["name"].lower(): node["hits"] for node in nodes} == by_status
@@ -97,14 +97,14 @@ def test_counts_are_those_of_the_tickets(sample: Sample) -> None:
     assert [hits for _, hits in data(sample, f"{COUNTS} by:[group~-1] format:pie")] == [rarest]
 
 
-def test_months_hold_groups(sample: Sample) -> None:
+def test_months_contain_groups(sample: Sample) -> None:
     nodes = data(sample, "type:worklist.subtotals of:tickets by:[created@month,group]")["children"]
     assert sum(node["hits"] for node in nodes) == len(sample.tickets)
     assert all(node["hits"] == sum(each["hits"] for each in node["children"]) for node in nodes)
     assert all(len(node["name"]) == 7 for node in nodes)
 
 
-def test_averages_are_by_group_or_one(sample: Sample) -> None:
+def test_averages_by_group_or_overall(sample: Sample) -> None:
     rows = data(sample, f"{COUNTS} by.avg:[group,response.first] format:dictionaries")
     responses: dict[str, list[int]] = {}
     for ticket in sample.tickets:
@@ -114,7 +114,7 @@ def test_averages_are_by_group_or_one(sample: Sample) -> None:
     assert len(data(sample, f"{COUNTS} by.avg:[response.first] format:dictionaries")) == 1
 
 
-def test_different_values_days_and_formulas(sample: Sample) -> None:
+def test_distinct_values_days_and_formulas(sample: Sample) -> None:
     orgs: dict[str, set[str]] = {}
     for ticket in sample.tickets:
         orgs.setdefault(ticket.group, set()).update({ticket.org} - {""})
@@ -125,7 +125,7 @@ def test_different_values_days_and_formulas(sample: Sample) -> None:
     assert times == [[name, hits * 100] for name, hits in plain]
 
 
-def test_records_come_by_page_and_in_order(sample: Sample) -> None:
+def test_records_come_in_pages_and_in_order(sample: Sample) -> None:
     found = asked(sample, "type:worklist.records of:ticket query:(limit:10 sort:id) page:1").ok()
     rows = found["_"]["paging"]["page"]["rows"]
     assert (rows["from"], rows["to"], rows["of"]) == (11, 20, len(sample.tickets))
@@ -136,7 +136,7 @@ def test_records_come_by_page_and_in_order(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize("by", ["group,status", "org", "tier", "created@dayofweek,status", "participant", "links"])
-def test_the_search_of_every_cell_finds_it(sample: Sample, by: str) -> None:
+def test_the_search_of_every_cell_finds_its_records(sample: Sample, by: str) -> None:
     for who in ("", "milo", "olga"):
         for row in data(sample, f"{COUNTS} by:[{by}] format:dictionaries query:(subject:!zzz)", who):
             client = sample.api.as_(who) if who else sample.api
@@ -144,7 +144,7 @@ def test_the_search_of_every_cell_finds_it(sample: Sample, by: str) -> None:
             assert found["total"] == row["count"], row["count_query"]
 
 
-def test_what_a_worker_may_not_read_is_not_counted(sample: Sample) -> None:
+def test_unreadable_records_are_not_counted(sample: Sample) -> None:
     total = {}
     for who in ("", "olga"):
         total[who] = sum(hits for _, hits in data(sample, f"{COUNTS} by:[status] format:pie", who))

@@ -1,4 +1,4 @@
-"""An address is deleted by administrators, once they know what uses it; what used it stays."""
+"""Administrators delete an address after the uses were reported; the records that used it stay."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def path(id: int, confirm: bool = False) -> str:
     return f"/rest/records/address/{id}.json{'?confirm=1' if confirm else ''}"
 
 
-def test_what_uses_an_address_is_told_and_stays(api: Api) -> None:
+def test_the_uses_of_an_address_are_reported_and_stay(api: Api) -> None:
     email = f"c{number()}@kite.example"
     ticket = api.parse(f"From: Cara <{email}>\r\nSubject: Boat\r\n\r\nHello").ok()
     [address] = api.found("address", f"email:{email}")
@@ -28,7 +28,7 @@ def test_what_uses_an_address_is_told_and_stays(api: Api) -> None:
     assert email in entries[0]["_label"]
 
 
-def test_an_address_that_nothing_uses_goes_at_once(api: Api) -> None:
+def test_an_unused_address_is_deleted_at_once(api: Api) -> None:
     address = made(api, "address")
     assert api.as_("milo").call("DELETE", path(address, confirm=True)).status == 403
     api.call("DELETE", path(address)).ok()
@@ -36,7 +36,7 @@ def test_an_address_that_nothing_uses_goes_at_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("confirm", [False, True])
-def test_the_address_of_a_worker_and_a_sender_are_not_deleted(confirm: bool, api: Api) -> None:
+def test_the_address_of_a_worker_and_a_sender_cannot_be_deleted(confirm: bool, api: Api) -> None:
     [worker] = api.found("address", "email:milo@desk.example")
     [sender] = api.found("address", "email:support@localhost")
     for address, told in ((worker, "belongs to worker"), (sender, "sends from")):

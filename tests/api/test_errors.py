@@ -1,4 +1,4 @@
-"""The envelope of every answer, and the table of errors: status, code, headers, one row of the table after another."""
+"""The envelope of every response, and the table of errors: status, code and headers, one row after another."""
 
 from pathlib import Path
 
@@ -130,12 +130,12 @@ def test_errors_have_their_status_and_code(status: int, code: str, ask, api: Api
         ("workers/me", "GET, HEAD, OPTIONS"), ("tickets/compose", "OPTIONS, POST"),
     ],
 )  # fmt: skip
-def test_405_tells_the_methods_that_there_are(path: str, allow: str, api: Api) -> None:
+def test_405_lists_the_supported_methods(path: str, allow: str, api: Api) -> None:
     answer = api.call("BREW", f"/rest/{path}.json")
     assert (answer.status, answer.headers["Allow"]) == (405, allow)
 
 
-def test_errors_name_the_field_and_the_place_in_a_query(api: Api) -> None:
+def test_errors_name_the_field_and_the_position_in_a_query(api: Api) -> None:
     answer = api.create("task", title="a", importance="140")
     assert answer["message"] == "importance: 140 is above 100"
     assert answer["errors"] == [{"field": "importance", "message": "importance: 140 is above 100"}]
@@ -183,11 +183,11 @@ def test_every_error_has_a_status() -> None:
         assert each is errors.HelpdeskError or web_errors.status_and_code(each.__new__(each))[0] != 500
 
 
-def test_errors_answer_200_where_clients_expect_it_but_for_401(tmp_path: Path) -> None:
+def test_errors_are_200_for_clients_that_expect_it_except_401(tmp_path: Path) -> None:
     started = Server(tmp_path / "data", env={"HELPDESK_REST_ERRORS_AS_200": "yes"})
     try:
         client = started.set_up()
-        client.is_checked = False  # the document tells of the real statuses
+        client.is_checked = False  # the document lists the real statuses
         for answer, code in (
             (client.record("org", 999999), "ERROR_NOT_FOUND"),
             (client.create("org"), "ERROR_PARAM_REQUIRED"),
@@ -200,7 +200,7 @@ def test_errors_answer_200_where_clients_expect_it_but_for_401(tmp_path: Path) -
         assert started.stop() == 0
 
 
-def test_every_mistake_is_told_at_once(api: Api) -> None:
+def test_all_mistakes_are_reported_at_once(api: Api) -> None:
     sent = {"title": "", "status": "sometimes", "importance": "much", "nonsense": "1", "due": "someday", "id": "3"}
     answer = api.create("task", **sent)
     named = [each["field"] for each in answer["errors"]]
@@ -212,6 +212,6 @@ def test_every_mistake_is_told_at_once(api: Api) -> None:
     assert api.record("task", task).ok()["title"] == "Pump"
 
 
-def test_what_depends_on_a_mistake_is_no_further_one(api: Api) -> None:
+def test_consequences_of_a_mistake_are_not_reported(api: Api) -> None:
     answer = api.create("comment", comment="", target__context="nonsense", target_id="7")
     assert {each["field"] for each in answer["errors"]} == {"comment", "target__context"}

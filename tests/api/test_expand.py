@@ -1,4 +1,4 @@
-"""What `expand` opens, through HTTP: to any depth, for any type, never more than the caller may read."""
+"""`expand` over HTTP: to any depth, for any type, but only what the caller may read."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.service import Api
 
 @pytest.fixture(scope="module")
 def ids(nora: Api) -> dict[str, int]:
-    """A ticket with everything around it."""
+    """A ticket with all its related records."""
     found = dict(nora.ids)
     found["org"] = made(nora, "org", name="Larch Foods", city="Lyon")
     found["contact"] = made(nora, "contact", first_name="Ana", last_name="Lind", org_id=found["org"])
@@ -85,7 +85,7 @@ def filled(value: Any, ids: dict[str, int]) -> Any:
 
 
 @pytest.mark.parametrize(("uri", "expand", "has"), OPENED, ids=[f"{row[0]} {row[1]}" for row in OPENED])
-def test_what_is_opened(uri: str, expand: str, has: dict[str, Any], ids: dict[str, int], api: Api) -> None:
+def test_expanded_keys(uri: str, expand: str, has: dict[str, Any], ids: dict[str, int], api: Api) -> None:
     id = ids.get(uri, ids["file"])
     found = api.record(uri, id, expand).ok().json
     expected = filled(has, ids)
@@ -101,7 +101,7 @@ def without_notes(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "notes"}
 
 
-def test_nothing_comes_from_paths_that_lead_nowhere(ids: dict[str, int], api: Api) -> None:
+def test_paths_that_lead_nowhere_add_nothing(ids: dict[str, int], api: Api) -> None:
     plain = api.record("ticket", ids["ticket"]).ok().json
     for expand in (
         "nosuch",
@@ -121,7 +121,7 @@ def test_nothing_comes_from_paths_that_lead_nowhere(ids: dict[str, int], api: Ap
         assert "group_nosuch" not in without_notes(api.record("ticket", ids["ticket"], expand).ok().json)
 
 
-def test_a_record_that_is_not_there_adds_nothing(api: Api) -> None:
+def test_a_missing_record_adds_nothing(api: Api) -> None:
     ticket = made(api, "ticket")
     plain = api.record("ticket", ticket).ok().json
     opened = api.record("ticket", ticket, "owner_,org_,latest_message_,initial_message_sender_org_").ok().json
@@ -183,7 +183,7 @@ def test_forms_of_attachments(ids: dict[str, int], api: Api) -> None:
     assert api.record("message", ids["message"], "attachments").ok()["attachments"] == {str(ids["file"]): brief}
 
 
-def test_empty_collections_have_the_form_of_full_ones(api: Api) -> None:
+def test_empty_collections_have_the_same_form_as_full_ones(api: Api) -> None:
     ticket = made(api, "ticket")
     found = api.record("ticket", ticket, "links,watchers,comments,attachments,requesters,custom_,comment_count").ok()
     assert [found[key] for key in ("links", "watchers", "comments", "requesters", "custom")] == [{}] * 5
@@ -205,7 +205,7 @@ def test_people_of_a_ticket(ids: dict[str, int], api: Api) -> None:
     assert list(found["_messages"]) == [str(ids["message"])]
 
 
-def test_headers_of_a_message_are_by_lower_case_name(ids: dict[str, int], api: Api) -> None:
+def test_headers_of_a_message_have_lower_case_names(ids: dict[str, int], api: Api) -> None:
     headers = api.record("message", ids["message"], "headers").ok()["headers"]
     assert headers["x-odd"] == "yes" and headers["to"] == "support@desk.example"
 
@@ -220,7 +220,7 @@ def test_workers_groups_and_roles(ids: dict[str, int], api: Api) -> None:
     assert "Inbox" in [each["name"] for each in group["buckets"]["results"]]
 
 
-def test_hidden_records_are_not_opened(ids: dict[str, int], api: Api) -> None:
+def test_hidden_records_are_not_expanded(ids: dict[str, int], api: Api) -> None:
     hidden = made(api, "ticket", subject="Canary", group_id=ids["private"])
     draft = made(api, "draft", worker_id=ids["olga"], ticket_id=hidden)
     note = made(api, "comment", comment="Canary", target__context="ticket", target_id=hidden)
@@ -237,7 +237,7 @@ def test_hidden_records_are_not_opened(ids: dict[str, int], api: Api) -> None:
     assert api.record("address", address, "mail_transport_").ok()["mail_transport_name"] == "Nowhere"
 
 
-def test_what_a_search_opens_is_what_each_record_opens(sample: Sample) -> None:
+def test_a_search_expands_the_same_as_each_record(sample: Sample) -> None:
     expand = "owner_address_,org_,group_,bucket_,latest_message_sender_,links,watchers,comments,custom_,requesters"
     found = sample.api.search("ticket", "sort:-importance", limit=12, expand=expand).ok()["results"]
     for each in found:

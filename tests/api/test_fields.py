@@ -1,4 +1,4 @@
-"""Every writable field of every record type through HTTP: what fits is kept and shown, what does not is refused."""
+"""Every writable field of every record type over HTTP: valid values are stored and shown, invalid ones are refused."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ WRITABLE = [
 ]
 
 
-# Fields of one kind read alike: one of each is asked for everything, the others for the first and the last value.
+# Fields of one kind behave alike: one of each kind is tested with all values, the others with the first and the last.
 FIRST_OF_KIND = {each.values[1].type: each.values[1] for each in reversed(WRITABLE)}
 
 
 @pytest.fixture(scope="module")
 def records() -> dict[str, int]:
-    """One record of each type, made when it is first asked for."""
+    """One record of each type, created on first use."""
     return {}
 
 
@@ -36,7 +36,7 @@ def one(records: dict[str, int], uri: str, api: Api) -> int:
 
 
 @pytest.mark.parametrize(("record_type", "field"), WRITABLE)
-def test_a_value_that_fits_is_kept_and_shown(
+def test_a_valid_value_is_stored_and_shown(
     record_type: RecordType, field: Field, records: dict[str, int], api: Api
 ) -> None:
     sent, shown = values.fitting(record_type, field, api)
@@ -49,7 +49,7 @@ def test_a_value_that_fits_is_kept_and_shown(
 
 
 @pytest.mark.parametrize(("record_type", "field"), WRITABLE)
-def test_a_value_that_does_not_fit_is_refused_by_name(
+def test_an_invalid_value_is_refused_by_name(
     record_type: RecordType, field: Field, records: dict[str, int], api: Api
 ) -> None:
     id = one(records, record_type.uri, api)
@@ -67,7 +67,7 @@ def limited(field: Field) -> bool:
 
 
 @pytest.mark.parametrize("record_type", CREATED)
-def test_a_text_that_is_too_long_is_told_the_limit(record_type: RecordType, api: Api) -> None:
+def test_a_text_that_is_too_long_gets_the_limit(record_type: RecordType, api: Api) -> None:
     fields = MINIMAL[record_type.uri](api)
     for name, field in record_type.fields.items():
         if not field.immutable and limited(field):
@@ -89,7 +89,7 @@ def test_blank_is_0_for_optional_ids_and_times(record_type: RecordType, records:
         assert not key or answer[key] == (None if (record_type.uri, key) == ("address", "org_id") else 0)
 
 
-FIRM = {("draft", "worker_id"), ("toolbar", "created_at")}  # required by its type; stays as it is
+FIRM = {("draft", "worker_id"), ("toolbar", "created_at")}  # required by its type, so it stays
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_bits_are_numbers_or_words(sent: Any, shown: int, api: Api) -> None:
 @pytest.mark.parametrize(
     "text", ["\N{PARTY POPPER}\N{FAMILY}", "e\u0301", "\u202eabc", "  kept  ", "a\r\nb", "%_\\*'\""]
 )
-def test_text_is_kept_as_it_is_sent(text: str, api: Api) -> None:
+def test_text_is_stored_as_sent(text: str, api: Api) -> None:
     names = (("task", "title"), ("comment", "comment"), ("asset", "name"), ("snippet", "content"))
-    for uri, name in names if "\n" in text else (*names, ("org", "name")):  # that one stands in mail
+    for uri, name in names if "\n" in text else (*names, ("org", "name")):  # this one is a header of mail
         assert api.create(uri, **MINIMAL[uri](api) | {name: text}).ok()[name] == text
 
 
@@ -149,7 +149,7 @@ def test_references_in_words_name_records(api: Api) -> None:
         assert api.update("ticket", ticket["id"], owner_id=wrong).status == 422, wrong
 
 
-def test_a_picture_is_shown_by_address_and_taken_away(api: Api) -> None:
+def test_a_picture_is_shown_by_address_and_removed(api: Api) -> None:
     first = api.create("org", name="Kite", image=values.data_uri(values.png(50, 500))).ok()
     gone = api.update("org", first["id"], image="data:null").ok()
     assert first["_image_url"] != gone["_image_url"] and gone["_image_url"].endswith("?v=0")

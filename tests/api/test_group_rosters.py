@@ -1,4 +1,4 @@
-"""Rosters of groups changed through HTTP: all checks first, then all changes; what follows for what people may read."""
+"""Group rosters changed over HTTP: all checks come before all changes; the effects on what people may read."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ def change(api: Api, groups: dict[int, dict[int, str]], path: str = MEMBERS) -> 
 
 
 def roster(api: Api, group: int) -> dict[int, bool]:
-    """{worker id: whether they manage}."""
+    """Returns {worker id: whether they manage the group}."""
     members = api.record("group", group, "members").ok()["members"]
     return {int(id): each["is_manager"] for id, each in members.items()}
 
@@ -30,7 +30,7 @@ def test_several_groups_and_workers_change_at_once(api: Api) -> None:
     assert roster(api, first) == {milo: False} and roster(api, second) == {olga: True}
 
 
-def test_the_other_address_takes_rosters_too_and_edits_else(api: Api) -> None:
+def test_the_alternative_address_edits_rosters_and_other_fields(api: Api) -> None:
     group, milo = made(api, "group"), api.ids["milo"]
     change(api, {group: {milo: "manager"}}, f"/rest/groups/{group}.json").ok()
     assert roster(api, group) == {milo: True}
@@ -74,7 +74,7 @@ def whole(**groups: Any) -> str:
         (whole(GOOD={"workers": {str(id): "member" for id in range(1001)}}), 422, "ERROR_PARAM_INVALID"),
     ],
 )  # fmt: skip
-def test_one_mistake_and_nothing_is_changed(sent: str, status: int, code: str, api: Api) -> None:
+def test_one_mistake_prevents_all_changes(sent: str, status: int, code: str, api: Api) -> None:
     group = made(api, "group")
     for name, id in (("GOOD", group), ("MILO", api.ids["milo"]), ("OLGA", api.ids["olga"])):
         sent = sent.replace(name, str(id))
@@ -83,10 +83,10 @@ def test_one_mistake_and_nothing_is_changed(sent: str, status: int, code: str, a
     assert roster(api, group) == {}
 
 
-def test_managers_change_the_rosters_of_their_groups_only(api: Api) -> None:
+def test_managers_change_only_the_rosters_of_their_groups(api: Api) -> None:
     own, other, milo, olga = made(api, "group"), made(api, "group"), api.ids["milo"], api.ids["olga"]
     change(api, {own: {milo: "member"}}).ok()
-    assert change(api.as_("milo"), {own: {olga: "member"}}).status == 403  # members are no managers
+    assert change(api.as_("milo"), {own: {olga: "member"}}).status == 403  # members who are not managers
     change(api, {own: {milo: "manager"}}).ok()
     change(api.as_("milo"), {own: {olga: "member"}}).ok()
     answer = change(api.as_("milo"), {own: {olga: "remove"}, other: {olga: "member"}})

@@ -1,4 +1,4 @@
-"""The table of custom fields in the help: each value is sent, and comes back as the table says."""
+"""The table of custom fields in the help: each value is sent, and is returned as the table says."""
 
 import json
 import re
@@ -18,19 +18,19 @@ ROWS = re.findall(rf"^\| `([\w.]+)` \| [^|]* \|{CELL}\|{CELL}\|{CELL}\|{CELL}\|$
 
 @pytest.fixture(scope="module")
 def ids(nora: Api) -> dict[str, str]:
-    """{placeholder of the table: id}."""
+    """Returns {placeholder of the table: id}."""
     return {
         "<org>": str(nora.create("org", name="Pointed at").ok()["id"]), "<worker>": str(nora.ids["milo"]),
         "<file>": str(upload(nora, "plan.txt", b"plan")),
     }  # fmt: skip
 
 
-def test_every_kind_stands_in_the_table() -> None:
+def test_every_kind_is_in_the_table() -> None:
     assert [kind for kind, *_ in ROWS] == list(KINDS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[kind for kind, *_ in ROWS])
-def test_a_value_comes_back_as_the_table_says(nora: Api, ids: dict[str, str], row: tuple[str, ...]) -> None:
+def test_a_value_is_returned_as_the_table_says(nora: Api, ids: dict[str, str], row: tuple[str, ...]) -> None:
     kind, params, sent, text, value = row
     uri = f"help_{kind.rpartition('.')[2]}".lower()
     fields: dict[str, Any] = {"context": "org", "name": f"Help {kind}", "type": kind, "uri": uri}

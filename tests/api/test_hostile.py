@@ -1,4 +1,4 @@
-"""Searches and data queries made to hold the server up: each ends with its error, and others are served meanwhile."""
+"""Searches and data queries designed to exhaust the server: each ends with its error, and other callers are served."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -17,13 +17,13 @@ from tests.service import Api, Reply, Server, people
 
 TICKETS = 30_000
 QUERY = "/rest/data/query.json"
-TEXT_CHARS = 200  # of each subject and custom text, nearly all of them zeros
-SECONDS = 3  # that a search may take here
-MILO = "milo"  # may not read everything
+TEXT_CHARS = 200  # characters of each subject and custom text, nearly all zeros
+SECONDS = 3  # limit of a search on this server
+MILO = "milo"  # a worker who may not read everything
 
 
 def _fill(tx: Transaction) -> None:
-    """Tickets with long subjects, one text of its own for each, and links from each to the next."""
+    """Inserts tickets with long subjects, a distinct text for each, and links from each to the next."""
     execute = tx.connection.execute
     ids = f"WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < {TICKETS}) "
     group, bucket = execute('SELECT group_id, id FROM "bucket" LIMIT 1').fetchone()
@@ -61,7 +61,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 
 def slow(term: str, times: int = 150) -> str:
-    """A search of so many terms, each of which looks at every character of every record."""
+    """Returns a search of many terms, each of which scans every character of every record."""
     return " OR ".join(term.replace("#", f"*0{number}x*") for number in range(times))
 
 
@@ -77,7 +77,7 @@ def asking(q: str) -> Ask:
     return lambda api: api.call("POST", QUERY, data=q.encode(), headers={"Content-Type": "text/plain"})
 
 
-# What is asked, the status that it ends with, and a part of its message.
+# The request, its final status, and a part of its message.
 ENDLESS: dict[str, tuple[Ask, int, str]] = {
     "leading wildcards": (searching(SLOW), 504, "time limit"),
     "what no index helps with": (searching("!(" * 7 + SLOW + ")" * 7), 504, "time limit"),
@@ -95,8 +95,8 @@ ENDLESS: dict[str, tuple[Ask, int, str]] = {
 
 
 @pytest.mark.sqlite("what runs on the event loop")
-def test_others_are_answered_before_an_endless_query_ends(crowded: Api) -> None:
-    """All of them at once, more than there are threads: whoever asks for little is answered by the event loop."""
+def test_others_are_served_before_an_endless_query_ends(crowded: Api) -> None:
+    """All of them at once, more than there are threads: cheap requests are served by the event loop."""
     clients = [Api(crowded.url, crowded.token) for _ in ENDLESS]
     with ThreadPoolExecutor(len(ENDLESS)) as threads:
         begun: dict[str, Future[Reply]] = {
@@ -121,12 +121,12 @@ def test_the_most_frequent_of_many_values_are_counted(crowded: Api) -> None:
         crowded.update("ticket", id, kiln_mark="Rare").ok()
     crowded.update("ticket", 7, kiln_mark="rare").ok()
     counted = crowded.search("ticket", "", subtotals="kiln_mark", limit=1).ok()["subtotals"]["kiln_mark"]
-    # PostgreSQL groups texts that differ in case only, and shows the one that it comes to first.
+    # PostgreSQL groups texts that differ only in case, and shows the one that it reads first.
     labels = ("Rare", "rare") if databases.is_postgresql() else ("Rare",)
     assert counted[0]["label"] in labels and counted[0]["hits"] == 4 and len(counted) == MAX_VALUES
 
 
-# For who may not read everything each of these asks, in every term, for the rules of all types.
+# For a caller who may not read everything, each term of these checks the rules of all types.
 REFUSED = [
     ("ticket", "links:any", 60),
     ("ticket", "links.attachment:!(id:1)", 60),
@@ -137,7 +137,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("uri", "term", "times"), REFUSED)
-def test_what_looks_at_too_much_is_refused_before_it_is_tried(crowded: Api, uri: str, term: str, times: int) -> None:
+def test_excessive_searches_are_refused_before_they_run(crowded: Api, uri: str, term: str, times: int) -> None:
     milo = crowded.as_(MILO)
     assert milo.search(uri, term).status == 200
     refused = milo.search(uri, " OR ".join([term] * times))
@@ -155,7 +155,7 @@ def test_what_looks_at_too_much_is_refused_before_it_is_tried(crowded: Api, uri:
         ("id:1" + " sort:-nothing", "cannot be sorted"),
     ],
 )
-def test_what_is_too_long_or_too_deep_is_refused(crowded: Api, q: str, message: str) -> None:
+def test_searches_that_are_too_long_or_too_deep_are_refused(crowded: Api, q: str, message: str) -> None:
     answer = crowded.search("ticket", q)
     assert answer.status == 422 and message in answer["message"]
 
@@ -172,6 +172,6 @@ def test_what_is_too_long_or_too_deep_is_refused(crowded: Api, q: str, message: 
         ("type:sample.timeseries " + " ".join(f"series.s{number}:(samples:1)" for number in range(120)), "200 terms"),
     ],
 )  # fmt: skip
-def test_data_queries_of_no_end_are_refused(crowded: Api, q: str, message: str) -> None:
+def test_endless_data_queries_are_refused(crowded: Api, q: str, message: str) -> None:
     answer = crowded.get(QUERY, q=q)
     assert answer.status == 422 and message in answer.response.text, answer

@@ -30,7 +30,7 @@ def new_key() -> str:
     return str(uuid.uuid4())
 
 
-def test_a_request_that_is_sent_again_is_done_once(api: Api) -> None:
+def test_a_repeated_request_is_done_once(api: Api) -> None:
     key, title = new_key(), f"Once {new_key()}"
     first, second, third = (create(api, key, title).ok() for _ in range(3))
     assert first.json == second.json == third.json
@@ -50,10 +50,10 @@ REQUESTS: list[tuple[str, str, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "form", "shown"), REQUESTS)
-def test_all_ways_to_answer_a_request_do_its_work_once(
+def test_every_way_to_handle_a_request_does_its_work_once(
     api: Api, method: str, path: str, form: dict[str, str], shown: str
 ) -> None:
-    """On the writer, on a thread, and made ready before the writer."""
+    """On the writer, on a thread, and prepared before the writer."""
     group = {"group_id": str(api.ids["support"])} if path.endswith("compose") else {}
     headers = {"Idempotency-Key": new_key()}
     first, second = (api.call(method, f"/rest/{path}.json", data=form | group, headers=headers).ok() for _ in range(2))
@@ -69,7 +69,7 @@ def test_a_key_belongs_to_one_request_of_one_worker_and_app(api: Api) -> None:
     assert create(api, key, title).ok()["id"] == first["id"]
 
 
-def test_the_same_request_in_another_encoding_is_the_same(api: Api) -> None:
+def test_the_same_request_in_another_encoding_counts_as_the_same(api: Api) -> None:
     key, title = new_key(), f"Encoded {new_key()}"
     first = create(api, key, title).ok()
     again = api.call(
@@ -78,19 +78,19 @@ def test_the_same_request_in_another_encoding_is_the_same(api: Api) -> None:
     assert again.ok()["id"] == first["id"]
 
 
-def test_a_refused_request_leaves_its_key_free(api: Api) -> None:
+def test_a_refused_request_does_not_use_up_its_key(api: Api) -> None:
     key = new_key()
     assert create(api, key, "").status == 422
     assert create(api, key, "Now").ok()["title"] == "Now"
 
 
 @pytest.mark.parametrize("key", ["", " ", "x" * 256, "ümlaut".encode().decode("latin-1")])
-def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
+def test_an_invalid_key_is_refused(api: Api, key: str) -> None:
     refused = create(api, key, "Never")
     assert refused.status == 400 and "printable ASCII" in refused["message"]
 
 
-def test_requests_that_read_and_that_are_safe_anyway_take_no_key(api: Api) -> None:
+def test_read_only_and_idempotent_requests_accept_no_key(api: Api) -> None:
     headers, id = {"Idempotency-Key": new_key()}, made(api, "task", title="Splice")
     for method, path, data in (
         ("POST", "records/task/search", {"q": f"id:{id}"}), ("PUT", f"records/task/{id}", {"fields[title]": "Knot"}),
@@ -98,7 +98,7 @@ def test_requests_that_read_and_that_are_safe_anyway_take_no_key(api: Api) -> No
         assert "Idempotent-Replayed" not in api.call(method, f"/rest/{path}.json", data=data, headers=headers).headers
 
 
-def test_twelve_at_once_do_it_once(api: Api) -> None:
+def test_twelve_simultaneous_requests_are_done_once(api: Api) -> None:
     key, title, replies = new_key(), f"Twelve {new_key()}", []
     threads = [threading.Thread(target=lambda: replies.append(create(api, key, title))) for _ in range(12)]
     for each in threads:
@@ -108,7 +108,7 @@ def test_twelve_at_once_do_it_once(api: Api) -> None:
     assert {each.status for each in replies} <= {200, 409} and len(api.found("task", f'title:"{title}"')) == 1
 
 
-def test_a_secret_that_is_shown_once_is_shown_to_who_has_the_key(api: Api) -> None:
+def test_a_secret_that_is_shown_once_is_repeated_to_the_holder_of_the_key(api: Api) -> None:
     fields = {"fields[name]": f"App {new_key()}", "fields[callback_url]": "https://once.example/back"}
     headers = {"Idempotency-Key": new_key()}
     path = "/rest/records/oauth_app/create.json"
@@ -116,7 +116,7 @@ def test_a_secret_that_is_shown_once_is_shown_to_who_has_the_key(api: Api) -> No
     assert first["client_secret"] == second["client_secret"]
 
 
-# -- what a service leaves that ends half way --------------------------------------------------------------------------
+# -- after a service that stopped half way -----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def desk(tmp_path: Any) -> Iterator[Desk]:
 
 
 def written(desk: Desk, text: str) -> Answer:
-    """Does some work of two transactions."""
+    """Does some work in two transactions."""
     for _ in range(2):
         desk.own("automation_log", automation_name="once", message=text, level=6)
     return Answer({"done": text})
@@ -138,14 +138,14 @@ def done(desk: Desk) -> int:
 
 
 def end(desk: Desk) -> None:
-    """The service ends, and another process, or its next start, finds out."""
+    """Stops the service, which another process, or its next start, then detects."""
     if desk.store.is_shared:
         desk.store.write(lambda tx: processes.release(tx, queue.run_name()))
     else:
         queue.begin_run()
 
 
-def test_a_request_that_ended_before_it_wrote_is_done(desk: Desk) -> None:
+def test_a_request_interrupted_before_its_write_is_done(desk: Desk) -> None:
     store = desk.service.store
     with pytest.raises(Conflict, match="worked on"):
         idempotency.once(store, NOW, REQUEST, lambda: idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x")))
@@ -155,7 +155,7 @@ def test_a_request_that_ended_before_it_wrote_is_done(desk: Desk) -> None:
     assert idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x")).body and done(desk) == 2
 
 
-def test_a_request_that_ended_after_it_wrote_is_not_done_again(desk: Desk) -> None:
+def test_a_request_interrupted_after_its_write_is_not_repeated(desk: Desk) -> None:
     store = desk.service.store
 
     def killed() -> Answer:
@@ -176,7 +176,7 @@ def test_a_request_that_ended_after_it_wrote_is_not_done_again(desk: Desk) -> No
     assert done(desk) == 2
 
 
-def test_an_error_after_something_was_written_is_the_response(desk: Desk) -> None:
+def test_an_error_after_a_write_is_the_stored_response(desk: Desk) -> None:
     def half_done() -> Answer:
         written(desk, "x")
         raise Invalid("the second half is wrong", field="x")
@@ -188,7 +188,7 @@ def test_an_error_after_something_was_written_is_the_response(desk: Desk) -> Non
     assert again.status == 422 and b"the second half is wrong" in again.body and done(desk) == 2
 
 
-def test_the_database_does_not_know_what_a_response_says(desk: Desk) -> None:
+def test_the_database_cannot_read_stored_responses(desk: Desk) -> None:
     store = desk.service.store
     idempotency.once(store, NOW, REQUEST, lambda: Answer({"secret": "hush"}))
     [row] = store.read(lambda tx: tx.find(KEY, name="name"))
@@ -197,15 +197,15 @@ def test_the_database_does_not_know_what_a_response_says(desk: Desk) -> None:
     assert b"hush" in again.body
 
 
-def test_a_response_that_is_too_large_is_not_kept(desk: Desk) -> None:
+def test_a_response_that_is_too_large_is_not_stored(desk: Desk) -> None:
     store = desk.service.store
     idempotency.once(store, NOW, REQUEST, lambda: Answer({"x": "x" * MAX_RESPONSE_BYTES}))
     with pytest.raises(Conflict, match="its response is lost"):
         idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x"))
 
 
-def test_a_request_with_a_key_inside_of_another_one_with_a_key(desk: Desk) -> None:
-    """As in a batch: what either has written is known of both."""
+def test_a_keyed_request_inside_another_keyed_request(desk: Desk) -> None:
+    """As in a batch: the writes of either count for both."""
     store, inner = desk.service.store, KeyedRequest("inner", "fingerprint", b"s" * 32)
     noted = []
 
@@ -220,7 +220,7 @@ def test_a_request_with_a_key_inside_of_another_one_with_a_key(desk: Desk) -> No
     assert noted == [1] and done(desk) == 3
 
 
-def test_a_key_is_forgotten_after_a_day(desk: Desk) -> None:
+def test_a_key_expires_after_a_day(desk: Desk) -> None:
     store = desk.service.store
     for now in (NOW, NOW + KEPT_SECONDS):
         assert idempotency.once(store, now, REQUEST, lambda: written(desk, "x")).body

@@ -1,5 +1,5 @@
-"""Nobody becomes somebody else by a field, through HTTP: each row of identity_fields.py as a worker with all privileges
-and as a manager, by create, update and upsert."""
+"""No one can impersonate others through a field, over HTTP: each row of identity_fields.py as a worker with all
+privileges and as a manager, by create, update and upsert."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ from tests.api.identity_fields import (
     TICKET,
     WRITERS,
     Row,
-    is_of_such_a_kind,
+    is_sensitive,
 )
 from tests.api.minimal import APP, MINIMAL, made, number
 from tests.service import Api, Reply
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("as_before")
 WITHHELD = {"admins", "nobody"}
 ORDINARY = ("milo", "max")  # a member with all privileges, and a manager
 Value = Callable[[Api], Any]
-# What is tried, where another value than 1 is needed to be understood. nora is the one whom milo would be.
+# The value to try, where 1 would not be understood. nora is the worker whom milo would impersonate.
 VALUES: dict[str, Value] = {
     "address.worker_id": lambda api: api.ids["nora"],
     "address.mail_transport_id": lambda api: made(api, "mail_transport"),
@@ -63,29 +63,29 @@ def rows(who: str) -> list[Row]:
 
 
 def refused(*replies: Reply) -> None:
-    """All of them, by the rules, or since what is named is not there for the one who asks."""
+    """Asserts that all are refused, by the rules or because the caller cannot see the target."""
     for reply in replies:
         assert reply.status == 403 or (reply.status == 422 and "there is no " in reply["message"]), reply
 
 
-def of(name: str) -> Value:
-    """The owner pair of somebody."""
+def owner_fields(name: str) -> Value:
+    """Returns the owner fields of a worker."""
     return lambda api: {"owner__context": "worker", "owner_id": api.ids[name]}
 
 
 def record_of(name: str, uri: str, api: Api) -> int:
-    """A record of a type that is somebody's: by its worker, author, owner, or what it belongs to."""
+    """Creates a record that belongs to somebody: by its worker, author, owner or parent."""
     known = REGISTRY.type(uri).fields
     fields: dict[str, Any] = MINIMAL[uri](api)
     if uri in CHILDREN:
-        fields = belonging(uri, of(name))(api)
+        fields = belonging(uri, owner_fields(name))(api)
     elif uri == "custom_field":
-        fields |= {"custom_fieldset_id": made(api, "custom_fieldset", **of(name)(api))}
-    elif uri == "email_signature":  # of groups, and no worker's
+        fields |= {"custom_fieldset_id": made(api, "custom_fieldset", **owner_fields(name)(api))}
+    elif uri == "email_signature":  # signatures belong to groups, not to workers
         group = {"milo": "support", "nora": "private"}[name]
         fields |= {"owner__context": "group", "owner_id": api.ids[group]}
     elif "owner_id" in known and "owner__context" in known:
-        fields = owned(uri, of(name))(api)
+        fields = owned(uri, owner_fields(name))(api)
     elif "author_id" in known:
         fields |= {"author__context": "worker", "author_id": api.ids[name]}
     elif "worker_id" in known:
@@ -93,26 +93,26 @@ def record_of(name: str, uri: str, api: Api) -> int:
     return int(api.create(uri, **fields).ok()["id"])
 
 
-def test_every_field_of_such_a_kind_is_in_the_table() -> None:
-    """Whoever declares one says who may write it, and why, in identity_fields.py."""
+def test_every_sensitive_field_is_in_the_table() -> None:
+    """A new field needs an entry in identity_fields.py with its writers and the reason."""
     found = {
         f"{each.uri}.{name}" for each in REGISTRY for name, field in each.fields.items()
-        if is_of_such_a_kind(each, field)
+        if is_sensitive(each, field)
     }  # fmt: skip
     assert found == {str(row) for row in ROWS}
 
 
 @pytest.mark.parametrize("name", ORDINARY)
 @pytest.mark.parametrize("row", rows(ADMINS), ids=str)
-def test_what_administrators_write(row: Row, name: str, actors: dict[str, Api], api: Api) -> None:
+def test_fields_that_administrators_write(row: Row, name: str, actors: dict[str, Api], api: Api) -> None:
     if row.type == "currency":
         api.create("currency", **MINIMAL["currency"](api) | {"is_default": 1}).ok()
     actor, fields = actors[name], {row.field: value(row, api)}
     minimal = MINIMAL.get(row.type, lambda api: {"name": "Kite"})(api)
     if WITHHELD & set(REGISTRY.type(row.type).access.create):
         id = made(api, row.type)
-    else:  # which they may, but for the field
-        minimal |= of(name)(api) if "owner_id" in minimal else {}
+    else:  # which they may write apart from this field
+        minimal |= owner_fields(name)(api) if "owner_id" in minimal else {}
         id = actor.create(row.type, **minimal).ok()["id"]
         minimal |= _anew(row.type, api)
     before = api.record(row.type, id).ok().json
@@ -124,13 +124,13 @@ def test_what_administrators_write(row: Row, name: str, actors: dict[str, Api], 
 
 
 def _anew(uri: str, api: Api) -> dict[str, Any]:
-    """Other values for what must be unique."""
+    """Returns new values for fields that must be unique."""
     made_anew, names = MINIMAL[uri](api), {"name", "email", "uri"}
     return {name: text for name, text in made_anew.items() if name in names}
 
 
 @pytest.mark.parametrize("row", rows(ITS_WORKER), ids=str)
-def test_what_its_worker_writes(row: Row, actors: dict[str, Api], api: Api) -> None:
+def test_fields_that_its_worker_writes(row: Row, actors: dict[str, Api], api: Api) -> None:
     milo, own, foreign = actors["milo"], record_of("milo", row.type, api), record_of("nora", row.type, api)
     pair = {"author__context": "worker", "author_id": api.ids["nora"]}
     is_whose = row.field in ("worker_id", *pair)
@@ -150,14 +150,14 @@ def test_what_its_worker_writes(row: Row, actors: dict[str, Api], api: Api) -> N
 
 
 def _with(row: Row, api: Api) -> dict[str, Any]:
-    """What a pair needs beside one half."""
+    """Returns the other half of a pair of fields."""
     if row.field in ("target_id", "target__context"):
         return {"target__context": "org", "target_id": made(api, "org")}
     return {}
 
 
 @pytest.mark.parametrize("row", rows(ITS_OWNER), ids=str)
-def test_what_its_owner_writes(row: Row, actors: dict[str, Api], api: Api) -> None:
+def test_fields_that_its_owner_writes(row: Row, actors: dict[str, Api], api: Api) -> None:
     milo, foreign = actors["milo"], record_of("nora", row.type, api)
     if row.field not in ("owner__context", "owner_id"):
         refused(milo.update(row.type, foreign, **{row.field: value(row, api)}))
@@ -172,15 +172,15 @@ def test_what_its_owner_writes(row: Row, actors: dict[str, Api], api: Api) -> No
 
 
 def _milos(uri: str, api: Api) -> dict[str, Any]:
-    """The owner pair by which milo may change a record of a type; of signatures it is a group that he manages."""
+    """Returns owner fields that let milo change a record of a type; for signatures a group that he manages."""
     if uri != "email_signature":
-        return dict(of("milo")(api))
+        return dict(owner_fields("milo")(api))
     group = made(api, "group", members={"manager": str(api.ids["milo"])})
     return {"owner__context": "group", "owner_id": group}
 
 
 @pytest.mark.parametrize("row", rows(ITS_PARENT), ids=str)
-def test_what_those_write_who_may_change_what_it_belongs_to(row: Row, actors: dict[str, Api], api: Api) -> None:
+def test_fields_that_writers_of_the_parent_write(row: Row, actors: dict[str, Api], api: Api) -> None:
     milo, foreign = actors["milo"], record_of("nora", row.type, api)
     if row.field not in {each.column for each in PARENTS.values()}:
         refused(milo.update(row.type, foreign, **{row.field: value(row, api)}))
@@ -194,7 +194,7 @@ def test_what_those_write_who_may_change_what_it_belongs_to(row: Row, actors: di
 
 
 @pytest.mark.parametrize("row", rows(TICKET), ids=str)
-def test_what_those_write_who_work_on_its_ticket(row: Row, actors: dict[str, Api], api: Api) -> None:
+def test_fields_that_workers_on_its_ticket_write(row: Row, actors: dict[str, Api], api: Api) -> None:
     milo, hidden = actors["milo"], made(api, "ticket", group_id=api.ids["private"])
     if row.type == "ticket":
         refused(milo.update("ticket", hidden, **{row.field: "1"}), actors["olga"].update(
@@ -213,7 +213,7 @@ def test_what_those_write_who_work_on_its_ticket(row: Row, actors: dict[str, Api
 
 
 @pytest.mark.parametrize("row", rows(MANAGERS), ids=str)
-def test_what_managers_write(row: Row, actors: dict[str, Api], api: Api) -> None:
+def test_fields_that_managers_write(row: Row, actors: dict[str, Api], api: Api) -> None:
     fields = {"group_id": api.ids["support"], "is_default": 0, "reply_address_id": 0}
     own, foreign = made(api, "bucket"), made(api, "bucket", group_id=api.ids["private"])
     changed = {row.field: fields[row.field]}
@@ -223,13 +223,13 @@ def test_what_managers_write(row: Row, actors: dict[str, Api], api: Api) -> None
 
 
 @pytest.mark.parametrize("row", rows(WRITERS), ids=str)
-def test_what_says_nothing_of_us(row: Row, actors: dict[str, Api], api: Api) -> None:
+def test_harmless_fields(row: Row, actors: dict[str, Api], api: Api) -> None:
     milo, fields = actors["milo"], {row.field: value(row, api)} | _with(row, api)
     id = milo.create(row.type, **MINIMAL[row.type](api) | fields).ok()["id"]
     milo.update(row.type, id, **{row.field: value(row, api)} | _with(row, api)).ok()
 
 
-# -- what no single field tells ---------------------------------------------------------------------------------------
+# -- rules that span several fields ------------------------------------------------------------------------------------
 
 
 def _of_worker(api: Api) -> int:
@@ -268,7 +268,7 @@ OURS = [_of_worker, _further, _sending, _of_group, _of_bucket, _default]
 
 
 @pytest.mark.parametrize("ours", OURS, ids=lambda each: each.__name__.strip("_"))
-def test_addresses_of_ours_are_changed_by_administrators_only(
+def test_our_addresses_are_changed_by_administrators_only(
     ours: Callable[[Api], int], actors: dict[str, Api], api: Api
 ) -> None:
     id = ours(api)
@@ -295,7 +295,7 @@ def test_addresses_of_ours_are_changed_by_administrators_only(
     api.update("address", id, is_trusted=1).ok()
 
 
-def test_nobody_moves_the_mail_of_tickets_that_they_may_not_read(actors: dict[str, Api], api: Api) -> None:
+def test_mail_of_unreadable_tickets_cannot_be_redirected(actors: dict[str, Api], api: Api) -> None:
     email = f"ana{number()}@kite.example"
     ticket = made(api, "ticket", group_id=api.ids["private"], participants=email)
     [id] = api.found("address", f"email:{email}")
@@ -305,7 +305,7 @@ def test_nobody_moves_the_mail_of_tickets_that_they_may_not_read(actors: dict[st
     actors["milo"].update("address", id, email=f"ana{number()}@kite.example").ok()
 
 
-def test_managers_let_buckets_send_from_what_their_group_sends_from(actors: dict[str, Api], api: Api) -> None:
+def test_managers_choose_bucket_senders_among_those_of_their_group(actors: dict[str, Api], api: Api) -> None:
     foreign, own = _sending(api), _sending(api)
     manager = actors["max"]
     group = made(api, "group", reply_address_id=own, members={"manager": str(api.ids["max"])})

@@ -1,4 +1,4 @@
-"""Smaller responses: the keys that are asked for, and gzip where it is worth it."""
+"""Smaller responses: only the requested keys, and gzip where it is worth it."""
 
 import gzip
 import json
@@ -18,14 +18,14 @@ def raw(api: Api, path: str, accept: str, **headers: str) -> requests.Response:
 
 @pytest.fixture(scope="module")
 def word(nora: Api) -> str:
-    """A word that the titles of sixty tasks have."""
+    """A word in the titles of sixty tasks."""
     found = f"less{number()}"
     for each in range(60):
         made(nora, "task", title=f"{found} {each:02}")
     return found
 
 
-def test_records_have_the_keys_that_are_asked_for(api: Api, word: str) -> None:
+def test_records_have_only_the_requested_keys(api: Api, word: str) -> None:
     asked = {"q": f"title:{word}* sort:title", "limit": "2", "fields": "id, title"}
     found = api.get("/rest/records/task/search.json", **asked).ok()
     assert [set(each) for each in found["results"]] == [{"id", "title"}] * 2 and found["total"] == 60
@@ -37,13 +37,13 @@ def test_records_have_the_keys_that_are_asked_for(api: Api, word: str) -> None:
     assert one["title"] == f"{word} 00" and one["links"] == {}
 
 
-def test_a_key_that_there_is_not_is_noted(api: Api, word: str) -> None:
+def test_an_unknown_key_is_reported(api: Api, word: str) -> None:
     found = api.get("/rest/records/task/search.json", q=f"title:{word}*", limit="1", fields="id,titel").ok()
     assert "'titel' is not a key of these records; did you mean 'title'?" in found["notes"][0]
     assert list(found["results"][0]) == ["id"]
 
 
-def test_a_sparse_record_has_a_tag_for_reading_alone(api: Api) -> None:
+def test_the_tag_of_a_sparse_record_is_only_for_reading(api: Api) -> None:
     id = made(api, "task", title="Splice")
     path = f"/rest/records/task/{id}.json"
     tag = api.get(path, fields="title").ok().headers["ETag"]
@@ -53,7 +53,7 @@ def test_a_sparse_record_has_a_tag_for_reading_alone(api: Api) -> None:
 
 
 @pytest.mark.parametrize("limit", [60, 200])
-def test_a_large_response_is_packed_for_who_reads_it(api: Api, word: str, limit: int) -> None:
+def test_a_large_response_is_compressed_for_clients_that_accept_it(api: Api, word: str, limit: int) -> None:
     """On the event loop and on a thread."""
     path = f"/rest/records/task/search.json?q=title:{word}*&limit={limit}"
     plain, packed = raw(api, path, "identity"), raw(api, path, "gzip")
@@ -64,7 +64,7 @@ def test_a_large_response_is_packed_for_who_reads_it(api: Api, word: str, limit:
     assert packed.headers["Content-Length"] == str(len(small))
 
 
-def test_what_is_small_or_not_wanted_packed_goes_as_it_is(api: Api, word: str) -> None:
+def test_small_responses_and_clients_without_gzip_get_plain_bytes(api: Api, word: str) -> None:
     path = f"/rest/records/task/search.json?q=title:{word}*&limit=60"
     for accept in ("", "br", "gzip;q=0", "identity"):
         assert "Content-Encoding" not in raw(api, path, accept).headers, accept
@@ -72,7 +72,7 @@ def test_what_is_small_or_not_wanted_packed_goes_as_it_is(api: Api, word: str) -
     assert "Content-Encoding" not in small.headers and int(small.headers["Content-Length"]) < LEAST_BYTES
 
 
-def test_the_tag_of_a_packed_record_is_weak_and_good_for_both(api: Api) -> None:
+def test_the_tag_of_a_compressed_record_is_weak_and_matches_both(api: Api) -> None:
     id = made(api, "kb_article", content="word " * 4000)
     path = f"/rest/records/kb_article/{id}.json?expand=content"
     tag = raw(api, path, "gzip").headers["ETag"]
@@ -82,7 +82,7 @@ def test_the_tag_of_a_packed_record_is_weak_and_good_for_both(api: Api) -> None:
     assert done.status == 200
 
 
-def test_the_change_feed_says_where_to_go_on(api: Api) -> None:
+def test_the_change_feed_says_where_to_resume(api: Api) -> None:
     cursor = api.get("/rest/changes.json").ok()["cursor"]
     made(api, "task", title="Splice")
     page = api.get("/rest/changes.json", since=str(cursor), types="task", limit="1").ok()

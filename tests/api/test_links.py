@@ -1,4 +1,4 @@
-"""Links and watchers through HTTP: seen from both ends, silent when nothing changes, told in the activity log."""
+"""Links and watchers over HTTP: visible from both ends, silent when nothing changes, recorded in the activity log."""
 
 import pytest
 
@@ -13,12 +13,12 @@ def links(api: Api, uri: str, id: int) -> dict[str, list[int]]:
 
 
 def entries(api: Api, uri: str, id: int) -> list[str]:
-    """The activity points on a record, oldest first."""
+    """Returns the activity points of a record, oldest first."""
     found = api.search("activity_log", f"target.{uri}:(id:{id}) sort:id", limit=50).ok()["results"]
     return [each["activity_point"] for each in found]
 
 
-def test_a_link_shows_from_both_records(api: Api) -> None:
+def test_a_link_shows_on_both_records(api: Api) -> None:
     org, task = made(api, "org"), made(api, "task")
     api.update("task", task, links=[f"org:{org}"]).ok()
     assert links(api, "task", task) == {"svc.contexts.org": [org]}
@@ -28,13 +28,13 @@ def test_a_link_shows_from_both_records(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["org", "orgs", "organization", "svc.contexts.org", "ORG"])
-def test_any_name_of_a_type_will_do(name: str, api: Api) -> None:
+def test_any_name_of_a_type_is_accepted(name: str, api: Api) -> None:
     org, task = made(api, "org"), made(api, "task")
     api.update("task", task, links=[f"{name}:{org}"]).ok()
     assert links(api, "task", task) == {"svc.contexts.org": [org]}
 
 
-def test_additions_and_removals_mix_and_repetitions_are_silent(api: Api) -> None:
+def test_additions_and_removals_mix_and_repetitions_are_ignored(api: Api) -> None:
     first, second, task = made(api, "org"), made(api, "org"), made(api, "task")
     api.update("task", task, links=[f"org:{first}", f"org:{first}", f"org:{second}"]).ok()
     api.update("task", task, links=[f"org:{second}", f"-org:{first}", f"-org:{first}", "-org:999999"]).ok()
@@ -43,7 +43,7 @@ def test_additions_and_removals_mix_and_repetitions_are_silent(api: Api) -> None
     assert entries(api, "org", first) == ["connection.link", "connection.unlink"]
 
 
-def test_a_link_to_a_worker_makes_a_watcher(api: Api) -> None:
+def test_a_link_to_a_worker_adds_a_watcher(api: Api) -> None:
     task, milo = made(api, "task"), api.ids["milo"]
     before = api.as_("milo").search("notification").ok()["total"]
     api.update("task", task, links=[f"worker:{milo}"]).ok()
@@ -53,11 +53,11 @@ def test_a_link_to_a_worker_makes_a_watcher(api: Api) -> None:
     api.as_("milo").update("task", task, links=[f"-worker:{milo}"]).ok()
     api.as_("milo").update("task", task, links=[f"worker:{milo}"]).ok()
     assert entries(api, "task", task)[-2:] == ["watcher.unfollow", "watcher.follow"]
-    assert api.as_("milo").search("notification").ok()["total"] == before + 1  # of what others did only
+    assert api.as_("milo").search("notification").ok()["total"] == before + 1  # only for actions of others
     assert api.as_("milo").found("task", f"watchers:me id:{task}") == [task]
 
 
-def test_a_record_is_not_linked_with_itself(api: Api) -> None:
+def test_a_record_cannot_be_linked_to_itself(api: Api) -> None:
     task = made(api, "task")
     api.update("task", task, links=[f"task:{task}"]).ok()
     assert links(api, "task", task) == {}
@@ -80,7 +80,7 @@ def test_a_record_is_not_linked_with_itself(api: Api) -> None:
         "org:9999999999999999999",
     ],
 )
-def test_what_cannot_be_linked_is_refused_and_nothing_is_written(link: str, api: Api) -> None:
+def test_an_impossible_link_is_refused_and_nothing_is_written(link: str, api: Api) -> None:
     task, org = made(api, "task"), made(api, "org")
     answer = api.update("task", task, title="Changed", links=[f"org:{org}", link])
     assert (answer.status, answer["errors"][0]["field"]) == (422, "links"), answer
@@ -88,12 +88,12 @@ def test_what_cannot_be_linked_is_refused_and_nothing_is_written(link: str, api:
 
 
 @pytest.mark.parametrize("uri", ["activity_log", "custom_field", "draft"])
-def test_types_without_links_are_not_linked(uri: str, api: Api) -> None:
+def test_types_without_links_cannot_be_linked(uri: str, api: Api) -> None:
     task = made(api, "task")
     assert api.update("task", task, links=[f"{uri}:{made(api, uri)}"]).status == 422
 
 
-def test_links_are_gone_with_either_record(api: Api) -> None:
+def test_links_are_deleted_with_either_record(api: Api) -> None:
     org, task = made(api, "org"), made(api, "task")
     api.update("task", task, links=[f"org:{org}"]).ok()
     api.remove("org", org).ok()
@@ -120,7 +120,7 @@ def test_hidden_records_are_neither_linked_nor_shown(api: Api) -> None:
     assert entries(olga, "org", org) == [] and entries(api, "org", org) == ["connection.link"]
 
 
-def test_watchers_are_not_told_of_what_they_may_not_read(api: Api) -> None:
+def test_watchers_are_not_notified_of_records_that_they_cannot_read(api: Api) -> None:
     org, olga = made(api, "org"), api.as_("olga")
     api.update("org", org, links=[f"worker:{api.ids['olga']}"]).ok()
     before = olga.search("notification").ok()["total"]

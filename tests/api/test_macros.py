@@ -1,4 +1,4 @@
-"""Macros through HTTP: what one does to a ticket, and that it does no more than who runs it may."""
+"""Macros over HTTP: their effects on a ticket, limited by the rights of the worker who runs them."""
 
 import itertools
 from typing import Any
@@ -24,14 +24,14 @@ UPDATE = """
 
 
 def made(api: Api, script: str, policy: str = MAY_ALL, trigger: str = MACRO, **fields: Any) -> str:
-    """The name of a new macro."""
+    """Creates a macro and returns its name."""
     name = f"macro.n{next(_numbers)}"
     api.create("automation", name=name, extension_id=trigger, script=script, policy_kata=policy, **fields).ok()
     return name
 
 
 def returning(text: str) -> str:
-    """A script that returns this, in KATA."""
+    """Returns a script that returns this KATA."""
     return "start:\n  return:\n" + "".join(f"    {line}\n" for line in text.splitlines())
 
 
@@ -49,13 +49,13 @@ def notes(api: Api, ticket: int) -> list[dict[str, Any]]:
 
 
 def mails(api: Api, ticket: int) -> int:
-    """Messages of the ticket, and drafts of such."""
+    """Returns the number of messages and drafts of the ticket."""
     return sum(api.search(uri, f"ticket.id:{ticket}").ok()["total"] for uri in ("message", "draft"))
 
 
 @pytest.fixture
 def milo(office: Post) -> Api:
-    """A member of Support, who is no administrator."""
+    """A member of Support who is not an administrator."""
     return office.api.as_("milo")
 
 
@@ -64,7 +64,7 @@ def ticket(post: Post) -> int:
     return post.ticket()[0]
 
 
-def test_changes_are_made_and_texts_come_back_for_a_review(post: Post, ticket: int, milo: Api) -> None:
+def test_changes_are_saved_and_texts_are_returned_for_review(post: Post, ticket: int, milo: Api) -> None:
     changes = "changes:\n  status: closed\n  owner_id: me\n  importance@int: 90"
     macro = made(
         post.api, returning(f"reply: Dear {{{{ticket_mask}}}}, done.\nnote: By {{{{worker_first_name}}}}\n{changes}")
@@ -79,7 +79,7 @@ def test_changes_are_made_and_texts_come_back_for_a_review(post: Post, ticket: i
     assert f"Milo Test ran the macro {macro} on ticket [#{done['mask']}] Boat" == entry["_label"]
 
 
-def test_what_is_sent_at_once_is_sent_with_the_changes(post: Post, ticket: int, milo: Api) -> None:
+def test_replies_to_send_are_sent_with_the_changes(post: Post, ticket: int, milo: Api) -> None:
     macro = made(post.api, returning("reply: It is *done*.\nnote: Told.\nsend@bool: yes\nchanges:\n  status: waiting"))
     post.api.update("ticket", ticket, status="closed").ok()
     done = run(milo, ticket, macro).ok()
@@ -90,7 +90,7 @@ def test_what_is_sent_at_once_is_sent_with_the_changes(post: Post, ticket: int, 
     assert (note["id"], note["comment"]) == (done["macro"]["note_id"], "Told.")
 
 
-def test_a_reply_alone_leaves_the_status_as_it_is(post: Post, ticket: int) -> None:
+def test_a_reply_alone_does_not_change_the_status(post: Post, ticket: int) -> None:
     post.api.update("ticket", ticket, status="waiting", reopen_at="+2 days").ok()
     before = post.api.record("ticket", ticket).ok()
     done = run(post.api, ticket, made(post.api, returning("reply: Soon.\nsend@bool: yes"))).ok()
@@ -98,7 +98,7 @@ def test_a_reply_alone_leaves_the_status_as_it_is(post: Post, ticket: int) -> No
     assert "Soon." in text_of(post.mail())
 
 
-def test_no_is_no_however_it_is_written(post: Post, ticket: int) -> None:
+def test_every_spelling_of_no_is_accepted(post: Post, ticket: int) -> None:
     for word in ("no", "0", "off", "false"):
         assert (
             run(post.api, ticket, made(post.api, returning(f"reply: Hm\nsend: {word}"))).ok()["macro"]["reply"] == "Hm"
@@ -107,7 +107,7 @@ def test_no_is_no_however_it_is_written(post: Post, ticket: int) -> None:
 
 
 @pytest.mark.parametrize("sends", ["", "send@bool: yes\nreply: Gone\nnote: Gone"])
-def test_changes_are_all_made_or_none_and_nothing_is_sent_without_them(post: Post, ticket: int, sends: str) -> None:
+def test_either_all_changes_are_saved_and_replies_sent_or_nothing_is(post: Post, ticket: int, sends: str) -> None:
     macro = made(post.api, returning(f"changes:\n  importance: 77\n  owner_id: 999999\n{sends}"))
     before = post.api.record("ticket", ticket, "comments").ok().json
     names(run(post.api, ticket, macro), "owner_id")
@@ -125,13 +125,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "field", "words"), REFUSED)
-def test_what_means_nothing_is_refused(post: Post, ticket: int, text: str, field: str, words: str) -> None:
+def test_unknown_keys_are_refused(post: Post, ticket: int, text: str, field: str, words: str) -> None:
     answer = run(post.api, ticket, made(post.api, returning(text)))
     names(answer, field)
     assert words in answer["message"] and entries(post.api, ticket) == 0
 
 
-def test_a_script_that_fails_waits_or_takes_too_long_is_told(post: Post, ticket: int) -> None:
+def test_a_script_that_fails_waits_or_takes_too_long_is_reported(post: Post, ticket: int) -> None:
     api = post.api
     failed = run(api, ticket, made(api, "start:\n  error: No stock"))
     assert (failed.status, "No stock" in failed["message"]) == (422, True)
@@ -148,7 +148,7 @@ def test_a_script_that_fails_waits_or_takes_too_long_is_told(post: Post, ticket:
     assert entries(api, ticket) == 1
 
 
-def test_inputs_are_texts_and_asked_for(post: Post, ticket: int) -> None:
+def test_inputs_are_required_texts(post: Post, ticket: int) -> None:
     api = post.api
     asked = "inputs:\n  text/days:\n    type: number\n    required@bool: yes\n    description: How many days\n"
     macro = made(api, asked + returning("reply: In {{inputs.days}} days"), description="Say when.\nIt asks how long.")
@@ -166,10 +166,10 @@ def test_inputs_are_texts_and_asked_for(post: Post, ticket: int) -> None:
     names(run(api, ticket, lists), "days")
 
 
-# -- who may do what --------------------------------------------------------------------------------------------------
+# -- rights ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_macro_does_no_more_than_who_runs_it_may(post: Post, ticket: int, milo: Api) -> None:
+def test_a_macro_can_do_no_more_than_its_worker(post: Post, ticket: int, milo: Api) -> None:
     ids = post.api.ids
     secret = post.api.create("ticket", subject="Secret", group_id=ids["private"]).ok()["id"]
     rows = (("worker", ids["milo"], "title", "Boss"), ("ticket", secret, "importance", 99),
@@ -190,7 +190,7 @@ def test_a_macro_does_no_more_than_who_runs_it_may(post: Post, ticket: int, milo
             post.api.update(type, id, **{field: before}).ok()
 
 
-def test_what_belongs_to_no_record_is_for_the_policy_alone(post: Post, ticket: int, milo: Api) -> None:
+def test_actions_without_a_record_are_governed_by_the_policy(post: Post, ticket: int, milo: Api) -> None:
     stored = (
         "start:\n  storage.set:\n    inputs:\n      key: macro.last\n      value: {{ticket_id}}\n"
         "  storage.get:\n    output: last\n    inputs:\n      key: macro.last\n  return:\n    note: {{last}}"
@@ -199,7 +199,7 @@ def test_what_belongs_to_no_record_is_for_the_policy_alone(post: Post, ticket: i
     assert run(milo, ticket, made(post.api, stored, "")).status == 422
 
 
-def test_a_macro_sees_no_more_than_who_runs_it_may(post: Post, ticket: int, milo: Api) -> None:
+def test_a_macro_sees_no_more_than_its_worker(post: Post, ticket: int, milo: Api) -> None:
     secret = post.api.create("ticket", subject="Kite plans", group_id=post.api.ids["private"]).ok()["id"]
     search = (
         "start:\n  record.search:\n    output: found\n    inputs:\n      record_type: ticket\n"
@@ -213,7 +213,7 @@ def test_a_macro_sees_no_more_than_who_runs_it_may(post: Post, ticket: int, milo
     assert run(milo, ticket, macro).ok()["macro"]["note"] == "<>"
 
 
-def test_who_may_not_change_the_ticket_runs_nothing_on_it(post: Post, ticket: int, milo: Api) -> None:
+def test_a_macro_requires_the_right_to_change_the_ticket(post: Post, ticket: int, milo: Api) -> None:
     macro, olga = made(post.api, returning("note: x")), post.api.as_("olga")
     assert run(olga, ticket, macro).status == 403
     secret = post.api.create("ticket", subject="Secret", group_id=post.api.ids["private"]).ok()["id"]
@@ -225,7 +225,7 @@ def test_who_may_not_change_the_ticket_runs_nothing_on_it(post: Post, ticket: in
     assert post.api.record("ticket", ticket).ok()["group_id"] == post.api.ids["support"]
 
 
-def test_only_macros_are_run_and_only_by_those_whom_the_policy_lets(post: Post, ticket: int, milo: Api) -> None:
+def test_only_macros_run_and_only_for_workers_whom_the_policy_allows(post: Post, ticket: int, milo: Api) -> None:
     script = returning("note: x")
     assert run(post.api, ticket, made(post.api, script, trigger=FUNCTION)).status == 404
     rules = {
@@ -243,7 +243,7 @@ def test_only_macros_are_run_and_only_by_those_whom_the_policy_lets(post: Post, 
     assert run(milo, ticket, other).status == 404
 
 
-def test_a_label_that_two_have_is_not_guessed_at(post: Post, ticket: int) -> None:
+def test_an_ambiguous_label_is_refused(post: Post, ticket: int) -> None:
     first, second = (made(post.api, returning(f"note: {name}"), description="Twice") for name in "ab")
     assert "several" in run(post.api, ticket, "Twice")["message"]
     assert run(post.api, ticket, second).ok()["macro"]["note"] == "b" and first != second

@@ -1,4 +1,4 @@
-"""Mail through the whole service over time: without a mail server, killed in between, scheduled, and back again."""
+"""Mail through the whole service over time: without a mail server, killed in between, scheduled, and returned."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ BUSY = "451 4.3.0 Come back later"
 
 
 class HesitantServer(SmtpServer):
-    """Takes no mail before it is told to `go` on; `asked` is set once somebody waits. Then it says BUSY."""
+    """Accepts no mail before `go` is set, then responds with BUSY; `asked` is set once a client waits."""
 
     def __init__(self) -> None:
         self.asked, self.go = threading.Event(), threading.Event()
@@ -35,18 +35,18 @@ class HesitantServer(SmtpServer):
 
     @data_answer.setter
     def data_answer(self, answer: str) -> None:
-        """The one that it is made with says nothing."""
+        """Stays silent about the first mail."""
 
 
 class House:
-    """A helpdesk of one test, started and killed as often as it takes. `api` is nora's client of the present run."""
+    """A helpdesk of one test, started and killed as often as needed. api: nora's client of the current run."""
 
     def __init__(self, data: Path, token: str) -> None:
         self.data, self.token = data, token
         self.start()
 
     def start(self, hours_ahead: int = 0, **env: str) -> Api:
-        """Run again, with the clock ahead."""
+        """Starts it again, with its clock ahead."""
         env = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(hours_ahead * HOUR), **env}
         self.server = Server(self.data, env=env)
         self.api = Api(self.server.url, self.token)
@@ -78,7 +78,7 @@ def house(set_up: tuple[Path, str], data: Path) -> Iterator[House]:
 
 
 def received(api: Api, email: str, **headers: str) -> Reply:
-    """A mail of a customer, `_` in names of headers for `-`."""
+    """Delivers a mail of a customer; `_` stands for `-` in header names."""
     named = {"From": email, "Message_ID": f"<first.{email}>", "Subject": "Boat"} | headers
     head = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in named.items())
     return api.parse(f"{head}\nIt leaks.\n").ok()
@@ -89,7 +89,7 @@ def answered(api: Api, ticket: Reply, **values: Any) -> Reply:
 
 
 def comments_on_draft(api: Api) -> list[str]:
-    """What the only draft says about itself."""
+    """Returns the comments on the only draft."""
     (draft,) = api.found("draft", "is.queued:yes")
     return [each["comment"] for each in api.search("comment", f"on.draft:(id:{draft})").ok()["results"]]
 
@@ -98,10 +98,10 @@ def id_header(api: Api, message_id: int) -> str:
     return str(api.record("message", message_id, expand="headers").ok()["headers"]["message-id"])
 
 
-# -- no mail server, mail servers that fail, a service that is killed --------------------------------------------------
+# -- no mail server, failing mail servers, a killed service ------------------------------------------------------------
 
 
-def test_mail_waits_for_a_mail_server_says_so_and_leaves_once_there_is_one(house: House) -> None:
+def test_mail_waits_for_a_mail_server_says_so_and_is_sent_once_there_is_one(house: House) -> None:
     api, email = house.api, customer()
     ticket = received(api, email)
     answer = answered(api, ticket, status=1)
@@ -122,13 +122,13 @@ def test_mail_waits_for_a_mail_server_says_so_and_leaves_once_there_is_one(house
     assert house.api.search("draft", "").ok()["total"] == 0
 
 
-def test_what_a_mail_server_put_off_leaves_once_after_a_kill(house: House) -> None:
+def test_deferred_mail_is_sent_once_after_a_kill(house: House) -> None:
     api, email = house.api, customer()
     with SmtpServer(data_answer=BUSY) as smtp:
         transport(api, smtp.port)
         ticket = received(api, email)
         answer = answered(api, ticket, status=2)
-        assert answer["status"] == "open"  # so that somebody sees that it did not leave
+        assert answer["status"] == "open"  # so that a worker notices that it was not sent
         assert api.found("draft", "queue.fails:1 is.queued:yes") == api.found("draft", "")
         (comment,) = comments_on_draft(api)
         assert "Come back later" in comment
@@ -143,7 +143,7 @@ def test_what_a_mail_server_put_off_leaves_once_after_a_kill(house: House) -> No
         assert api.record("ticket", ticket["id"]).ok()["num_messages"] == 3
 
 
-def test_a_mail_cut_short_by_a_kill_leaves_once_with_the_same_id(house: House) -> None:
+def test_mail_interrupted_by_a_kill_is_sent_once_with_the_same_id(house: House) -> None:
     api, email = house.api, customer()
     smtp = HesitantServer()
     with smtp:
@@ -179,7 +179,7 @@ def test_a_mail_cut_short_by_a_kill_leaves_once_with_the_same_id(house: House) -
 # -- later -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_for_later_happens_then_and_once(house: House) -> None:
+def test_scheduled_actions_happen_on_time_and_once(house: House) -> None:
     api, email = house.api, customer()
     with SmtpServer() as smtp:
         transport(api, smtp.port)
@@ -196,7 +196,7 @@ def test_what_is_for_later_happens_then_and_once(house: House) -> None:
         api = house.restart(hours_ahead=3)
         mails = {mail["Subject"]: mail for mail in (read(smtp.take()[2]) for _ in range(2))}
         assert set(mails) == {"Re: Boat", "Pump"}
-        # Tickets are looked for before any mail leaves.
+        # Tickets are scheduled before any mail is sent.
         assert api.record("ticket", other["id"]).ok()["status"] == "open"
         closed = api.record("ticket", ticket["id"]).ok()
         assert (closed["status"], closed["num_messages"]) == ("closed", 2)
@@ -208,7 +208,7 @@ def test_what_is_for_later_happens_then_and_once(house: House) -> None:
         assert (len(smtp.messages), api.search("draft", "").ok()["total"]) == (3, 0)
 
 
-def test_a_customer_who_answers_first_opens_the_ticket_and_nothing_else_does(house: House) -> None:
+def test_only_an_early_reply_of_the_customer_opens_the_ticket(house: House) -> None:
     api, email = house.api, customer()
     ticket = received(api, email)
     answered(api, ticket, dont_send=1, status=1, reopen_at="+1 hour")
@@ -225,7 +225,7 @@ def test_a_customer_who_answers_first_opens_the_ticket_and_nothing_else_does(hou
     assert api.record("ticket", ticket["id"]).ok()["status"] == "closed"
 
 
-def test_a_draft_that_a_client_queues_leaves_at_once(post: Post) -> None:
+def test_a_draft_that_a_client_queues_is_sent_at_once(post: Post) -> None:
     api, to = post.api, customer()
     params = {"to": to, "subject": "Queued", "content": "Hello", "group_id": api.ids["support"]}
     draft = api.create("draft", type="mail.compose", worker_id=api.ids["nora"], name="Queued", to=to, params=params)
@@ -234,18 +234,18 @@ def test_a_draft_that_a_client_queues_leaves_at_once(post: Post) -> None:
     assert (recipients, mail["Subject"]) == ((to,), "Queued")
 
 
-def test_a_running_service_sends_when_it_is_time(post: Post) -> None:
+def test_a_running_service_sends_on_time(post: Post) -> None:
     to, soon = customer(), str(int(time.time()) + 2)
     post.api.compose(group_id=post.api.ids["support"], to=to, subject="Soon", content="Hello", send_at=soon).ok()
     _, recipients, mail = post.take()
     assert (recipients, mail["Subject"]) == ((to,), "Soon")
 
 
-# -- out and in again --------------------------------------------------------------------------------------------------
+# -- out and back in ---------------------------------------------------------------------------------------------------
 
 
 def answer_to(mail: EmailMessage, by: str, number: int) -> bytes:
-    """What a mail program makes of an answer."""
+    """Returns a reply as a mail program writes it."""
     made = EmailMessage()
     made["From"], made["To"] = f"Ann Kite <{by}>", mail["From"]
     made["Subject"], made["Message-ID"] = f"Re: {mail['Subject']}", f"<answer{number}.{by}>"
@@ -293,7 +293,7 @@ def test_our_own_mail_that_comes_back_changes_nothing(post: Post) -> None:
     assert written(post.api) == before
 
 
-def test_a_mask_in_the_subject_leads_back_without_any_ids(house: House) -> None:
+def test_a_mask_in_the_subject_finds_the_ticket_without_ids(house: House) -> None:
     api = house.restart(HELPDESK_SUBJECT_MASK="yes", HELPDESK_SUBJECT_PREFIX="Kite")
     email = customer()
     with SmtpServer() as smtp:

@@ -1,5 +1,5 @@
-"""Who may do what, through HTTP: every record type in every family that it has records of, every kind of caller, every
-endpoint of the records API. What is expected stands in families.py."""
+"""Permissions over HTTP: every record type in every family that it has records of, every kind of caller, every
+endpoint of the records API. The expected results are in families.py."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from tests.service import Api, Reply
 
 REGISTRY = load()
 MATRIX_TYPES = {"matrix_open", "matrix_owned"}
-UNREADABLE, UNSEARCHABLE = {"automation_log"}, {"automation_resource"}  # 405 whoever asks
+UNREADABLE, UNSEARCHABLE = {"automation_log"}, {"automation_resource"}  # 405 for every caller
 
 
 @pytest.fixture(scope="module")
 def custom_types(nora: Api) -> None:
-    """Two record types that an administrator made: of nobody's records, and of owned ones."""
+    """Two custom record types: one whose records have no owner, and one with owners."""
     for uri, params in (
         ("matrix_open", ""),
         ("matrix_owned", {"owners": {"contexts": ["app", "group", "role", "worker"]}}),
@@ -40,7 +40,7 @@ def test_matrix(row: Row, custom_types: None, actors: dict[str, Api], api: Api) 
         upsert = actor.upsert(row.uri, f"id:{shared}", **fields(row, api) | harmless(row.uri))
         if creators and (name in readers or name == "dora"):
             assert upsert.status == refusal(name, changers), (name, "upsert", upsert)
-        else:  # what may not be read is not found, so that a new one would be made; where there is no create, no upsert
+        else:  # an unreadable record is not found, so an upsert would create one; types without create have no upsert
             creates(row, upsert, refusal(name, creators))
         fresh = one(row, api, 0)
         remove = actor.remove(row.uri, fresh)
@@ -54,14 +54,14 @@ def fields(row: Row, api: Api) -> dict[str, object]:
 
 
 def one(row: Row, api: Api, place: int) -> int:
-    """A record of the row's family, for others to try; of a type that nobody can create, the one at this place."""
+    """Creates a record of the row's family for others to try; picks the one at this place if the type has no create."""
     if not FAMILIES[row.family][1]:
         return api.found(row.uri, "")[place]
     return int(api.create(row.uri, **row.fields(api)).ok()["id"])
 
 
 def reads(row: Row, actor: Api, id: int, status: int) -> None:
-    """Retrieve and search agree, and totals as well."""
+    """Asserts that retrieve, search and totals agree."""
     found = actor.record(row.uri, id)
     search = actor.search(row.uri, f"id:{id}")
     if row.uri in UNREADABLE:
@@ -78,13 +78,13 @@ def reads(row: Row, actor: Api, id: int, status: int) -> None:
 
 
 def creates(row: Row, answer: Reply, status: int) -> None:
-    """As expected; a record below one that may not be seen is refused as if that one were not there."""
+    """Asserts the status of a create; a record below an invisible parent is refused as if the parent did not exist."""
     is_hidden = status == 403 and answer.status == 422 and "there is no" in answer["message"]
     assert is_hidden or answer.status == status, answer
 
 
 def refusal(name: str, allowed: set[str], reads: bool = False) -> int:
-    """200, or the status of a refusal."""
+    """Returns 200, or the status of a refusal."""
     if name == "dora":
         return 401
     if name == "reader":
@@ -93,7 +93,7 @@ def refusal(name: str, allowed: set[str], reads: bool = False) -> int:
 
 
 def harmless(uri: str) -> dict[str, str]:
-    """A change that means nothing beyond itself."""
+    """Returns a change without side effects."""
     if uri in MATRIX_TYPES:
         return {"name": "Parcels"}
     known = REGISTRY.type(uri).fields

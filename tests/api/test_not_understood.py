@@ -1,4 +1,4 @@
-"""Parameters that were not understood: noted in the response, or refused if the client prefers strict handling."""
+"""Parameters that were not understood: listed in the response, or refused if the client prefers strict handling."""
 
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def test_a_response_names_what_was_not_understood(
     assert strict.status == 422 and note in strict["message"] and "notes" not in strict.json
 
 
-def test_a_write_that_is_strict_writes_nothing(api: Api) -> None:
+def test_a_strict_write_with_unknown_parameters_writes_nothing(api: Api) -> None:
     id = made(api, "task", title="Splice")
     path = f"/rest/records/task/{id}.json?dry_run=1"
     refused = api.call("PUT", path, data={"fields[title]": "Knot"}, headers={"Prefer": "handling=strict"})
@@ -58,14 +58,14 @@ def test_a_write_that_is_strict_writes_nothing(api: Api) -> None:
     assert done["title"] == "Knot" and "'dry_run' is not a parameter" in done["notes"][0]
 
 
-def test_an_error_names_it_as_well(api: Api) -> None:
+def test_an_error_lists_them_too(api: Api) -> None:
     answer = api.get("/rest/records/task/search.json", q="nope:1", sortby="id")
     assert answer.status == 422 and "'sortby' is not a parameter" in answer["notes"][0]
     answer = api.post("/rest/tickets/compose.json", two="ann@kite.example")
     assert answer.status == 422 and "did you mean 'to'?" in answer["notes"][0]
 
 
-def test_no_more_are_told_than_anybody_reads(api: Api) -> None:
+def test_the_list_is_limited(api: Api) -> None:
     assert len(api.get("/rest/workers/me.json", **{f"x{each}": 1 for each in range(100)}).ok()["notes"]) == 20
 
 
@@ -74,13 +74,13 @@ def test_no_more_are_told_than_anybody_reads(api: Api) -> None:
     ("workers/me", {}),
     ("changes", {"limit": ""}),
 ])  # fmt: skip
-def test_a_response_without_them_has_no_notes(api: Api, path: str, params: dict[str, Any]) -> None:
+def test_a_response_without_them_has_no_list(api: Api, path: str, params: dict[str, Any]) -> None:
     answer = api.call("GET", f"/rest/{path}.json", params=params, headers={"Prefer": "handling=strict"}).ok()
     assert "notes" not in answer.json and answer.headers["Preference-Applied"] == "handling=strict"
 
 
 @pytest.mark.parametrize(("prefer", "is_strict"), STRICT)
-def test_who_prefers_what(api: Api, prefer: str, is_strict: bool) -> None:
+def test_forms_of_the_prefer_header(api: Api, prefer: str, is_strict: bool) -> None:
     answer = api.call("GET", "/rest/workers/me.json", params={"nope": "1"}, headers={"Prefer": prefer})
     assert answer.status == (422 if is_strict else 200)
 

@@ -1,4 +1,4 @@
-"""Lists of texts are in the order that people expect, by the alphabet of who asks, alike in both databases."""
+"""Lists of texts are in the order that people expect, by the alphabet of the caller, the same in both databases."""
 
 import random
 
@@ -15,7 +15,7 @@ POLISH = ["Æther", "Ångström", "apfel", "Apfel", "äpfel", "Äpfel", "Apfelmu
 
 @pytest.fixture(scope="module")
 def mark(nora: Api) -> str:
-    """What all organizations with these names say in their description."""
+    """A marker in the website of all organizations with these names."""
     mark = f"sorted{number()}"
     for word in random.Random(7).sample(WORDS, len(WORDS)):
         nora.create("org", name=word, website=f"https://{mark}.example/").ok()

@@ -1,4 +1,4 @@
-"""Raw mail through HTTP: every byte kept however it is sent, what is refused, replies, and many at once."""
+"""Raw mail over HTTP: every byte is stored however it is sent; refusals, replies, and many mails at once."""
 
 import base64
 import random
@@ -24,14 +24,14 @@ AT_ONCE = 16
 
 
 def mail(body: bytes = b"It leaks.\n", **headers: str) -> bytes:
-    """A mail of a new customer; `_` in names of headers stands for `-`, "" leaves one out."""
+    """Returns a mail of a new customer; `_` in header names stands for `-`, "" leaves a header out."""
     named = {"From": customer(), "To": "support@localhost", "Subject": "Boat"} | headers
     head = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in named.items() if value)
     return head.encode() + b"\n" + body
 
 
 def stored(post: Post, message_id: int) -> bytes:
-    """The mail as it was kept, from the database itself: nothing shows it."""
+    """Returns the stored mail, read from the database since no endpoint returns it."""
     with databases.opened(post.server.data) as connection:
         rows = connection.execute(
             f"SELECT bytes FROM blob_piece WHERE blob_id = (SELECT raw_blob_id FROM message WHERE id = {message_id}) "
@@ -45,7 +45,7 @@ def percent(raw: bytes) -> bytes:
 
 
 def half_escaped(raw: bytes) -> bytes:
-    """Only what a form cannot hold otherwise."""
+    """Escapes only the bytes that a form requires."""
     return b"".join(b"%%%02X" % byte if byte in b"%&+=;\r\n " else bytes((byte,)) for byte in raw)
 
 
@@ -65,14 +65,14 @@ WAYS: list[tuple[str, Callable[[Api, bytes], Reply]]] = [
 @pytest.mark.parametrize("send", [way for _, way in WAYS], ids=[name for name, _ in WAYS])
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 @pytest.mark.parametrize("body", [HIGH, ALL_BYTES, HIGH * 400], ids=["high", "all", "large"])
-def test_every_byte_is_kept(body: bytes, ends: bytes, send: Callable[[Api, bytes], Reply], post: Post) -> None:
+def test_every_byte_is_stored(body: bytes, ends: bytes, send: Callable[[Api, bytes], Reply], post: Post) -> None:
     raw = mail(b"").replace(b"\n", ends) + body + ends
     made = send(post.api, raw).ok()
     assert set(made.json) == {"__build", "__status", "__version", "id", "mask", "last_message_id"}
     assert stored(post, made["last_message_id"]) == raw
 
 
-def test_text_of_a_json_body_is_kept_as_utf_8(post: Post) -> None:
+def test_text_of_a_json_body_is_stored_as_utf_8(post: Post) -> None:
     text = mail(b"").decode() + "".join(map(chr, range(0x20, 0x180))) + " – 見積 🙂\n"
     made = post.api.call("POST", PATH, json={"message": text}).ok()
     assert stored(post, made["last_message_id"]) == text.encode()
@@ -81,7 +81,7 @@ def test_text_of_a_json_body_is_kept_as_utf_8(post: Post) -> None:
 
 
 @pytest.mark.parametrize("charset", ["iso-8859-1", "windows-1252", "koi8-r", "utf-8"])
-def test_text_in_a_charset_is_read_and_its_bytes_are_kept(charset: str, post: Post) -> None:
+def test_text_in_a_charset_is_decoded_and_its_bytes_are_stored(charset: str, post: Post) -> None:
     text = "Привет" if charset == "koi8-r" else "Schöne Grüße"
     raw = mail(text.encode(charset), MIME_Version="1.0", Content_Type=f"text/plain; charset={charset}",
                Content_Transfer_Encoding="8bit")  # fmt: skip
@@ -105,7 +105,7 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
 
 
 @pytest.mark.parametrize(("options", "status", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_what_is_no_mail_is_refused_and_leaves_nothing(
+def test_invalid_mail_is_refused_and_leaves_nothing(
     options: dict[str, Any], status: int, code: str, post: Post
 ) -> None:
     before = written(post.api)
@@ -115,7 +115,7 @@ def test_what_is_no_mail_is_refused_and_leaves_nothing(
     assert written(post.api) == before
 
 
-def test_a_banned_sender_is_refused_and_leaves_nothing(post: Post) -> None:
+def test_mail_of_a_banned_sender_is_refused_and_leaves_nothing(post: Post) -> None:
     email = customer()
     post.api.create("address", email=email, is_banned=1).ok()
     before = written(post.api)
@@ -124,7 +124,7 @@ def test_a_banned_sender_is_refused_and_leaves_nothing(post: Post) -> None:
     assert written(post.api) == before
 
 
-def test_who_is_in_no_group_may_bring_mail_and_who_is_disabled_may_not(post: Post) -> None:
+def test_workers_without_groups_may_submit_mail_and_disabled_ones_may_not(post: Post) -> None:
     assert post.api.as_("olga").parse(mail()).status == 200
     assert post.api.as_("dora").parse(mail()).status == 401
 
@@ -159,7 +159,7 @@ def test_a_mail_above_the_limit_is_too_large_and_leaves_nothing(post: Post) -> N
 
 
 def answering(made: Reply, own_id: str, how: str) -> dict[str, str]:
-    """Headers of a mail that answers another."""
+    """Returns the headers of a mail that replies to another."""
     return {
         "in-reply-to": {"In_Reply_To": f"<{own_id}>"},
         "references": {"References": f"<other@kite.example> <{own_id}>"},
@@ -170,7 +170,7 @@ def answering(made: Reply, own_id: str, how: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("status", [1, 2, 3])
 @pytest.mark.parametrize("how", ["in-reply-to", "references", "mask", "id wins over mask"])
-def test_an_answer_finds_its_ticket_and_opens_it(how: str, status: int, post: Post) -> None:
+def test_a_reply_finds_its_ticket_and_opens_it(how: str, status: int, post: Post) -> None:
     api, email = post.api, customer()
     own_id = f"m.{email}"
     made = api.parse(mail(From=email, Message_ID=f"<{own_id}>")).ok()
@@ -183,7 +183,7 @@ def test_an_answer_finds_its_ticket_and_opens_it(how: str, status: int, post: Po
     assert ticket["latest_message_id"] == answer["last_message_id"]
 
 
-def test_the_same_mail_again_is_answered_with_the_same_ids(post: Post) -> None:
+def test_the_same_mail_again_returns_the_same_ids(post: Post) -> None:
     raw = mail(Message_ID=f"<twice.{customer()}>")
     first = post.api.parse(raw).ok().json
     before = written(post.api)
@@ -196,14 +196,14 @@ def test_the_same_mail_again_is_answered_with_the_same_ids(post: Post) -> None:
 
 
 def at_once(api: Api, mails: list[bytes]) -> list[Reply]:
-    """Each mail from a client of its own."""
+    """Sends each mail from a separate client."""
     clients = [Api(api.url, api.token) for _ in mails]
     with ThreadPoolExecutor(len(mails)) as pool:
         return list(pool.map(lambda pair: pair[0].parse(pair[1]), zip(clients, mails, strict=True)))
 
 
-def test_sixteen_times_the_same_mail_at_once_is_one_ticket(post: Post) -> None:
-    for size in (10, 40_000):  # done on the writer itself, and on worker threads
+def test_sixteen_simultaneous_copies_of_a_mail_create_one_ticket(post: Post) -> None:
+    for size in (10, 40_000):  # handled on the writer, and on worker threads
         raw = mail(b"x" * size, Message_ID=f"<once.{customer()}>")
         before = written(post.api)
         answers = [each.ok().json for each in at_once(post.api, [raw] * AT_ONCE)]
@@ -213,7 +213,7 @@ def test_sixteen_times_the_same_mail_at_once_is_one_ticket(post: Post) -> None:
         assert after["address"] == before["address"] + 1
 
 
-def test_sixteen_answers_to_one_ticket_at_once_are_all_there(post: Post) -> None:
+def test_sixteen_simultaneous_replies_to_one_ticket_are_all_stored(post: Post) -> None:
     api, email = post.api, customer()
     made = api.parse(mail(From=email, Message_ID=f"<first.{email}>")).ok()
     mails = [
@@ -234,7 +234,7 @@ def test_sixteen_answers_to_one_ticket_at_once_are_all_there(post: Post) -> None
         assert stored(post, each["last_message_id"]) == raw
 
 
-def test_new_mail_of_one_new_customer_at_once_makes_one_address(post: Post) -> None:
+def test_simultaneous_mails_of_a_new_customer_create_one_address(post: Post) -> None:
     email = customer()
     mails = [mail(From=email, Message_ID=f"<n{number}.{email}>") for number in range(AT_ONCE)]
     answers = [each.ok() for each in at_once(post.api, mails)]
@@ -242,20 +242,20 @@ def test_new_mail_of_one_new_customer_at_once_makes_one_address(post: Post) -> N
     assert len(post.api.found("address", f"email:{email}")) == 1
 
 
-def test_mail_is_read_from_a_file_as_a_client_names_it(post: Post, tmp_path: Path) -> None:
-    """The file name is the client's own and means nothing."""
+def test_mail_is_read_from_a_file_of_any_name(post: Post, tmp_path: Path) -> None:
+    """The file name is the client's choice and has no meaning."""
     for name in ("../../etc/passwd", "mail", "größe.eml"):
         as_file(post.api, mail(), name).ok()
 
 
-def test_a_message_in_the_query_is_taken_as_well_and_the_body_wins(post: Post) -> None:
+def test_a_message_in_the_query_is_accepted_and_the_body_takes_precedence(post: Post) -> None:
     raw = mail().decode()
     made = post.api.call("POST", PATH, params={"message": raw}).ok()
     assert stored(post, made["last_message_id"]) == raw.encode()
     names(post.api.call("POST", PATH, params={"message": raw}, data={"message": ""}), "message", "ERROR_PARAM_REQUIRED")
 
 
-def test_what_was_noted_about_a_mail_is_shown_and_found(post: Post) -> None:
+def test_remarks_about_a_mail_are_shown_and_searchable(post: Post) -> None:
     sender, limit = customer(), FILE_BYTES
     big = b"--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\r\n" + b"x" * (limit + 1) + b"\r\n--b--\r\n"
     head = {"From": sender, "Date": "Fri, 31 Dec 2999 10:00:00 +0000", "Content_Type": "multipart/mixed; boundary=b"}
@@ -276,7 +276,7 @@ def test_what_was_noted_about_a_mail_is_shown_and_found(post: Post) -> None:
         assert [each["id"] for each in rows] == [each["id"] for each in found], query
 
 
-def test_a_file_that_was_not_kept_is_listed_with_its_size_and_why(post: Post) -> None:
+def test_a_file_that_was_not_stored_is_listed_with_its_size_and_the_reason(post: Post) -> None:
     limit = FILE_BYTES
     body = b"--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\r\n" + b"x" * (limit + 1) + b"\r\n--b--\r\n"
     ticket = post.api.parse(mail(body, Content_Type="multipart/mixed; boundary=b")).ok()
@@ -293,7 +293,7 @@ def test_a_file_that_was_not_kept_is_listed_with_its_size_and_why(post: Post) ->
     assert [each["id"] for each in message["attachments"].values()] == [file["id"]]
 
 
-def test_a_message_of_a_stranger_says_so(post: Post) -> None:
+def test_a_message_of_a_stranger_is_marked(post: Post) -> None:
     ticket = post.api.parse(mail(Message_Id="<known@kite.example>")).ok()
     answer = post.api.parse(mail(From=customer(), In_Reply_To="<known@kite.example>")).ok()
     assert answer["id"] == ticket["id"]

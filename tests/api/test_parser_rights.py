@@ -1,4 +1,4 @@
-"""Mail that workers hand in through the parser: whose words it becomes, what it tells them, and who is named for it."""
+"""Mail that workers submit through the parser: the author of its words, the response, and the logged submitter."""
 
 from collections.abc import Iterator
 
@@ -29,18 +29,18 @@ def private(nora: Api) -> Iterator[int]:
 
 @pytest.mark.parametrize("sender", ["nora@desk.example", "milo@desk.example", "olga@desk.example"])
 @pytest.mark.parametrize("caller", ["nora", "milo", "olga"])
-def test_mail_of_a_worker_is_theirs_only_where_they_handed_it_in(
+def test_mail_of_a_worker_is_theirs_only_if_they_submitted_it(
     nora: Api, actors: dict[str, Api], sender: str, caller: str
 ) -> None:
     made = actors[caller].parse(mail(sender, Subject=f"Boat of {sender}, by {caller}")).ok()
     message = nora.record("message", made["last_message_id"]).ok()
-    is_own = sender.startswith(caller) and caller != "nora"  # an administrator hands in what a mail server took
+    is_own = sender.startswith(caller) and caller != "nora"  # an administrator submits mail that a mail server accepted
     assert message["worker_id"] == (nora.ids[caller] if is_own else 0) and message["is_outgoing"] == 0
     assert any("nothing proves" in note for note in message["notes"]) is not is_own
     assert any(f"worker {nora.ids[caller]}" in note for note in message["notes"]) is (caller != "nora")
 
 
-def test_who_handed_a_mail_in_is_in_the_log(nora: Api, actors: dict[str, Api]) -> None:
+def test_the_submitter_of_a_mail_is_in_the_log(nora: Api, actors: dict[str, Api]) -> None:
     email = customer()
     made = actors["milo"].parse(mail(email)).ok()
     found = nora.search("activity_log", f"target.ticket:(id:{made['id']}) sort:id", expand="_label").ok()["results"]
@@ -50,7 +50,7 @@ def test_who_handed_a_mail_in_is_in_the_log(nora: Api, actors: dict[str, Api]) -
     assert "ticket.message.inbound" in told
 
 
-def test_nothing_is_told_of_a_ticket_that_may_not_be_read(nora: Api, actors: dict[str, Api], private: int) -> None:
+def test_an_unreadable_ticket_is_not_revealed(nora: Api, actors: dict[str, Api], private: int) -> None:
     email = customer()
     id = f"m.{email}"
     made = nora.parse(mail(email, Message_ID=f"<{id}>")).ok()
@@ -62,7 +62,7 @@ def test_nothing_is_told_of_a_ticket_that_may_not_be_read(nora: Api, actors: dic
     assert ids(nora.parse(reply).ok().json)["id"] == made["id"]
 
 
-def test_a_name_in_from_becomes_a_contact_that_every_surface_shows(nora: Api) -> None:
+def test_a_name_in_from_becomes_a_contact_that_is_shown_everywhere(nora: Api) -> None:
     email = customer()
     made = nora.parse(mail(f'"Kite, Ann" <{email}>')).ok()
     shown = nora.record("ticket", made["id"], expand="requesters").ok()["requesters"]

@@ -34,7 +34,7 @@ def payload(answer: Reply) -> dict[str, Any]:
 
 
 def flat(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields as a form sends them at its top level."""
+    """Returns fields as a form sends them at its top level."""
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, dict):
@@ -52,7 +52,7 @@ def search(api: Api, controller: str = "tasks", **form: Any) -> Reply:
 
 
 @pytest.mark.parametrize("family", families("retrieve"))
-def test_a_record_is_the_one_of_the_records_api(family: Family, api: Api) -> None:
+def test_a_record_equals_the_one_of_the_records_api(family: Family, api: Api) -> None:
     id = made(api, family.uri)
     twins = {twin: api.record(family.uri, id)[key] for twin, key in family.twins}
     assert payload(api.get(path(family, id), expand="links")) == payload(api.record(family.uri, id, "links")) | twins
@@ -63,7 +63,7 @@ def test_a_record_is_the_one_of_the_records_api(family: Family, api: Api) -> Non
 
 
 @pytest.mark.parametrize("family", families("create"))
-def test_fields_of_a_new_record_stand_at_the_top_level(family: Family, api: Api) -> None:
+def test_fields_of_a_new_record_are_at_the_top_level(family: Family, api: Api) -> None:
     answer = api.post(path(family, "create"), **flat(MINIMAL[family.uri](api)), expand="links", show_meta=1).ok()
     assert answer["_type"] == family.uri and answer["links"] == {} and "_labels" in answer.json
     assert answer.headers["Location"] == f"/rest/records/{family.uri}/{answer['id']}.json"
@@ -85,7 +85,7 @@ def test_a_record_is_changed_by_fields_at_the_top_level(family: Family, api: Api
 
 
 @pytest.mark.parametrize("family", families("delete"))
-def test_a_deleted_record_answers_its_id(family: Family, api: Api) -> None:
+def test_deleting_a_record_returns_its_id(family: Family, api: Api) -> None:
     id = made(api, family.uri)
     assert payload(api.delete(path(family, id))) == {"id": id}
     if family.uri == "ticket":
@@ -106,7 +106,7 @@ def test_custom_fields_and_links_are_fields_too(api: Api) -> None:
     assert api.record("task", task, "custom_")[f"custom_{field}"] == "C 1"
 
 
-def test_who_may_do_what_is_as_in_the_records_api(api: Api) -> None:
+def test_permissions_are_the_same_as_in_the_records_api(api: Api) -> None:
     milo, olga = api.as_("milo"), api.as_("olga")
     hidden, ticket = made(api, "ticket", group_id=api.ids["private"]), made(api, "ticket")
     assert olga.get(f"/rest/tickets/{hidden}.json").status == 403
@@ -117,7 +117,7 @@ def test_who_may_do_what_is_as_in_the_records_api(api: Api) -> None:
     assert milo.put(f"/rest/notifications/{made(api, 'notification')}.json", is_read=1).status == 403
 
 
-def test_a_ticket_is_moved_closed_and_given_away(api: Api) -> None:
+def test_a_ticket_is_moved_closed_and_assigned(api: Api) -> None:
     group = made(api, "group")
     [bucket] = api.found("bucket", f"group.id:{group}")
     org, ticket = made(api, "org"), made(api, "ticket")
@@ -128,7 +128,7 @@ def test_a_ticket_is_moved_closed_and_given_away(api: Api) -> None:
     )  # fmt: skip
 
 
-def test_a_text_that_is_no_text_is_refused(api: Api) -> None:
+def test_a_value_that_is_not_text_is_refused(api: Api) -> None:
     template = made(api, "html_template")
     answer = api.call("PUT", f"/rest/mail_html_templates/{template}.json", data=b"content=%ff",
                       headers={"Content-Type": "application/x-www-form-urlencoded"})  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_text_that_is_no_text_is_refused(api: Api) -> None:
 
 @pytest.fixture(scope="module")
 def word(nora: Api) -> str:
-    """In the titles of four tasks; their importance is 10, 20, 30, 40, and nora and milo own two each."""
+    """A word in the titles of four tasks; their importance is 10, 20, 30, 40, and nora and milo own two each."""
     found = f"zq{number()}x"
     for place, (title, due) in enumerate((("red", 0), ("red lamp", 86400), ("blue, lamp", 172800), ("50% off*", 0))):
         owner = nora.ids["nora" if place < 2 else "milo"]
@@ -151,7 +151,7 @@ def word(nora: Api) -> str:
 
 
 @pytest.mark.parametrize("family", families("search"))
-def test_a_search_answers_a_page(family: Family, api: Api) -> None:
+def test_a_search_returns_a_page(family: Family, api: Api) -> None:
     id = made(api, family.uri)
     answer = search(api, family.path, q=f"id:{id}", show_meta=1, limit=5).ok()
     assert (answer["page"], answer["limit"]) == (1, 5)
@@ -242,14 +242,14 @@ def test_custom_fields_are_criteria(api: Api) -> None:
         ({"subtotals[]": "nosuch"}, None, "nosuch"),
     ],
 )
-def test_what_cannot_be_understood_is_named(form: dict[str, Any], field: str | None, hint: str, api: Api) -> None:
+def test_unknown_criteria_are_named(form: dict[str, Any], field: str | None, hint: str, api: Api) -> None:
     answer = api.call("POST", "/rest/tasks/search.json", data=form)
     assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
     assert hint in answer["message"] and "position" not in answer.json
     assert field is None or answer["errors"][0]["field"] == field
 
 
-def test_a_mistake_in_q_has_its_place(api: Api) -> None:
+def test_a_mistake_in_q_has_its_position(api: Api) -> None:
     answer = search(api, q="title:x nosuch:1", **{"criteria[]": "title", "value[]": "y"})
     assert (answer.status, answer["position"]) == (422, 8)
 
@@ -269,13 +269,13 @@ def test_order_pages_and_counts(word: str, api: Api) -> None:
     assert (beyond["results"], beyond["count"], beyond["total"], beyond["page"]) == ([], 0, 4, 9)
 
 
-def test_criteria_hold_beside_an_or_in_q(word: str, api: Api) -> None:
+def test_criteria_apply_in_addition_to_an_or_in_q(word: str, api: Api) -> None:
     form = {"q": f"title:{word}* OR id:>0", "criteria[]": "importance", "value[]": 40}
     found = search(api, **form, limit=500).ok()["results"]
     assert found and {each["importance"] for each in found} == {40}
 
 
-def test_tickets_are_searched_in_the_callers_groups_and_the_last_touched_come_first(api: Api) -> None:
+def test_tickets_are_searched_in_the_callers_groups_most_recently_changed_first(api: Api) -> None:
     milo, group = api.as_("milo"), made(api, "group")
     first, second, elsewhere = (
         made(api, "ticket", subject="Kayak", updated=updated, group_id=group_id)
@@ -323,7 +323,7 @@ def test_labels_and_types_of_keys_come_with_every_record(answer: Callable[[Api, 
     assert set(shown["_labels"]) == set(shown["_types"]) >= {"id"}
 
 
-def test_what_opens_records_also_tells_their_keys() -> None:
+def test_expand_returns_labels_and_types_of_its_keys() -> None:
     endpoints()
     lacking = [each.path for each in ENDPOINTS if {"expand"} == {
         one.name for one in each.parameters if one.name in ("expand", "show_meta")
@@ -334,7 +334,7 @@ def test_what_opens_records_also_tells_their_keys() -> None:
 # -- tickets -----------------------------------------------------------------------------------------------------------
 
 
-def test_requesters_are_added_and_taken_away_by_address(api: Api) -> None:
+def test_requesters_are_added_and_removed_by_address(api: Api) -> None:
     milo, ticket, email = api.as_("milo"), made(api, "ticket"), f"ola{number()}@kite.example"
     place = f"/rest/tickets/{ticket}/requester.json"
     for _ in range(2):
@@ -347,7 +347,7 @@ def test_requesters_are_added_and_taken_away_by_address(api: Api) -> None:
     assert [each["activity_point"] for each in entries] == ["ticket.participant.added", "ticket.participant.removed"]
 
 
-def test_a_requester_may_stand_beside_a_name(api: Api) -> None:
+def test_a_requester_may_have_a_display_name(api: Api) -> None:
     ticket, email = made(api, "ticket"), f"ola{number()}@kite.example"
     place, written = f"/rest/tickets/{ticket}/requester.json", f'"Kite, Ola" <{email.upper()}>'
     assert api.put(place, email=written, expand="requester_emails").ok()["requester_emails"] == email
@@ -360,12 +360,12 @@ def test_a_requester_may_stand_beside_a_name(api: Api) -> None:
     [("", 422, "ERROR_PARAM_REQUIRED"), ("nobody", 422, "ERROR_PARAM_INVALID"),
      ("a@kite.example, b@kite.example", 422, "ERROR_PARAM_INVALID")],
 )  # fmt: skip
-def test_what_is_no_address_is_no_requester(email: str, status: int, code: str, api: Api) -> None:
+def test_an_invalid_address_is_refused_as_requester(email: str, status: int, code: str, api: Api) -> None:
     answer = api.put(f"/rest/tickets/{made(api, 'ticket')}/requester.json", email=email)
     assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (status, code, "email"), answer
 
 
-def test_requesters_are_changed_by_who_may_change_the_ticket(api: Api) -> None:
+def test_changing_requesters_requires_the_right_to_change_the_ticket(api: Api) -> None:
     ticket, olga = made(api, "ticket"), api.as_("olga")
     assert olga.put(f"/rest/tickets/{ticket}/requester.json", email="a@kite.example").status == 403
     assert olga.call("DELETE", f"/rest/tickets/{ticket}/requester.json", params={"email": "a@b.example"}).status == 403
@@ -396,7 +396,7 @@ def test_merge_keeps_the_oldest_ticket(api: Api) -> None:
     ("ids", "status"), [([], 422), (["OWN"], 422), (["OWN", "OWN"], 422), (["OWN", "x"], 422), (["OWN", "0"], 404),
                         (["OWN", "999999999"], 404), (["OWN", "HIDDEN"], 403), (["OWN", "FOREIGN"], 403)],
 )  # fmt: skip
-def test_what_cannot_be_merged(ids: list[str], status: int, api: Api) -> None:
+def test_tickets_that_cannot_be_merged(ids: list[str], status: int, api: Api) -> None:
     known = {"OWN": made(api, "ticket"), "HIDDEN": made(api, "ticket", group_id=api.ids["private"]),
              "FOREIGN": made(api, "ticket", group_id=made(api, "group"))}  # fmt: skip
     sent = [known.get(each, each) for each in ids]
@@ -404,7 +404,7 @@ def test_what_cannot_be_merged(ids: list[str], status: int, api: Api) -> None:
     assert {api.record("ticket", id)["status"] for id in known.values()} == {"open"}
 
 
-def test_split_gives_a_message_a_ticket_of_its_own(api: Api) -> None:
+def test_split_moves_a_message_to_a_new_ticket(api: Api) -> None:
     ticket = made(api, "ticket")
     first, second = made(api, "message", ticket_id=ticket), made(api, "message", ticket_id=ticket)
     answer = api.as_("milo").post("/rest/tickets/split.json", message_id=second).ok()
@@ -447,7 +447,7 @@ def test_a_comment_with_its_own_names_and_files(api: Api) -> None:
                          ({"comment": ""}, "comment"), ({"file_id[]": 999999999}, "file_id"),
                          ({"file_id[]": "x"}, "file_id"), ({"nosuch": 1}, "nosuch")],
 )  # fmt: skip
-def test_what_is_wrong_with_a_comment(wrong: dict[str, Any], field: str, api: Api) -> None:
+def test_refused_comments(wrong: dict[str, Any], field: str, api: Api) -> None:
     before = api.search("comment").ok()["total"]
     sent = {"context": "org", "context_id": made(api, "org"), "comment": "x"} | wrong
     answer = api.post("/rest/comments/create.json", **sent)
@@ -455,7 +455,7 @@ def test_what_is_wrong_with_a_comment(wrong: dict[str, Any], field: str, api: Ap
     assert api.search("comment").ok()["total"] == before
 
 
-def test_a_file_that_others_keep_to_themselves_is_not_attached(api: Api) -> None:
+def test_an_unreadable_file_cannot_be_attached(api: Api) -> None:
     file = api.post("/rest/attachments/upload.json", file_name="a.txt", content=f"secret {number()}").ok()["id"]
     sent = {"context": "org", "context_id": made(api, "org"), "comment": "x", "file_id[]": file}
     assert api.as_("milo").post("/rest/comments/create.json", **sent).status == 422

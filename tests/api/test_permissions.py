@@ -1,5 +1,5 @@
-"""Roles, rosters and privacy through HTTP: what a refusal says, and that changes count at once. The whole table of who
-may do what is in test_matrix.py."""
+"""Roles, rosters and privacy over HTTP: the text of a refusal, and that changes apply at once. The whole table of
+permissions is in test_matrix.py."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_itemized_privileges_allow_what_they_name(actors: dict[str, Api], api: A
     assert tina.update("org", made(api, "org"), name="x").status == 403
 
 
-def test_changes_of_rosters_and_privacy_count_from_the_next_request(actors: dict[str, Api], api: Api) -> None:
+def test_changes_of_rosters_and_privacy_apply_to_the_next_request(actors: dict[str, Api], api: Api) -> None:
     olga, group = actors["olga"], made(api, "group", is_private=1)
     ticket = made(api, "ticket", group_id=group)
     assert olga.record("ticket", ticket).status == 403
@@ -52,7 +52,7 @@ def test_changes_of_rosters_and_privacy_count_from_the_next_request(actors: dict
     assert olga.record("ticket", ticket).status == 403
 
 
-def test_a_worker_cannot_give_themself_anything(actors: dict[str, Api], api: Api) -> None:
+def test_workers_cannot_extend_their_own_rights(actors: dict[str, Api], api: Api) -> None:
     milo = actors["milo"]
     for fields in ({"is_superuser": 1}, {"is_disabled": 0}, {"password": "correct horse"}, {"first_name": "Root"}):
         assert milo.update("worker", api.ids["milo"], **fields).status == 403
@@ -69,7 +69,7 @@ def test_a_worker_cannot_give_themself_anything(actors: dict[str, Api], api: Api
     )
 
 
-def test_tickets_are_moved_by_members_of_both_groups_only(actors: dict[str, Api], api: Api) -> None:
+def test_only_members_of_both_groups_move_tickets(actors: dict[str, Api], api: Api) -> None:
     group = made(api, "group")
     ticket = made(api, "ticket")
     answer = actors["milo"].update("ticket", ticket, group_id=group)
@@ -77,8 +77,8 @@ def test_tickets_are_moved_by_members_of_both_groups_only(actors: dict[str, Api]
     assert api.record("ticket", ticket)["group_id"] == api.ids["support"]
 
 
-def test_secrets_are_in_no_answer(api: Api) -> None:
-    """Names and values of what is kept for the service alone, over all types, expanded."""
+def test_responses_contain_no_secrets(api: Api) -> None:
+    """Checks names and values of internal data, over all types, expanded."""
     word = f"zxsecret{number()}"
     params = {"username": "kite", "password": word, "host": "mail.example"}
     made(api, "mail_transport", params=params, extension_id="core.mail.transport.smtp")
@@ -93,7 +93,7 @@ def test_secrets_are_in_no_answer(api: Api) -> None:
             continue
         text = api.search(uri, limit=500, expand=expand).ok().content
         names = ("password_hash", "client_secret", "secret_hash")
-        # The activity log names the fields that were changed; tests/api/test_acts.py looks for their values there.
+        # The activity log names the changed fields; tests/api/test_acts.py searches for their values there.
         for secret in (word, "argon2", '"hash"', "svc_at_", *(() if uri == "activity_log" else names)):
             assert secret.encode() not in text, (uri, secret)
 

@@ -1,7 +1,7 @@
-"""What outsiders see does not change, in any way, when something happens in a private group.
+"""The view of outsiders does not change in any way when something happens in a private group.
 
-Every search, count, order and expansion of every type is asked for by an outsider, then records of all kinds are made
-in a private group and tied to public ones, and everything is asked again: the answers must be the same throughout."""
+Every search, count, order and expansion of every type is run as an outsider, then records of all kinds are
+created in a private group and linked to public ones, and everything is run again: the results must be identical."""
 
 import json
 from collections.abc import Iterator
@@ -42,12 +42,12 @@ FURTHER = ("links.ticket", "links~25", "links:_label", "links.ticket:subject", "
            "attachments:_label", "on:_label", "on.ticket", "_label", "custom_")  # fmt: skip
 
 
-# Who asks, and about what: a member of another group sees more than who is in none, by the same rules.
+# The workers who search, and the types: a member of another group sees more than a worker in none, by the same rules.
 ASKED = {"olga": load().uris(), "milo": ["org", "ticket", "message"]}
 
 
 class Question(NamedTuple):
-    """One search."""
+    """A search."""
 
     uri: str
     query: str
@@ -87,7 +87,7 @@ def ids(desk: Desk) -> dict[str, int]:
 
 
 def _ticket(desk: Desk, ids: dict[str, int], word: str, group: int) -> int:
-    """A ticket with all that can hang on one, each text with this word in it."""
+    """Creates a ticket with every kind of related record, with this word in each text."""
     nora = ids["nora"]
     ticket = desk.create(
         "ticket", by=nora, subject=f"{word} ticket", group_id=group, org_id=ids["org"], participants="ana@kite.example",
@@ -110,7 +110,7 @@ def _ticket(desk: Desk, ids: dict[str, int], word: str, group: int) -> int:
 
 
 def _secrets(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
-    """Records that an outsider may not read, by type."""
+    """Creates records that an outsider may not read; returns their ids by type."""
     nora, private = ids["nora"], ids["private"]
     ticket = _ticket(desk, ids, CANARY, private)
     owner = {"owner__context": "group", "owner_id": private}
@@ -128,7 +128,7 @@ def _secrets(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
     made["custom_fieldset"] = desk.create("custom_fieldset", name=CANARY, context="org", **owner)["id"]
     made["asset"] = desk.create("asset", name=CANARY, links=[f"org:{ids['org']}"], **owner)["id"]
     made["activity_log"] = desk.found("activity_log", f"target.ticket:(id:{ticket})")[0]
-    for uri, id in made.items():  # whatever can be tied to a public record is
+    for uri, id in made.items():  # links them to every public record that allows it
         if "links" in desk.registry.type(uri).features:
             desk.update(uri, id, links=[f"org:{ids['org']}", f"contact:{ids['contact']}"])
         if "comments" in desk.registry.type(uri).features:
@@ -139,10 +139,10 @@ def _secrets(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def watched(desk: Desk, ids: dict[str, int], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What outsiders saw before and after, by what was asked; and the ids of the secrets.
+    """The results that outsiders saw before and after, by question; and the ids of the secrets.
 
-    A copy of the file stays as it was before. Each question is put to both in turn, since most of its time goes into
-    composing its statements, which are the same."""
+    A copy of the database stays as it was before. Each question is run on both in turn, since most of the time is
+    spent on compiling its statements, which are the same."""
     desk.update("org", ids["org"], its_ticket=ids["ticket"])
     folder = tmp_path_factory.mktemp("before")
     databases.copy(desk.store, folder)
@@ -154,7 +154,7 @@ def watched(desk: Desk, ids: dict[str, int], tmp_path_factory: pytest.TempPathFa
     for name, uris in ASKED.items():
         for asked, question in _everything(desk.registry, uris):
             before[name][asked] = _ask(former, ids[name], question)
-            with uncompared():  # the same question was composed just now
+            with uncompared():  # the same question was compiled just now
                 after[name][asked] = _ask(desk, ids[name], question)
     former.close()
     return {"before": before, "after": after, "secrets": secrets}
@@ -177,7 +177,7 @@ def _everything(registry: Registry, uris: list[str]) -> Iterator[tuple[str, Ques
 def _queries(record_type: RecordType) -> Iterator[str]:
     yield ""
     for name, each in record_type.filter_by_name.items():
-        # What compares a column of the record itself cannot tell of others; one of each kind is enough.
+        # Comparisons with a column of the record itself reveal nothing about others; one of each kind is enough.
         for value in TEXTS[each.type] if not each.column_name or record_type.uri == "ticket" else ():
             yield f"{name}:{value}"
         if name in PATTERNS and each.type == "links":
@@ -207,7 +207,7 @@ def _brief(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["olga", "milo"])
-def test_no_answer_to_an_outsider_changes(name: str, watched: dict[str, Any]) -> None:
+def test_no_result_for_an_outsider_changes(name: str, watched: dict[str, Any]) -> None:
     before, after = watched["before"][name], watched["after"][name]
     assert len(before) > (700 if name == "olga" else 100)
     changed = {asked: (before[asked], after[asked]) for asked in before if before[asked] != after[asked]}
@@ -215,18 +215,18 @@ def test_no_answer_to_an_outsider_changes(name: str, watched: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("name", ["olga", "milo"])
-def test_the_canary_sings_in_no_answer_to_an_outsider(name: str, watched: dict[str, Any]) -> None:
+def test_no_result_for_an_outsider_contains_the_canary(name: str, watched: dict[str, Any]) -> None:
     assert [asked for asked, answer in watched["after"][name].items() if CANARY in answer and CANARY not in asked] == []
 
 
-def test_it_does_for_those_who_may_read(desk: Desk, ids: dict[str, int], watched: dict[str, Any]) -> None:
+def test_permitted_readers_see_the_canary(desk: Desk, ids: dict[str, int], watched: dict[str, Any]) -> None:
     for uri, id in watched["secrets"].items():
         assert desk.record(uri, id, by=ids["nora"])["id"] == id
         if uri not in ("comment", "activity_log", "message"):
             assert id in desk.found(uri, CANARY, by=ids["nora"]) or uri in ("ticket", "notification"), uri
 
 
-def test_an_outsider_cannot_read_change_delete_or_tie_a_secret(
+def test_an_outsider_cannot_read_change_delete_or_link_a_secret(
     desk: Desk, ids: dict[str, int], watched: dict[str, Any]
 ) -> None:
     olga = ids["olga"]
@@ -248,7 +248,7 @@ def test_an_outsider_cannot_read_change_delete_or_tie_a_secret(
             with pytest.raises(HelpdeskError) as raised:
                 attempt()
             assert CANARY not in raised.value.message
-        desk.update("org", ids["org"], by=olga, links=[f"-{uri}:{id}"])  # as if there were no such link
+        desk.update("org", ids["org"], by=olga, links=[f"-{uri}:{id}"])  # as if the link did not exist
     links = desk.record("org", ids["org"], expand="links~25")["links"]
     assert {(each["_context"], each["id"]) for each in links} >= {
         (desk.registry.type(uri).context, id)

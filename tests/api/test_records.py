@@ -1,4 +1,4 @@
-"""Every record type of the registry through HTTP: created with what it requires, read, found, changed, deleted."""
+"""Every record type of the registry over HTTP: created with its required fields, read, found, changed, deleted."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ CHANGED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operatio
 
 
 def key_of(record_type: RecordType, field: Field) -> str:
-    """The key that shows a field, "" for one that is never shown."""
+    """Returns the key that shows a field, "" if it is never shown."""
     if field.shown:
         return field.key
     return next((f"{each.prefix}_id" for each in record_type.nested if each.id_column == field.name and each.stub), "")
@@ -28,7 +28,7 @@ def test_every_type_that_can_be_created_has_a_row_of_required_fields() -> None:
 
 
 @pytest.mark.parametrize("record_type", CREATED)
-def test_what_is_created_with_required_fields_only_is_read_and_found(record_type: RecordType, api: Api) -> None:
+def test_a_record_with_only_required_fields_is_read_and_found(record_type: RecordType, api: Api) -> None:
     uri = record_type.uri
     made = api.create(uri, **MINIMAL[uri](api)).ok()
     id = made["id"]
@@ -69,7 +69,7 @@ def test_ids_numbers_and_times_are_json_numbers(record_type: RecordType, api: Ap
 
 
 @pytest.mark.parametrize("record_type", CREATED)
-def test_a_required_field_must_be_there_and_not_empty(record_type: RecordType, api: Api) -> None:
+def test_a_required_field_must_be_present_and_not_empty(record_type: RecordType, api: Api) -> None:
     fields = MINIMAL[record_type.uri](api)
     id = made(api, record_type.uri)
     for name, field in record_type.fields.items():
@@ -88,7 +88,7 @@ def test_a_required_field_must_be_there_and_not_empty(record_type: RecordType, a
 
 
 def sent_by_both(record_type: RecordType, api: Api, **fields: Any) -> list[Reply]:
-    """What create, where there is one, and update answer to fields beside those that are needed."""
+    """Returns the responses of create, if it exists, and update to fields in addition to the required ones."""
     uri = record_type.uri
     answers = [api.update(uri, made(api, uri), **fields)]
     if uri in MINIMAL:
@@ -107,7 +107,7 @@ def test_an_unknown_field_names_the_nearest_one(record_type: RecordType, api: Ap
 
 
 @pytest.mark.parametrize("record_type", CREATED)
-def test_names_that_are_no_fields_are_refused(record_type: RecordType, api: Api) -> None:
+def test_names_that_are_not_fields_are_refused(record_type: RecordType, api: Api) -> None:
     fields = MINIMAL[record_type.uri](api)
     for name in ("_context", "_type", "__class__", "blob_id", "table", "custom_<id>", "custom_999999", ""):
         answer = api.create(record_type.uri, **fields | {name: "1"})
@@ -115,7 +115,7 @@ def test_names_that_are_no_fields_are_refused(record_type: RecordType, api: Api)
 
 
 @pytest.mark.parametrize("record_type", CHANGED)
-def test_what_the_service_keeps_cannot_be_sent(record_type: RecordType, api: Api) -> None:
+def test_fields_that_the_service_maintains_cannot_be_sent(record_type: RecordType, api: Api) -> None:
     kept = ["id", *(name for name, field in record_type.fields.items() if field.immutable)]
     for name in kept:
         for answer in sent_by_both(record_type, api, **{name: "987654321"}):
@@ -131,7 +131,7 @@ def test_an_update_needs_fields(record_type: RecordType, api: Api) -> None:
     assert api.record(record_type.uri, id).ok().json == before
 
 
-def test_a_unique_value_that_is_taken_is_a_conflict(api: Api) -> None:
+def test_a_duplicate_of_a_unique_value_is_a_conflict(api: Api) -> None:
     for record_type in REGISTRY:
         for name, field in record_type.fields.items():
             if not field.unique:
@@ -144,13 +144,13 @@ def test_a_unique_value_that_is_taken_is_a_conflict(api: Api) -> None:
             second = api.create(record_type.uri, **MINIMAL[record_type.uri](api) | value)
             assert (second.status, second["__error"]) == (409, "ERROR_CONFLICT"), (record_type.uri, name, second)
             other = made(api, record_type.uri)
-            is_word = not getattr(field, "exact", False)  # of a secret each letter counts as it is
+            is_word = not getattr(field, "exact", False)  # secrets are case-sensitive
             shouted = {key: each.upper() if isinstance(each, str) and is_word else each for key, each in value.items()}
             assert api.update(record_type.uri, other, **shouted).status == 409, (record_type.uri, name)
             api.update(record_type.uri, first, **value).ok()
 
 
-# What tells the unique values of a type that are no plain word.
+# The part of the error that shows unique values which are not a plain word.
 TAKEN: dict[tuple[str, str], Any] = {
     ("address", "email"): lambda api: {"email": f"taken{number()}@kite.example"},
     ("contact", "email_id"): lambda api: {"email_id": made(api, "address")},
@@ -179,7 +179,7 @@ def test_a_deleted_record_is_gone(record_type: RecordType, api: Api) -> None:
     assert not record_type.operations["search"] or api.found(uri, f"id:{id}") == []
 
 
-def test_what_the_service_needs_cannot_be_deleted(api: Api) -> None:
+def test_records_that_the_service_needs_cannot_be_deleted(api: Api) -> None:
     default_group, default_bucket = api.found("group", "default:yes")[0], api.record("group", api.ids["support"])
     bucket = api.record("group", api.ids["support"], "default_bucket_").ok()["default_bucket_id"]
     for uri, id in (("group", default_group), ("bucket", bucket), ("worker", api.ids["nora"])):
@@ -217,7 +217,7 @@ def test_references_to_a_deleted_record_become_0(api: Api) -> None:
         assert api.record(uri, id).ok()["org_id"] == (None if uri == "address" else 0)
 
 
-def test_tickets_of_a_deleted_group_come_to_the_default_group(api: Api) -> None:
+def test_tickets_of_a_deleted_group_move_to_the_default_group(api: Api) -> None:
     group = made(api, "group")
     ticket = made(api, "ticket", group_id=group)
     api.remove("group", group).ok()

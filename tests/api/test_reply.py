@@ -1,4 +1,4 @@
-"""Reply through HTTP: forms as scripts send them, on the writer and on worker threads, and the mail that arrives."""
+"""Reply over HTTP: forms as scripts send them, on the writer and on worker threads, and the mail that arrives."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tests.api.post import SENDER, Form, Post, customer, names, requesters, text
 from tests.service import Api, Reply
 
 ALL_BYTES = bytes(range(256)) * 200
-# What is only saved is done on the writer itself, all else on worker threads.
+# A reply that is only saved is handled on the writer, everything else on worker threads.
 BOTH_WAYS = pytest.mark.parametrize("saved", [[("dont_send", "1")], []], ids=["writer", "thread"])
 
 
@@ -25,7 +25,7 @@ class Boat:
 
 @pytest.fixture
 def boat(post: Post) -> Boat:
-    """A ticket that came in by mail."""
+    """A ticket that arrived by mail."""
     email = customer()
     made = post.api.parse(f"From: {email}\nMessage-ID: <{email}>\nSubject: Boat\n\nIt leaks.\n").ok()
     return Boat(made["id"], made["last_message_id"], email)
@@ -33,13 +33,13 @@ def boat(post: Post) -> Boat:
 
 @pytest.fixture(scope="module")
 def tier(office: Post) -> int:
-    """A custom field of tickets."""
+    """The id of a custom field of tickets."""
     made = office.api.create("custom_field", context="ticket", name="Level", type="S", uri="level_of_reply")
     return int(made.ok()["id"])
 
 
 def reply(api: Api, boat: Boat, *more: tuple[str, Any], without: str = "", **values: Any) -> Reply:
-    """Reply with what is required; `more` are further pairs of the form, such as lists."""
+    """Replies with the required fields; `more` are further pairs of the form, such as lists."""
     known = {"message_id": boat.message_id, "content": "On its way."} | values
     given = {name for name, _ in more} | {without}
     pairs = [(name, value) for name, value in known.items() if name not in given] + list(more)
@@ -47,7 +47,7 @@ def reply(api: Api, boat: Boat, *more: tuple[str, Any], without: str = "", **val
 
 
 def state(api: Api, boat: Boat) -> tuple[dict[str, int], dict[str, Any]]:
-    """What must not change when a reply is refused."""
+    """Returns the data that must not change when a reply is refused."""
     return written(api), api.record("ticket", boat.id, expand="requester_emails,custom_").ok().json
 
 
@@ -63,7 +63,10 @@ def test_every_parameter_at_once(saved: Form, post: Post, boat: Boat, tier: int)
         expand="bucket_,custom_,requester_emails,latest_message_", content_format="" if saved else "markdown",
     ).ok()  # fmt: skip
     assert (answer["_context"], answer["id"], answer["subject"]) == ("svc.contexts.ticket", boat.id, "Pump")
-    assert (answer["bucket_name"], answer["group_id"]) == ("Refunds", api.ids["support"])  # the bucket decides
+    assert (answer["bucket_name"], answer["group_id"]) == (
+        "Refunds",
+        api.ids["support"],
+    )  # the bucket decides the group
     assert (answer["status"], answer["owner_id"]) == ("closed", api.ids["milo"]) and answer["reopen_date"] > 0
     assert answer[f"custom_{tier}"] == "Gold"
     assert sorted(answer["requester_emails"].split(", ")) == sorted([boat.customer, to])
@@ -74,7 +77,7 @@ def test_every_parameter_at_once(saved: Form, post: Post, boat: Boat, tier: int)
     if saved:
         return
     sender, recipients, mail = post.take()
-    assert (sender, set(recipients)) == ("", {to, cc, bcc})  # an automatic answer must not bounce into another
+    assert (sender, set(recipients)) == ("", {to, cc, bcc})  # an automatic reply must not bounce into another
     from_name = f"Support <{SENDER}>"
     assert (mail["From"], mail["Subject"], mail["Auto-Submitted"]) == (from_name, "Re: Pump", "auto-replied")
     assert mail["In-Reply-To"] == f"<{boat.customer}>" and "bcc" not in {name.lower() for name in mail}
@@ -84,7 +87,7 @@ def test_every_parameter_at_once(saved: Form, post: Post, boat: Boat, tier: int)
 @BOTH_WAYS
 @pytest.mark.parametrize("blank", [None, "", "  "], ids=["absent", "blank", "spaces"])
 @pytest.mark.parametrize("name", ["message_id", "content"])
-def test_what_is_required_is_named_and_nothing_written(
+def test_a_missing_field_is_named_and_nothing_is_written(
     name: str, blank: str | None, saved: Form, post: Post, boat: Boat
 ) -> None:
     before = state(post.api, boat)
@@ -95,7 +98,7 @@ def test_what_is_required_is_named_and_nothing_written(
 
 
 WRONG: list[tuple[str, str, str]] = [
-    # sent as, value, named
+    # sent as, value, field named in the error
     ("message_id", "999999", "message_id"),
     ("message_id", "<a@kite.example>", "message_id"),
     ("message_id[]", "1", "message_id"),
@@ -132,7 +135,7 @@ def test_wrong_values_are_named_and_nothing_is_written(
 
 @BOTH_WAYS
 @pytest.mark.parametrize("name", ["content", "subject", "to"])
-def test_what_is_no_utf_8_is_refused_and_nothing_written(name: str, saved: Form, post: Post, boat: Boat) -> None:
+def test_invalid_utf_8_is_refused_and_nothing_is_written(name: str, saved: Form, post: Post, boat: Boat) -> None:
     before = state(post.api, boat)
     answer = reply(post.api, boat, (name, b"caf\xe9"), *saved, without=name)
     assert (answer.status, answer["__error"]) == (400, "ERROR_PARAM_INVALID") and name in answer["message"]
@@ -144,7 +147,9 @@ def test_what_is_no_utf_8_is_refused_and_nothing_written(name: str, saved: Form,
     ({"is_forward": 1}, "to", "ERROR_PARAM_REQUIRED"),
     ({"to": "Bo at Kite"}, "to", "ERROR_PARAM_INVALID"),
 ])  # fmt: skip
-def test_what_makes_no_sense_together(values: dict[str, Any], field: str, code: str, post: Post, boat: Boat) -> None:
+def test_contradictory_values_are_refused(
+    values: dict[str, Any], field: str, code: str, post: Post, boat: Boat
+) -> None:
     before = state(post.api, boat)
     names(reply(post.api, boat, **values), field, code)
     assert state(post.api, boat) == before
@@ -169,7 +174,7 @@ def test_status_and_reopening(
 
 
 @BOTH_WAYS
-def test_owner_stays_changes_and_goes(saved: Form, post: Post, boat: Boat) -> None:
+def test_the_owner_stays_changes_or_is_removed(saved: Form, post: Post, boat: Boat) -> None:
     owners = [reply(post.api, boat, *saved, **values).ok()["owner_id"] for values in (
         {"owner_id": post.api.ids["milo"]}, {}, {"owner_id": ""}, {"owner_id": 0},
     )]  # fmt: skip
@@ -181,11 +186,11 @@ def test_a_group_alone_moves_to_its_inbox(saved: Form, post: Post, boat: Boat) -
     answer = reply(post.api, boat, *saved, group_id=post.api.ids["private"], expand="bucket_,group_").ok()
     assert (answer["group_name"], answer["bucket_name"]) == ("Management", "Inbox")
     back = reply(post.api, boat, *saved).ok()
-    assert back["group_id"] == post.api.ids["private"]  # it stays where it is
+    assert back["group_id"] == post.api.ids["private"]  # it stays in its group
 
 
 @BOTH_WAYS
-def test_the_answer_is_the_ticket_as_the_records_api_shows_it(saved: Form, post: Post, boat: Boat, tier: int) -> None:
+def test_the_response_is_the_ticket_of_the_records_api(saved: Form, post: Post, boat: Boat, tier: int) -> None:
     api = post.api
     plain = reply(api, boat, *saved).ok()
     told = plain["delivery"]["state"]
@@ -218,7 +223,7 @@ def test_a_ticket_of_a_private_group_is_closed_to_others(name: str, saved: Form,
 
 
 @BOTH_WAYS
-def test_nobody_moves_a_ticket_to_where_they_cannot_read_it(saved: Form, post: Post, boat: Boat) -> None:
+def test_a_ticket_cannot_be_moved_to_where_its_mover_cannot_read_it(saved: Form, post: Post, boat: Boat) -> None:
     api = post.api
     (bucket,) = api.found("bucket", f"group.id:{api.ids['private']}")
     before = state(api, boat)
@@ -242,7 +247,7 @@ def test_only_administrators_send_as_others(saved: Form, post: Post, boat: Boat)
     assert reply(api, boat, *saved, expand="latest_message_").ok()["latest_message_worker_id"] == api.ids["nora"]
 
 
-def test_a_file_of_somebody_else_does_not_go_along(post: Post, boat: Boat) -> None:
+def test_an_unreadable_file_cannot_be_attached(post: Post, boat: Boat) -> None:
     file = upload(post.api, "secret.txt", b"secret")
     before = state(post.api, boat)
     names(reply(post.api.as_("milo"), boat, ("file_id[]", file)), "file_id")
@@ -266,14 +271,14 @@ def test_markdown_arrives_as_text_and_html(post: Post, boat: Boat) -> None:
     assert "<strong>done</strong>" in shown["content_html"]
 
 
-def test_a_reply_without_a_copy_is_mailed_and_not_kept(post: Post, boat: Boat) -> None:
+def test_a_reply_without_a_copy_is_mailed_and_not_stored(post: Post, boat: Boat) -> None:
     answer = reply(post.api, boat, dont_keep_copy=1, status=2).ok()
     assert (answer["num_messages"], answer["latest_message_id"]) == (1, boat.message_id)
     assert answer["status"] == "closed"
     assert text_of(post.mail()).strip() == "On its way."
 
 
-def test_a_forward_leaves_subject_and_requesters_alone(post: Post, boat: Boat) -> None:
+def test_a_forward_does_not_change_subject_and_requesters(post: Post, boat: Boat) -> None:
     to = customer()
     answer = reply(post.api, boat, is_forward=1, to=to, subject="FYI: Boat").ok()
     assert (answer["subject"], requesters(post.api, boat.id)) == ("Boat", [boat.customer])
@@ -286,7 +291,7 @@ def test_a_forward_leaves_subject_and_requesters_alone(post: Post, boat: Boat) -
 
 
 @pytest.mark.parametrize("send_at", ["+1 hour", "4102444800"])
-def test_a_reply_for_later_changes_the_ticket_now(send_at: str, post: Post, boat: Boat) -> None:
+def test_a_scheduled_reply_changes_the_ticket_now(send_at: str, post: Post, boat: Boat) -> None:
     answer = reply(post.api, boat, send_at=send_at, status=1, owner_id=post.api.ids["milo"]).ok()
     assert (answer["_context"], answer["id"], answer["status"]) == ("svc.contexts.ticket", boat.id, "waiting")
     assert (answer["owner_id"], answer["num_messages"]) == (post.api.ids["milo"], 1)
@@ -298,7 +303,7 @@ def test_a_reply_for_later_changes_the_ticket_now(send_at: str, post: Post, boat
     post.api.remove("draft", draft["id"]).ok()
 
 
-def test_sixteen_replies_at_once_on_the_writer_and_on_threads_are_all_there(post: Post, boat: Boat) -> None:
+def test_sixteen_simultaneous_replies_are_all_stored(post: Post, boat: Boat) -> None:
     def send(number: int) -> Reply:
         return reply(Api(post.api.url, post.api.token), boat, content=f"Reply {number}", dont_send=number % 2)
 
@@ -314,7 +319,7 @@ def test_sixteen_replies_at_once_on_the_writer_and_on_threads_are_all_there(post
     assert len(post.api.found("message", f"ticket.id:{boat.id} isNotSent:yes")) == 8
 
 
-def test_a_ticket_stands_for_its_newest_message(post: Post, boat: Boat) -> None:
+def test_a_ticket_id_stands_for_its_newest_message(post: Post, boat: Boat) -> None:
     made = reply(post.api, boat, without="message_id", ticket_id=boat.id, content="By the ticket.").ok()
     assert made["id"] == boat.id
     newest = post.api.record("ticket", boat.id, "latest_message_content").ok()

@@ -1,4 +1,5 @@
-"""How requests are read, end to end: query strings, urlencoded, multipart and JSON bodies, on every method with one."""
+"""Reading of requests, end to end: query strings, urlencoded, multipart and JSON bodies, on every method with a
+body."""
 
 import gzip
 import http.client
@@ -63,7 +64,7 @@ def test_put_and_patch_with_an_odd_content_type_are_read_as_a_form(kind: str | N
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "nonsense"])
 @pytest.mark.parametrize("body", [b"<a b='1'/>", b"title: Odd", b"\xff\xfe", b"a=1&b=2", b"[" * 300 + b"=1"])
-def test_put_and_patch_of_what_is_no_form_are_415(kind: str, body: bytes, api: Api) -> None:
+def test_put_and_patch_with_other_content_are_415(kind: str, body: bytes, api: Api) -> None:
     id = made(api, "task")
     for method, path in (("PUT", f"task/{id}.json"), ("PATCH", f"task/upsert.json?query=id:{id}")):
         answer = send(api, method, f"/rest/records/{path}", body, kind)
@@ -73,14 +74,14 @@ def test_put_and_patch_of_what_is_no_form_are_415(kind: str, body: bytes, api: A
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
 @pytest.mark.parametrize("packing", ["gzip", "deflate"])
-def test_a_packed_body_is_read(method: str, packing: str, api: Api) -> None:
+def test_a_compressed_body_is_read(method: str, packing: str, api: Api) -> None:
     path = {"POST": "task/create.json", "PUT": f"task/{made(api, 'task')}.json", "PATCH": "task/upsert.json?query=id:0"}
     body = (gzip if packing == "gzip" else zlib).compress(b"fields[title]=Packed")
     headers = {"Content-Type": FORM, "Content-Encoding": packing}
     assert api.call(method, f"/rest/records/{path[method]}", data=body, headers=headers).ok()["title"] == "Packed"
 
 
-def test_a_packed_search_is_read(api: Api) -> None:
+def test_a_compressed_search_is_read(api: Api) -> None:
     id = made(api, "task", title="Tarpaulin")
     headers = {"Content-Type": FORM, "Content-Encoding": "gzip"}
     body = gzip.compress(b"q=title:Tarpaulin")
@@ -99,7 +100,7 @@ def test_a_packed_search_is_read(api: Api) -> None:
     ],
     ids=["brotli", "twice", "no gzip", "cut", "a bomb"],
 )
-def test_what_cannot_be_unpacked_writes_nothing(packing: str, body: bytes, status: int, says: str, api: Api) -> None:
+def test_an_undecodable_body_writes_nothing(packing: str, body: bytes, status: int, says: str, api: Api) -> None:
     before = api.search("task", show_results=0).ok()["total"]
     headers = {"Content-Type": FORM, "Content-Encoding": packing}
     answer = api.call("POST", "/rest/records/task/create.json", data=body, headers=headers)
@@ -107,7 +108,7 @@ def test_what_cannot_be_unpacked_writes_nothing(packing: str, body: bytes, statu
     assert api.search("task", show_results=0).ok()["total"] == before
 
 
-def test_every_response_has_the_number_that_the_log_knows_it_by(api: Api) -> None:
+def test_every_response_has_its_request_id_of_the_log(api: Api) -> None:
     token = {"Authorization": f"Bearer {api.token}"}
     answers = [
         requests.request(method, f"{api.url}/rest/{path}.json", headers=headers, timeout=60)
@@ -121,7 +122,7 @@ def test_every_response_has_the_number_that_the_log_knows_it_by(api: Api) -> Non
     assert len(set(ids)) == len(ids)
 
 
-def test_raw_bytes_in_a_form_say_how_to_upload(api: Api) -> None:
+def test_an_error_for_raw_bytes_in_a_form_says_how_to_upload(api: Api) -> None:
     answer = send(api, "POST", "/rest/records/task/create.json", b"fields[title]=\x89PNG", FORM)
     assert answer.status == 400 and "send bytes as a file part of multipart/form-data" in answer["message"]
 
@@ -151,7 +152,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("kind", "body"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
-def test_what_cannot_be_read_is_400(kind: str, body: bytes, api: Api) -> None:
+def test_unreadable_requests_are_400(kind: str, body: bytes, api: Api) -> None:
     for method, path in (
         ("POST", "/rest/records/task/create.json"),
         ("PUT", f"/rest/records/task/{made(api, 'task')}.json"),
@@ -192,7 +193,7 @@ def test_lists_inside_fields(pattern: str, api: Api) -> None:
     assert answer["links"] == {"svc.contexts.org": [first, second]}
 
 
-def test_the_body_wins_over_the_query_string(api: Api) -> None:
+def test_the_body_takes_precedence_over_the_query_string(api: Api) -> None:
     id = made(api, "task")
     answer = send(
         api, "PUT", f"/rest/records/task/{id}.json?fields[title]=query&expand=links", b"fields[title]=body", FORM
@@ -204,13 +205,13 @@ def test_the_body_wins_over_the_query_string(api: Api) -> None:
 
 @pytest.mark.parametrize("name", ["q", "limit", "page", "expand", "show_meta", "show_results"])
 @pytest.mark.parametrize("form", ["{}[]=1", "{}[a]=1"])
-def test_a_list_where_one_value_is_read_is_422_by_name(name: str, form: str, api: Api) -> None:
+def test_a_list_in_place_of_one_value_is_422_by_name(name: str, form: str, api: Api) -> None:
     answer = api.get(f"/rest/records/task/search.json?{form.format(name)}")
     assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", name)
 
 
 @pytest.mark.parametrize("body", [b"fields=abc", b"fields[]=abc", b"fields[0]=a&fields[1]=b"])
-def test_fields_that_are_no_map_are_422(body: bytes, api: Api) -> None:
+def test_fields_that_are_not_a_map_are_422(body: bytes, api: Api) -> None:
     answer = send(api, "POST", "/rest/records/task/create.json", body, FORM)
     assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", "fields")
 
@@ -260,7 +261,7 @@ def test_a_missing_parameter_is_required_everywhere(endpoint: Endpoint, sends_bl
         ("notification", {"target_id": 1}, "target__context"),
     ],
 )
-def test_what_another_field_needs_is_required(uri: str, fields: dict[str, Any], lacks: str, api: Api) -> None:
+def test_a_field_that_another_field_needs_is_required(uri: str, fields: dict[str, Any], lacks: str, api: Api) -> None:
     kept = {name: value for name, value in MINIMAL[uri](api).items() if name not in ("group_id", "owner_id")}
     kept = {name: value for name, value in kept.items() if not (uri == "notification" and name.startswith("target"))}
     answer = api.create(uri, **kept | fields)
@@ -310,7 +311,7 @@ def test_pages_count_from_1(sent: str, page: int, api: Api) -> None:
     ],
 )  # fmt: skip
 def test_other_spellings_of_a_path_are_404(path: str, api: Api) -> None:
-    connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=60)  # sends a path as it is
+    connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=60)  # sends the path unchanged
     connection.request("GET", f"/rest/{path}", headers={"Authorization": f"Bearer {api.token}"})
     answer = connection.getresponse()
     assert (answer.status, json.load(answer)["__error"]) == (404, "ERROR_NOT_FOUND")
@@ -321,7 +322,7 @@ def test_a_single_slash_at_the_end_is_tolerated(api: Api) -> None:
     assert api.get("/rest/workers/me.json/").ok()["id"] == api.ids["nora"]
 
 
-def test_head_is_get_without_a_body_and_options_tells_the_methods(api: Api) -> None:
+def test_head_is_get_without_a_body_and_options_lists_the_methods(api: Api) -> None:
     id = made(api, "task")
     got, head = api.record("task", id), api.call("HEAD", f"/rest/records/task/{id}.json")
     assert (head.status, head.content, head.headers["Content-Length"]) == (200, b"", got.headers["Content-Length"])

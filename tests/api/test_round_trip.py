@@ -1,4 +1,4 @@
-"""A record that was read may be sent back as it is, with the keys that only the service writes."""
+"""A record that was read may be sent back unchanged, including the keys that only the service writes."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def as_in_forms(value: Any) -> str:
 
 
 @pytest.mark.parametrize("uri", TYPES)
-def test_a_record_comes_back_unchanged(api: Api, uri: str) -> None:
+def test_a_record_sent_back_stays_unchanged(api: Api, uri: str) -> None:
     id = made(api, uri)
     before = shown(api, uri, id)
     put(api, uri, id, before).ok()
@@ -33,7 +33,7 @@ def test_a_record_comes_back_unchanged(api: Api, uri: str) -> None:
     assert {name for name in before if before[name] != after[name]} <= STAMPS
 
 
-def test_a_form_sends_it_back_as_well(api: Api) -> None:
+def test_a_form_can_send_it_back_too(api: Api) -> None:
     id = made(api, "task", title="Paint the keel")
     before = shown(api, "task", id)
     form = {f"fields[{name}]": as_in_forms(value) for name, value in before.items() if value not in ([], {})}
@@ -61,7 +61,7 @@ def test_a_key_that_only_the_service_writes_cannot_be_changed(api: Api, name: st
     assert shown(api, "task", id) == before
 
 
-def test_what_is_new_cannot_bring_such_keys(api: Api) -> None:
+def test_a_new_record_cannot_contain_such_keys(api: Api) -> None:
     before = shown(api, "task", made(api, "task"))
     answer = api.call("POST", "/rest/records/task/create.json", json={"fields": before})
     assert answer.status == 422 and {"id", "record_url"} <= {each["field"] for each in answer["errors"]}

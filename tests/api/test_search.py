@@ -1,4 +1,4 @@
-"""The search language through HTTP: row after row of its table, each with the meaning written as a line of Python."""
+"""The search language over HTTP: every row of its table, each with its meaning as a line of Python."""
 
 import re
 from collections.abc import Callable
@@ -21,11 +21,11 @@ def nothing(_: Any) -> bool:
 
 
 def ids(*numbers: int) -> Meaning:
-    """These of the sample, counted from 0."""
+    """Matches these tickets of the sample, counted from 0."""
     return lambda t: t.number in numbers
 
 
-# number of the case, query, what the tickets found are like. 422: refused.
+# number of the case, query, predicate of the tickets that it finds. 422: refused.
 TICKETS: list[tuple[str, str, Meaning | int]] = [
     ("1", "", everything),
     ("2", "status:open", lambda t: t.status == "open"),
@@ -284,12 +284,12 @@ def files(sample: Sample, *names: str) -> list[int]:
 
 
 def weekday(ticket: Ticket) -> int:
-    """0 for Monday; the first day of the epoch was a Thursday."""
+    """Returns 0 for Monday; the first day of the epoch was a Thursday."""
     return (ticket.created // DAY + 3) % 7
 
 
 def filled(query: str, sample: Sample) -> str:
-    """`{7}` is the id of ticket 7 of the sample, `{Depot}` that of the group."""
+    """Fills in ids: `{7}` is ticket 7 of the sample, `{Depot}` the group."""
     for number, ticket in enumerate(sample.tickets):
         query = query.replace(f"{{{number}}}", str(ticket.id))
     for name, id in sample.ids.items():
@@ -298,7 +298,7 @@ def filled(query: str, sample: Sample) -> str:
 
 
 @pytest.mark.parametrize(("query", "meaning"), [row[1:] for row in TICKETS], ids=[f"{n} {q}" for n, q, _ in TICKETS])
-def test_what_a_search_for_tickets_means(query: str, meaning: Meaning | int, sample: Sample) -> None:
+def test_meaning_of_a_search_for_tickets(query: str, meaning: Meaning | int, sample: Sample) -> None:
     answer = sample.api.search("ticket", filled(query, sample), limit=500)
     if isinstance(meaning, int):
         assert (answer.status, answer["__error"]) == (meaning, "ERROR_SEARCH_FILTERS_INVALID"), answer
@@ -314,14 +314,14 @@ def test_what_a_search_for_tickets_means(query: str, meaning: Meaning | int, sam
 
 
 @pytest.mark.parametrize(("uri", "query", "find"), [row[1:] for row in OTHERS], ids=[f"{o[0]} {o[2]}" for o in OTHERS])
-def test_what_a_search_for_others_means(
+def test_meaning_of_a_search_for_other_types(
     uri: str, query: str, find: Callable[[Sample], list[int]], sample: Sample
 ) -> None:
     assert sorted(sample.api.found(uri, filled(query, sample))) == sorted(find(sample))
 
 
 def test_activity_of_one_ticket(sample: Sample) -> None:
-    """136"""
+    """Case 136 of the table."""
     id = sample.tickets[2].id
     found = sample.api.search("activity_log", f"target.ticket:(id:{id}) activity:connection*", limit=50).ok()
     assert found["results"] == []

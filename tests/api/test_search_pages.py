@@ -1,4 +1,4 @@
-"""Order, pages and mistakes of searches through HTTP."""
+"""Order, pages and mistakes of searches over HTTP."""
 
 from collections.abc import Callable
 from typing import Any
@@ -92,7 +92,7 @@ def test_pages_do_not_overlap_and_miss_nothing(sample: Sample) -> None:
 
 
 def following(sample: Sample, answer: Reply, method: str = "GET", **body: Any) -> Reply | None:
-    """The page that a Link header names."""
+    """Returns the page that a Link header names, None without a header."""
     link = answer.headers.get("Link", "")
     if not link:
         return None
@@ -118,7 +118,7 @@ def test_links_lead_through_all_pages(query: str, limit: int, sample: Sample) ->
     assert [len(page) for page in seen[:-1]] == [limit] * (len(seen) - 1) and seen[-1]
 
 
-def test_a_page_goes_on_from_where_the_one_before_ended_whatever_was_made_and_deleted_meanwhile(api: Api) -> None:
+def test_a_page_continues_where_the_last_one_ended_despite_changes(api: Api) -> None:
     made = [api.create("task", title=f"Zander {number:02}").ok()["id"] for number in range(9)]
     first = api.search("task", "title:Zander* sort:-title", limit=3).ok()
     assert ids(first) == made[:-4:-1]
@@ -137,12 +137,12 @@ def test_a_page_goes_on_from_where_the_one_before_ended_whatever_was_made_and_de
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "AAAA", "bm9uZQ", "A" * 5000])
-def test_a_cursor_that_this_service_did_not_give_is_refused(cursor: str, sample: Sample) -> None:
+def test_a_cursor_that_this_service_did_not_issue_is_refused(cursor: str, sample: Sample) -> None:
     refused = sample.api.search("ticket", "", cursor=cursor)
     assert (refused.status, refused["errors"][0]["field"]) == (422, "cursor")
 
 
-def test_without_results_there_is_the_total(sample: Sample) -> None:
+def test_without_results_the_total_is_returned(sample: Sample) -> None:
     answer = asked(sample, "", show_results=0)
     assert sorted(answer.json) == ["__build", "__status", "__version", "total"]
     assert answer["total"] == len(sample.tickets)
@@ -150,14 +150,14 @@ def test_without_results_there_is_the_total(sample: Sample) -> None:
 
 
 def test_query_is_another_name_for_q(sample: Sample) -> None:
-    """A search by a wrong parameter returned every ticket."""
+    """A search by an unknown parameter used to return every ticket."""
     by_query = sample.api.get("/rest/records/ticket/search.json?query=status:closed").ok()
     assert by_query["total"] == asked(sample, "status:closed")["total"] < len(sample.tickets)
     both = sample.api.get("/rest/records/ticket/search.json?query=status:closed&q=id:999999").ok()
     assert both["total"] == 0
 
 
-def test_nothing_found_is_an_empty_list(sample: Sample) -> None:
+def test_no_match_is_an_empty_list(sample: Sample) -> None:
     answer = asked(sample, "id:999999")
     assert (answer["results"], answer["total"], answer["count"]) == ([], 0, 0)
 
@@ -213,7 +213,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("query", "position", "part"), MISTAKES, ids=[row[0][:40] for row in MISTAKES])
-def test_a_mistake_is_told_with_its_position(query: str, position: int, part: str, sample: Sample) -> None:
+def test_a_mistake_is_reported_with_its_position(query: str, position: int, part: str, sample: Sample) -> None:
     answer = sample.api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
     assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
     assert part in answer["message"]
@@ -242,7 +242,7 @@ def test_hostile_texts_are_only_texts(sample: Sample) -> None:
 
 
 def test_relative_times_are_read_in_the_workers_zone(sample: Sample) -> None:
-    """At noon in UTC it is 2024-05-15 all day in London, and 2024-05-16 already on Kiritimati, from 10:00 UTC on."""
+    """At noon in UTC it is 2024-05-15 all day in London, and 2024-05-16 on Kiritimati since 10:00 UTC."""
     today = asked(sample, "set.timezone:Pacific/Kiritimati created:today")
     assert ids(today) == [each.id for each in sample.tickets if each.created >= NOW - 2 * 3600]
 
@@ -259,7 +259,7 @@ def test_relative_times_are_read_in_the_workers_zone(sample: Sample) -> None:
         ("pump", None),
     ],
 )
-def test_a_search_without_results_says_which_word_was_no_operator(
+def test_a_search_without_results_names_words_that_are_not_operators(
     query: str, notes: list[str] | None, sample: Sample
 ) -> None:
     assert sample.api.search("ticket", query).ok().json.get("notes") == notes
@@ -276,5 +276,5 @@ def test_a_search_without_results_says_which_word_was_no_operator(
         ("pump || leak", "write OR"),
     ],
 )
-def test_an_operator_of_another_language_is_answered_with_ours(query: str, advice: str, sample: Sample) -> None:
+def test_an_operator_of_another_language_gets_ours_as_a_suggestion(query: str, advice: str, sample: Sample) -> None:
     assert advice in sample.api.search("ticket", query)["message"]

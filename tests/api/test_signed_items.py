@@ -1,4 +1,4 @@
-"""Fields that hold a list: `+` adds an item, `-` removes it, and others stay, whatever the kind of the field."""
+"""Fields with a list: `+` adds an item, `-` removes it, and the others stay, for every kind of field."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LISTS = sorted(
 
 
 def items(api: Api, uri: str, field: str) -> tuple[str, str]:
-    """Two items that such a field may hold."""
+    """Returns two valid items of such a field."""
     if field == "participants":
         return f"ana{number()}@kite.example", f"bob{number()}@kite.example"
     if field in ("participant_ids", "email_ids"):
@@ -38,7 +38,7 @@ def items(api: Api, uri: str, field: str) -> tuple[str, str]:
 
 
 def has(api: Api, uri: str, id: int, field: str, item: str) -> bool:
-    """Whether a record has the item, as other requests show it."""
+    """Returns whether a record has the item, as other requests show it."""
     if field == "email_ids":
         return api.record("address", int(item))["worker_id"] == id
     if field == "fieldsets":

@@ -1,4 +1,4 @@
-"""Automations that programs try: nothing is written or sent."""
+"""Automations that programs try out: nothing is written or sent."""
 
 import pytest
 import requests
@@ -25,7 +25,7 @@ def simulate(api: Api, **sent: object) -> Reply:
     return api.call("POST", "/rest/automations/simulate.json", json=sent)
 
 
-def test_a_script_is_run_and_nothing_is_written(api: Api) -> None:
+def test_a_script_runs_and_nothing_is_written(api: Api) -> None:
     name = f"Ann {number()}"
     found = simulate(api, script=SCRIPT, policy=POLICY, values={"name": name}).ok()
     assert found["state"] == "return" and found["return"] == {"title": f"Call {name}"}
@@ -34,7 +34,7 @@ def test_a_script_is_run_and_nothing_is_written(api: Api) -> None:
     assert not api.found("task", f'title:"Call {name}"')
 
 
-def test_an_automation_is_run_as_it_is_kept_or_with_another_script(api: Api) -> None:
+def test_an_automation_runs_as_stored_or_with_another_script(api: Api) -> None:
     fields = {"name": f"try{number()}", "extension_id": "svc.trigger.mail.sent", "policy_kata": POLICY}
     id = api.create("automation", script="start:\n  return:\n    a: 1", **fields).ok()["id"]
     assert simulate(api, automation_id=id).ok()["return"] == {"a": "1"}
@@ -42,7 +42,7 @@ def test_an_automation_is_run_as_it_is_kept_or_with_another_script(api: Api) -> 
     assert api.record("automation", id, "script").ok()["script"].endswith("a: 1")
 
 
-def test_a_ticket_is_handed_over(api: Api) -> None:
+def test_a_ticket_is_passed_to_the_script(api: Api) -> None:
     parsed = api.parse(b"From: ann@simulate.example\nSubject: Pump\n\nIt leaks.").ok()
     script = (
         "start:\n  return:\n    subject: {{ticket_subject}}\n    text: {{message_content|trim}}\n    new: {{new_id}}"
@@ -51,7 +51,7 @@ def test_a_ticket_is_handed_over(api: Api) -> None:
     assert found["return"] == {"subject": "Pump", "text": "It leaks.", "new": str(parsed["id"])}
 
 
-def test_how_it_fails_is_told(api: Api) -> None:
+def test_failures_are_reported(api: Api) -> None:
     failed = simulate(api, script="start:\n  error: No stock").ok()
     assert failed["state"] == "failure" and "No stock" in failed["message"]
     reaching = (
@@ -70,16 +70,16 @@ def test_how_it_fails_is_told(api: Api) -> None:
         ({"script": "start:\n  return:", "ticket_id": 999999}, 404, "there is no ticket"),
     ],
 )
-def test_what_cannot_be_tried_is_refused(api: Api, sent: dict[str, object], status: int, told: str) -> None:
+def test_invalid_simulations_are_refused(api: Api, sent: dict[str, object], status: int, told: str) -> None:
     refused = simulate(api, **sent)
     assert refused.status == status and told in refused["message"], refused.json
 
 
-def test_it_is_for_administrators(api: Api) -> None:
+def test_only_administrators_simulate(api: Api) -> None:
     assert simulate(api.as_("milo"), script="start:\n  return:", ticket_id=made(api, "ticket")).status == 403
 
 
-def test_names_that_stand_for_nothing_are_told(api: Api) -> None:
+def test_unknown_names_are_reported(api: Api) -> None:
     script = "start:\n  return:\n    a: {{tickt_id}}\n"
     found = simulate(api, script=script, trigger="svc.trigger.mail.moved").ok()
     [warning] = found["warnings"]
@@ -96,7 +96,7 @@ def automation(api: Api, trigger: str, script: str) -> tuple[int, str]:
 
 
 def test_the_last_run_is_tried_again(api: Api) -> None:
-    """With another script, and with values on top."""
+    """With another script, and with additional values."""
     id, _ = automation(api, "svc.trigger.mail.filter", "start:\n  log: here\n")
     refused = simulate(api, automation_id=id, last_run=1)
     assert refused.status == 404 and "has not run yet" in refused["message"]
@@ -133,11 +133,11 @@ def test_the_last_run_of_a_webhook_is_its_newest_delivery_without_secrets(api: A
         ({"last_run": 1, "automation_id": 999_999}, 404, "no automation 999999"),
     ],
 )
-def test_a_last_run_that_there_is_not_is_told(api: Api, sent: dict[str, object], status: int, told: str) -> None:
+def test_a_missing_last_run_is_reported(api: Api, sent: dict[str, object], status: int, told: str) -> None:
     refused = simulate(api, **sent)
     assert refused.status == status and told in refused["message"]
 
 
-def test_values_of_last_runs_are_for_administrators(api: Api) -> None:
+def test_only_administrators_see_values_of_last_runs(api: Api) -> None:
     id, _ = automation(api, "svc.trigger.mail.filter", "start:\n  log: here\n")
     assert simulate(api.as_("milo"), automation_id=id, last_run=1).status == 403

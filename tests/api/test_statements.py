@@ -1,4 +1,4 @@
-"""How many statements a search takes does not depend on how many records it shows, whatever it opens."""
+"""The number of statements of a search does not depend on the number of records, whatever it expands."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -21,15 +21,15 @@ FORMS = ("links.ticket", "links~25", "links:_label", "comments~5", "comments:aut
          "_label", "custom_", "customfields")  # fmt: skip
 SIZES = (1, 10, 50)
 ROWS = 51  # one more than the largest page, so that each page is full and its total is counted
-FEW = 12  # custom record types, each of which is a table more
+FEW = 12  # custom record types, each of which adds a table
 REGISTRY = load()
 SEARCHED = [each.uri for each in REGISTRY if each.operations["search"]]
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """Records of every type, each with all that a record of its type may have: a note, a file, a watcher, links and
-    custom values that point to records. Tickets are in two groups, one of them private."""
+    """Records of every type, each with everything that a record of its type may have: a note, a file, a watcher,
+    links and custom values that refer to records. Tickets are in two groups, one of them private."""
     opened = Desk(tmp_path_factory.mktemp("statements"), load())
     people = opened.people()
     people["private"] = opened.create("group", name="Management", is_private=1)["id"]
@@ -42,14 +42,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
                 people[f"{name} of {record_type.uri}"] = made["id"]
     add_missing(opened.context())
     opened.store.write(lambda tx: _others(opened, people))
-    for uri in opened.registry.uris():  # in one transaction for a type: each by itself would wait for the disk
+    for uri in opened.registry.uris():  # one transaction for each type: each record in its own would wait for the disk
         opened.store.write(lambda tx, uri=uri: _populate(opened, people, uri))
     yield opened
     opened.close()
 
 
 def _others(desk: Desk, people: dict[str, int]) -> None:
-    """What records of all types are tied to: `orgs` and `tasks` are the first of so many, one after the other."""
+    """Creates the records that all types are linked to: `orgs` and `tasks` are the first ids of consecutive rows."""
     for uri, name, label in (("org", "orgs", "name"), ("task", "tasks", "title")):
         made = [desk.create(uri, **{label: f"Kite {number}"})["id"] for number in range(ROWS)]
         people[name] = made[0]
@@ -73,7 +73,7 @@ ITS_OWN: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 def _record(desk: Desk, api: Api, people: dict[str, int], uri: str, number: int) -> None:
-    """A record of a type with everything around it; no two of a type with the same."""
+    """Creates a record of a type with all related records; no two of a type share one."""
     org, task = people["orgs"] + number, people["tasks"] + number
     fields: dict[str, Any] = {}
     features = desk.registry.type(uri).features
@@ -115,7 +115,7 @@ def _tickets(desk: Desk, people: dict[str, int]) -> None:
 
 
 def statements(desk: Desk, worker: str, record_type: RecordType, expand: str, limit: int) -> tuple[int, int]:
-    """How many results a search has, the newest first, and how many statements it took."""
+    """Returns the number of results of a search, newest first, and the number of statements."""
     order = "sort:-id" if "id" in record_type.sort_names() else ""
     asked = records.SearchRequest(order, limit=limit, expand=expand)
     ctx = desk.context(desk.ids[worker])  # type: ignore[attr-defined]
@@ -125,7 +125,7 @@ def statements(desk: Desk, worker: str, record_type: RecordType, expand: str, li
 
 
 def opened(registry: Registry, record_type: RecordType, depth: int = 2) -> list[str]:
-    """Every name that the type opens, and of the records behind it too."""
+    """Returns every name that the type expands, including those of related records."""
     names = [*record_type.expand_by_name, *(key.name for key in record_type.keys if key.on_expand)]
     for nested in record_type.nested:
         target = registry.find(nested.target)
@@ -137,7 +137,7 @@ def opened(registry: Registry, record_type: RecordType, depth: int = 2) -> list[
 
 @pytest.mark.parametrize("uri", SEARCHED)
 def test_one_ten_and_fifty_records_take_the_same_statements(uri: str, desk: Desk) -> None:
-    """Once the definitions and who may do what are known, which each process reads once."""
+    """After the definitions and permissions were read, which each process reads once."""
     record_type = desk.registry.type(uri)
     names = [*opened(desk.registry, record_type), *FORMS]
     if "custom_fields" in record_type.features:
@@ -160,7 +160,7 @@ HIDDEN = {
     "automation_log", "connected_service", "custom_record", "draft", "mail_transport", "mailbox", "notification",
     "oauth_app", "outgoing_webhook", "webhook_listener",
 }  # fmt: skip
-VARIOUS = {"activity_log", "attachment", "notification"}  # one record alone hangs on fewer types than ten do
+VARIOUS = {"activity_log", "attachment", "notification"}  # one record has fewer related types than ten
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ VARIOUS = {"activity_log", "attachment", "notification"}  # one record alone han
         ("worker", "groups", 4),
     ],
 )  # fmt: skip
-def test_how_many_statements_a_page_takes(uri: str, expand: str, most: int, desk: Desk) -> None:
+def test_a_page_takes_few_statements(uri: str, expand: str, most: int, desk: Desk) -> None:
     count, taken = statements(desk, "nora", desk.registry.type(uri), expand, 100)
     assert count >= 3 and taken <= most
 
@@ -186,7 +186,7 @@ def test_counts_by_subtotals_take_few_statements(desk: Desk) -> None:
         assert desk.store.take_queries() <= 6, name
 
 
-def test_statements_stand_in_the_log_line_of_each_request(tmp_path: Path) -> None:
+def test_the_log_line_of_each_request_has_its_statements(tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
     requests.get(server.url + "/rest/workers/me.json", headers={"Authorization": "Bearer svc_at_x"}, timeout=60)
     assert server.stop() == 0

@@ -1,4 +1,4 @@
-"""How searches spread over the values of a filter, through HTTP, against counts made of the sample in Python."""
+"""Counts of searches over the values of a filter, over HTTP, compared with counts of the sample in Python."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -48,14 +48,14 @@ def test_counts_cover_all_matches(name: str, value: Value, query: str, sample: S
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("query", ["", "status:open"])
-def test_the_names_of_older_scripts_count_the_same(older: str, name: str, query: str, sample: Sample) -> None:
+def test_parameter_names_of_older_scripts_count_the_same(older: str, name: str, query: str, sample: Sample) -> None:
     expected = counted(sample, name, query)
     assert len(expected) > 1 and counted(sample, older, query) == expected
     shown = sample.api.post("/rest/tickets/search.json", q=query, **{"subtotals[]": older}).ok()["subtotals"]
     assert list(shown) == [older] and sum(each["hits"] for each in shown[older]) > 0
 
 
-def test_who_wrote_first_and_last_is_counted_by_address(sample: Sample) -> None:
+def test_first_and_last_authors_are_counted_by_address(sample: Sample) -> None:
     tickets = sample.api.search("ticket", "", limit=500, expand="initial_message_,latest_message_").ok()["results"]
     for name, prefix in (("first_wrote", "initial_message"), ("last_wrote", "latest_message")):
         expected = Counter(each.get(f"{prefix}_sender_id") or 0 for each in tickets)
@@ -68,7 +68,7 @@ def test_who_wrote_first_and_last_is_counted_by_address(sample: Sample) -> None:
         )
 
 
-def test_most_hits_come_first_with_a_key_where_it_says_more(sample: Sample) -> None:
+def test_most_hits_come_first_with_a_key_where_the_label_is_ambiguous(sample: Sample) -> None:
     found = counted(sample, "owner.id")
     assert [each["hits"] for each in found] == sorted((each["hits"] for each in found), reverse=True)
     assert {each["label"]: each["key"] for each in found} == {
@@ -83,7 +83,7 @@ def test_most_hits_come_first_with_a_key_where_it_says_more(sample: Sample) -> N
 
 
 @pytest.mark.parametrize("query", ["", "status:open", "text:pump"])
-def test_groups_come_by_name_each_with_its_buckets(query: str, sample: Sample) -> None:
+def test_groups_are_sorted_by_name_each_with_its_buckets(query: str, sample: Sample) -> None:
     matches = set(sample.api.found("ticket", query))
     found = counted(sample, "group.id", query)
     assert [each["label"] for each in found] == sorted(each["label"] for each in found)
@@ -143,7 +143,7 @@ def test_several_names_with_and_without_results(sample: Sample) -> None:
     assert with_results["count"] == 10
 
 
-def test_only_countable_names(sample: Sample) -> None:
+def test_other_names_are_refused(sample: Sample) -> None:
     for name in ("created", "mask", "messages.first", "nosuch", "", "dueDate", "participant", "custom_"):
         answer = sample.api.get("/rest/records/ticket/search.json", **{"subtotals[]": name})
         assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), name

@@ -1,4 +1,4 @@
-"""Bearer tokens through HTTP: how they are sent, what refuses them, what their scopes allow, how they end."""
+"""Bearer tokens over HTTP: how they are sent, why they are refused, what their scopes allow, how they end."""
 
 import http.client
 from pathlib import Path
@@ -15,7 +15,7 @@ UNKNOWN = "svc_at_" + "UnkN0wn-t0ken_0f-th3_t3sts-0123456789abcdef"
 
 
 def ask(api: Api, *headers: tuple[str, str], path: str = "/rest/workers/me.json", method: str = "GET"):
-    """Status and headers of an answer, with exactly these request headers."""
+    """Returns status and headers of a response to exactly these request headers."""
     connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=60)
     connection.putrequest(method, path)
     for name, value in headers:
@@ -67,22 +67,22 @@ def test_forms_of_the_authorization_header(value: str, status: int, error: str, 
         assert challenge == f'{REALM}, resource_metadata="{api.url}{METADATA}"'
 
 
-def test_no_header_and_two_headers(api: Api) -> None:
+def test_missing_and_repeated_headers(api: Api) -> None:
     status, headers = ask(api)
     assert (status, headers["WWW-Authenticate"]) == (401, f'{REALM}, resource_metadata="{api.url}{METADATA}"')
     status, headers = ask(api, *[("Authorization", f"Bearer {api.token}")] * 2)
     assert (status, headers["WWW-Authenticate"].split(",")[1]) == (401, ' error="invalid_request"')
 
 
-def test_a_token_is_read_from_nowhere_else(api: Api) -> None:
+def test_a_token_is_accepted_from_nowhere_else(api: Api) -> None:
     for path in ("?access_token={}", "?token={}", "?Authorization=Bearer%20{}"):
         assert ask(api, path="/rest/workers/me.json" + path.format(api.token))[0] == 401
     for header in ("Cookie", "X-Authorization", "Proxy-Authorization", "X-Api-Key"):
         assert ask(api, (header, f"Bearer {api.token}"), (header + "2", f"token={api.token}"))[0] == 401
 
 
-def test_a_token_whose_time_is_over_is_refused(server: Server, api: Api) -> None:
-    """It was given for an hour, two hours ago."""
+def test_an_expired_token_is_refused(server: Server, api: Api) -> None:
+    """It was issued for an hour, two hours ago."""
     made = command(
         "token", "create", "--worker", "nora@desk.example", "--expires", "1 hour", data=server.data,
         env={"HELPDESK_CLOCK_OFFSET_SECONDS": "-7200"},
@@ -94,7 +94,7 @@ def test_a_token_whose_time_is_over_is_refused(server: Server, api: Api) -> None
 @pytest.mark.parametrize(
     ("expires", "seconds"), [("", 3600), ("5 minutes", 300), ("1 day", 86400), ("2 weeks", 14 * 86400)]
 )
-def test_how_long_a_token_lives_is_told(expires: str, seconds: int, api: Api) -> None:
+def test_the_lifetime_of_a_token_is_returned(expires: str, seconds: int, api: Api) -> None:
     answer = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"], expires=expires).ok()
     assert (answer["expires_in"], answer["scope"]) == (seconds, "api")
     assert answer["access_token"].startswith("svc_at_") and len(answer["access_token"]) == 50
@@ -106,12 +106,12 @@ def test_how_long_a_token_lives_is_told(expires: str, seconds: int, api: Api) ->
     [{"expires": "soonish"}, {"expires": "-1 hour"}, {"expires": "0"}, {"scopes": "api nosuch"}, {"worker_id": "x"},
      {"worker_id": ""}],
 )  # fmt: skip
-def test_what_a_token_cannot_be_made_of(form: dict[str, str], api: Api) -> None:
+def test_tokens_that_cannot_be_created(form: dict[str, str], api: Api) -> None:
     answer = api.post("/rest/oauth/tokens/create.json", **{"worker_id": str(api.ids["milo"])} | form)
     assert answer.status == 422, answer
 
 
-def test_a_refresh_token_is_no_access_token(api: Api) -> None:
+def test_a_refresh_token_is_not_an_access_token(api: Api) -> None:
     answer = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"]).ok()
     assert ask(api, ("Authorization", f"Bearer {answer['refresh_token']}"))[0] == 401
 
@@ -161,7 +161,7 @@ def test_scopes(scopes: str, method: str, path: str, is_allowed: bool, scoped: d
         assert answer["__error"] == "ERROR_SCOPE"
 
 
-def test_a_refusal_names_a_scope_that_would_do(scoped: dict[str, Api]) -> None:
+def test_a_refusal_names_a_sufficient_scope(scoped: dict[str, Api]) -> None:
     headers = scoped["prefix"].get("/rest/records/task/search.json").headers
     assert headers["WWW-Authenticate"] == f'{REALM}, error="insufficient_scope", scope="search"'
 
@@ -177,7 +177,7 @@ TRICKS = [
 
 
 @pytest.mark.parametrize("path", TRICKS)
-def test_no_spelling_of_a_path_gets_a_write_past_a_scope_to_read(path: str, scoped: dict[str, Api], api: Api) -> None:
+def test_no_spelling_of_a_path_bypasses_a_read_only_scope(path: str, scoped: dict[str, Api], api: Api) -> None:
     before = api.search("org").ok()["total"]
     body = b"fields[name]=Trick&_method=GET"
     for method in ("POST", "PUT", "PATCH"):
@@ -190,7 +190,7 @@ def test_no_spelling_of_a_path_gets_a_write_past_a_scope_to_read(path: str, scop
     assert api.search("org").ok()["total"] == before
 
 
-def test_narrower_scopes_count_from_the_next_request(api: Api) -> None:
+def test_narrower_scopes_apply_to_the_next_request(api: Api) -> None:
     app = made(api, "oauth_app")
     client = token_for(api, app=app)
     client.get("/rest/workers/me.json").ok()
@@ -201,7 +201,7 @@ def test_narrower_scopes_count_from_the_next_request(api: Api) -> None:
     assert client.search("org").status == 403
 
 
-def test_a_deleted_app_takes_its_tokens_along(api: Api) -> None:
+def test_a_deleted_app_ends_its_tokens(api: Api) -> None:
     app = made(api, "oauth_app")
     client = token_for(api, "milo", app=app)
     client.get("/rest/workers/me.json").ok()
@@ -210,7 +210,7 @@ def test_a_deleted_app_takes_its_tokens_along(api: Api) -> None:
     assert answer.status == 401 and 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
 
-def test_a_disabled_worker_is_out_at_once_and_old_tokens_stay_out(api: Api) -> None:
+def test_a_disabled_worker_is_locked_out_at_once_and_old_tokens_stay_invalid(api: Api) -> None:
     worker = made(api, "worker")
     api.ids["ida"] = worker
     client = token_for(api, "ida")
@@ -223,7 +223,7 @@ def test_a_disabled_worker_is_out_at_once_and_old_tokens_stay_out(api: Api) -> N
     token_for(api, "ida").get("/rest/workers/me.json").ok()
 
 
-def test_a_deleted_worker_takes_the_tokens_along(api: Api) -> None:
+def test_a_deleted_worker_ends_their_tokens(api: Api) -> None:
     api.ids["ole"] = made(api, "worker")
     client = token_for(api, "ole")
     client.get("/rest/workers/me.json").ok()
@@ -231,7 +231,7 @@ def test_a_deleted_worker_takes_the_tokens_along(api: Api) -> None:
     assert client.get("/rest/workers/me.json").status == 401
 
 
-def test_being_an_administrator_is_read_at_each_request(api: Api) -> None:
+def test_administrator_rights_are_checked_at_each_request(api: Api) -> None:
     api.ids["una"] = made(api, "worker", is_superuser=1)
     client = token_for(api, "una")
     client.search("oauth_app").ok()
@@ -240,7 +240,7 @@ def test_being_an_administrator_is_read_at_each_request(api: Api) -> None:
     assert client.search("oauth_app").ok()["total"] == 0
 
 
-def test_the_text_of_a_token_is_in_no_file(server: Server, api: Api) -> None:
+def test_no_file_contains_the_text_of_a_token(server: Server, api: Api) -> None:
     given = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"]).ok()
     Api(api.url, given["access_token"]).get("/rest/workers/me.json").ok()
     ask(api, ("Authorization", f"Bearer {UNKNOWN}"))

@@ -1,4 +1,4 @@
-"""Over HTTP: what workers keep their own work with, such as reminders, money and articles."""
+"""Tools for workers over HTTP, such as reminders, money and articles."""
 
 import time
 from pathlib import Path
@@ -36,9 +36,7 @@ def test_a_new_helpdesk_has_one_currency(api: Api) -> None:
         ("nora", "resource", {"name": "a", "extension_id": "film"}, 422, "extension_id"),
     ],
 )
-def test_what_is_refused_says_why(
-    api: Api, who: str, uri: str, fields: dict[str, str], status: int, names: str
-) -> None:
+def test_refusals_give_a_reason(api: Api, who: str, uri: str, fields: dict[str, str], status: int, names: str) -> None:
     sent = {name: text.format(**api.ids) for name, text in fields.items()}
     answer = api.as_(who).create(uri, **sent)
     assert answer.status == status, answer
@@ -65,7 +63,7 @@ def test_files_are_found_by_their_bundle(api: Api) -> None:
     assert api.found("attachment", "bundle:(tag:papers)") == [made]
 
 
-def test_a_reminder_that_came_due_while_the_service_was_down_is_told_once(data: Path) -> None:
+def test_a_reminder_due_while_the_service_was_down_is_sent_once(data: Path) -> None:
     server = Server(data)
     nora = server.set_up()
     me = nora.get("/rest/workers/me.json").ok()["id"]

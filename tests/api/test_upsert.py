@@ -1,4 +1,4 @@
-"""Upsert through HTTP: no match creates, one updates, more change nothing; matching and writing are one step."""
+"""Upsert over HTTP: no match creates, one match updates, more change nothing; matching and writing are one step."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,12 +34,12 @@ def test_a_bad_query_writes_nothing(query: str, api: Api) -> None:
     assert api.found("org", 'name:"Bad"') == []
 
 
-def test_what_the_query_does_not_find_must_be_complete(api: Api) -> None:
+def test_a_record_that_the_query_does_not_find_must_be_complete(api: Api) -> None:
     answer = api.upsert("org", "id:999999", city="Oslo")
     assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", "name")
 
 
-def test_only_what_the_caller_may_read_is_matched(api: Api) -> None:
+def test_only_readable_records_are_matched(api: Api) -> None:
     subject = f"Hidden {number()}"
     hidden = made(api, "ticket", subject=subject, group_id=api.ids["private"])
     answer = api.as_("milo").upsert("ticket", f'subject:"{subject}"', subject=subject, group_id=api.ids["support"]).ok()
@@ -50,7 +50,7 @@ def test_only_what_the_caller_may_read_is_matched(api: Api) -> None:
     )
 
 
-def test_a_match_that_may_not_be_changed_is_refused(api: Api) -> None:
+def test_a_match_that_the_caller_cannot_change_is_refused(api: Api) -> None:
     ticket = made(api, "ticket", subject=f"Fixed {number()}")
     answer = api.as_("olga").upsert("ticket", f"id:{ticket}", importance=1)
     assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
@@ -64,7 +64,7 @@ def test_limits_inside_the_query_do_not_hide_a_second_match(api: Api) -> None:
         assert api.upsert("org", f'name:"{name}" {control}', city="Oslo").status == 409, control
 
 
-def test_sixteen_at_once_create_one_record(api: Api) -> None:
+def test_sixteen_simultaneous_upserts_create_one_record(api: Api) -> None:
     email = f"race{number()}@kite.example"
 
     def upsert(client: int) -> tuple[int, int]:
@@ -78,7 +78,7 @@ def test_sixteen_at_once_create_one_record(api: Api) -> None:
     assert len(api.found("address", f'email:"{email}"')) == 1
 
 
-def test_sixteen_at_once_by_a_name_that_need_not_be_unique(api: Api) -> None:
+def test_sixteen_simultaneous_upserts_by_a_name_that_need_not_be_unique(api: Api) -> None:
     name = f"Race {number()}"
     with ThreadPoolExecutor(16) as threads:
         answers = list(
@@ -98,7 +98,7 @@ def test_sixteen_at_once_by_a_name_that_need_not_be_unique(api: Api) -> None:
         ("Ꭰ {}", "ꭰ {}"),
     ],
 )
-def test_a_name_beyond_ascii_matches_itself_in_any_case(name: str, other: str, api: Api) -> None:
+def test_a_non_ascii_name_matches_itself_in_any_case(name: str, other: str, api: Api) -> None:
     count = number()
     name, other = name.format(count), other.format(count)
     first = api.upsert("org", f'name:"{name}"', name=name).ok()

@@ -1,4 +1,4 @@
-"""What somebody wrote is found by its words in the next request, however it was written."""
+"""New texts are found by their words in the next request, however they were written."""
 
 from collections.abc import Callable
 from itertools import count
@@ -8,12 +8,12 @@ import pytest
 
 from tests.service import Api, Server
 
-FEW = 5  # tickets that nobody looks for meanwhile: from then on texts wait for the next search
+FEW = 5  # tickets without a search in between: after these, texts are indexed by the next search
 _names = (f"zeppelin{number}" for number in count())
 
 
 def letter(api: Api, words: str) -> int:
-    """A ticket by a mail with these words."""
+    """Creates a ticket by a mail with these words."""
     head = (
         f"From: ana@larch.example\r\nTo: support@desk.example\r\nSubject: Kite\r\nMessage-ID: <{words}@larch.example>"
     )
@@ -21,7 +21,7 @@ def letter(api: Api, words: str) -> int:
 
 
 def draft(api: Api, words: str, subject: str = "Kite") -> int:
-    """A ticket by composing one."""
+    """Creates a ticket by composing one."""
     form = {"group_id": api.ids["support"], "to": "ana@larch.example", "subject": subject, "content": words}
     return int(api.compose(**form, dont_send=1).ok()["id"])
 
@@ -51,7 +51,7 @@ def merged(api: Api, words: str) -> list[int]:
 
 
 def upserted(api: Api, words: str) -> list[int]:
-    """The write itself looks for the words of the one before."""
+    """The upsert itself searches for the words of the previous write."""
     made = [api.upsert("org", f"text:{words}", name=words).ok()["id"] for _ in range(2)]
     assert made[0] == made[1]
     return made[:1]
