@@ -1,4 +1,4 @@
-"""A real browser: the Chromium that is installed, watched for everything that must not happen."""
+"""A real browser: the installed Chromium, monitored for errors and forbidden requests."""
 
 import os
 import re
@@ -18,11 +18,11 @@ FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run -
     --renderer-process-limit=1 --disable-site-isolation-trials""".split()
 AXE = Path(__file__).resolve().parents[2] / ".work" / "samples" / "axe_playwright_python" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # how Chromium tells of a form shown again
-# What is wrong with the further rows of a long list is wrong with the first ones.
+REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # a form with errors
+# Problems of further rows of a long list occur in the first ones too.
 ALIKE = ["tbody tr:nth-child(n+9)", "li:nth-child(n+17)"]
 WIDE = (1280, 800)
-expect.set_options(timeout=30_000)  # as for what it does: five seconds are no sign of a fault on a busy machine
+expect.set_options(timeout=30_000)  # five seconds are too short on a busy machine
 PHONE, NARROW = (390, 844), (320, 640)
 
 
@@ -43,8 +43,8 @@ class Browser:
         self, url: str, size: tuple[int, int] = WIDE, cookies: dict[str, str] | None = None, elsewhere: str = "",
         refused: str = "", **options: Any,
     ) -> Iterator[Page]:  # fmt: skip
-        """A page of a fresh context; at its end nothing may have gone wrong. cookies: of somebody who is signed in.
-        elsewhere: the one other site that it may go to. refused: a pattern of what it tells that it refused."""
+        """Opens a page in a new context and asserts at its end that nothing went wrong. cookies: of a signed-in
+        worker. elsewhere: the only other site that it may request. refused: a pattern of expected error messages."""
         context = self._browser.new_context(
             base_url=url, viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce", **options
         )
@@ -59,8 +59,8 @@ class Browser:
 
 
 def _watched(context: BrowserContext, refused: str, *sites: str) -> list[str]:
-    """What goes wrong from now on: errors in the console, which reports of the policy are too, failures of ours, and
-    requests to other sites. refused: a pattern of errors that do not count, "" for none."""
+    """Collects errors from now on: console errors (which include reports of the content security policy), failed
+    requests, and requests to other sites. refused: a pattern of errors to ignore, "" for none."""
     wrong: list[str] = []
 
     def on_console(message: ConsoleMessage) -> None:
@@ -85,24 +85,25 @@ def _watched(context: BrowserContext, refused: str, *sites: str) -> list[str]:
 
 
 def intercept(page: Page) -> None:
-    """Let routes added later hold from their first request on. Call it before a page is opened: Chromium does not
-    intercept what a page that is open already sends right after its first route was added."""
+    """Makes routes that are added later apply to their first request. Call it before a page is opened: Chromium does
+    not intercept requests that an open page sends right after its first route was added."""
     page.route("**/never-asked-for", lambda route: route.abort())
 
 
 def sign_in(page: Page, email: str = "nora@desk.example") -> None:
-    """Fill in the form and send it."""
+    """Fills in and submits the sign-in form."""
     page.goto("/login")
     page.fill("#email", email)
     page.fill("#password", PASSWORD)
     page.press("#password", "Enter")
-    page.wait_for_url(re.compile(r"/(inbox)?$"))  # where administrators and other workers begin
+    page.wait_for_url(re.compile(r"/(inbox)?$"))  # start pages of administrators and of other workers
 
 
 def violations(page: Page, rules: list[str] = RULES, part: str = "html") -> list[str]:
-    """What axe finds on the page as it is. rules: their names, or tags of many. part: what is looked at, a selector."""
+    """Returns the violations that axe finds on the page. rules: names of rules, or tags. part: selector of the part
+    to check."""
     if not page.evaluate("'axe' in window"):
-        page.evaluate(axe())  # by the debugger: the policy of our pages lets no foreign script in
+        page.evaluate(axe())  # through the debugger, since our policy blocks foreign scripts
     options = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
     found = page.evaluate("([part, options]) => axe.run(part, options)", [{"include": part, "exclude": ALIKE}, options])
     return [f"{each['help']}: {[node['html'][:200] for node in each['nodes']]}" for each in found["violations"]]
@@ -110,11 +111,11 @@ def violations(page: Page, rules: list[str] = RULES, part: str = "html") -> list
 
 @cache
 def axe() -> str:
-    """The script of axe."""
+    """Returns the script of axe."""
     assert AXE.exists(), f"{AXE} is missing; `make .work/samples` fetches it"
     return AXE.read_text("utf-8")
 
 
 def is_sideways(page: Page) -> bool:
-    """Whether the page scrolls sideways."""
+    """Returns whether the page scrolls sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))

@@ -1,4 +1,4 @@
-"""Fixtures for tests of the console: a server with its people, who have passwords, and something to look at."""
+"""Fixtures for tests of the console: a server with people who have passwords, and some data."""
 
 from collections.abc import Iterator
 
@@ -38,8 +38,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def nora(server: Server) -> Api:
-    """The administrator's client. `ids` names an automation, a webhook with a delivery, and an app; the names of all
-    that can have one are hostile."""
+    """The administrator's client. `ids` contains an automation, a webhook with a delivery, and an app; all names
+    that can be hostile are."""
     client = server.set_up()
     people(client)
     for name in ("milo", "olga"):
@@ -62,7 +62,7 @@ def nora(server: Server) -> Api:
 
 @pytest.fixture(scope="session")
 def desk(server: Server, nora: Api) -> Iterator[Desk]:
-    """The same database from within: for what only time or the service itself brings about."""
+    """The same database in this process, for changes that only time or the service itself causes."""
     opened = Desk(server.data)
     yield opened
     opened.close()
@@ -70,7 +70,7 @@ def desk(server: Server, nora: Api) -> Iterator[Desk]:
 
 @pytest.fixture
 def visitor(server: Server, nora: Api) -> Visitor:
-    """Somebody who is not signed in."""
+    """A visitor who is not signed in."""
     return Visitor(server.url)
 
 
@@ -84,13 +84,13 @@ def nora_in_a_browser(server: Server, nora: Api) -> Visitor:
 
 @pytest.fixture
 def signed_in(nora_in_a_browser: Visitor, desk: Desk) -> Visitor:
-    """The same, as if she had given her password just now: she did some time ago when many tests run."""
+    """The same session, as if she had just entered her password, which was long ago if many tests run."""
     proven(desk, nora_in_a_browser, clock.now())
     return nora_in_a_browser
 
 
 def proven(desk: Desk, visitor: Visitor, at: int) -> None:
-    """Set when somebody gave their password last."""
+    """Sets the time when the worker last entered their password."""
     table = SESSION.sql
     desk.store.write(lambda tx: tx.run(
         lambda: table.update({table.stepped_up_at: slot(0)}).where(table.hash == slot(1)),
@@ -107,21 +107,21 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
-    """A page of nora's."""
+    """A page in nora's session."""
     with chromium.page(server.url, cookies=signed_in.cookies) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def phone(chromium: Browser, server: Server, nora_in_a_browser: Visitor) -> Iterator[Page]:
-    """One small dark page of nora's for all journeys of a module."""
+    """A small dark page in nora's session for all journeys of a module."""
     with chromium.page(server.url, (390, 844), nora_in_a_browser.cookies, color_scheme="dark") as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lively]:
-    """A desk of its own that people work at."""
+    """A separate desk with data of its daily work."""
     made = Lively(tmp_path_factory.mktemp("lively"), tickets=40, messages=10)
     yield made
     assert made.server.stop() == 0

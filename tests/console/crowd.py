@@ -1,4 +1,4 @@
-"""Hundreds of what pages list or let choose, put into a desk at once: for pages that must stay small."""
+"""Hundreds of each kind of record that pages list or offer for choice: for pages that must stay small."""
 
 from functools import partial
 
@@ -7,12 +7,12 @@ from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from tests.records.desk import Desk
 
-COUNT, AT_ONCE = 300, 20  # AT_ONCE: of each in one transaction, which has its time
+COUNT, AT_ONCE = 300, 20  # AT_ONCE: records per transaction, whose time is limited
 FAR = 4_000_000_000  # Unix seconds
 
 
 def crowd(desk: Desk, worker_id: int, app_id: int, group_id: int) -> None:
-    """COUNT more of each. worker_id, app_id: whose tokens there are; group_id: whose buckets."""
+    """Creates COUNT records of each kind. worker_id, app_id: owners of the tokens; group_id: group of the buckets."""
 
     def write(first: int, tx: Transaction) -> None:
         writer = RecordWriter(desk.context(), tx)

@@ -1,6 +1,6 @@
-"""A desk that people work at, made through the API: long and odd names, many tickets, calls that went well and not.
+"""A desk in daily use, created through the API: long and odd names, many tickets, successful and failed calls.
 
-The journeys walk through its pages, and the pictures of the README are taken of them."""
+The journeys walk through its pages, and the pictures of the README show it."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from server.mailroom.mailboxes import dead_letters
 from tests.console.visitor import Visitor, place
 from tests.service import PASSWORD, Server, command
 
-# First and last name. Written from right to left, with signs, as long as names get, and in other scripts.
+# First and last names: right-to-left, with symbols, of maximum length, and in other scripts.
 PEOPLE = (
     ("Mara", "Lindqvist"), ("Tomás", "Ferreira"), ("نادية", "الحسيني"), ("דניאל", "בן־עמי"), ("Priya", "Raghunathan"),
     ("陈", "思远"), ("Zoë 🛠️", "van den Berg"), ("Wolfeschlegelsteinhausenbergerdorff", "Featherstonehaugh-Cholm"),
@@ -88,21 +88,22 @@ QUESTION = json.dumps({"package": {
          "params": {"context": "worker", "query": "isDisabled:no", "single": True}},
     ]},
 }, "records": [{"uid": "made", "_context": "org", "name": "{{{name}}}"}]}, indent=1)  # fmt: skip
-BACKUP = "helpdesk-20260102-030405"  # its name
+BACKUP = "helpdesk-20260102-030405"  # name of the backup
 NEVER = 4_000_000_000  # Unix seconds of a far future
 
 
 class Lively:
-    """Nora's client and a browser that she is signed in with; `ids` names what was made, and so does nora.ids."""
+    """Nora's client and a browser in which she is signed in; `ids` and nora.ids name the created records."""
 
     def __init__(self, folder: Path, tickets: int = 300, messages: int = 300) -> None:
-        """folder: an empty one. tickets: how many there are; messages: how many there are more in the first of them."""
+        """folder: an empty one. tickets: number of tickets. messages: number of additional messages in the first
+        ticket."""
         backups = folder / "backups"
         backups.mkdir(parents=True)
         told = {"HELPDESK_COMPONENT_PAGE": "yes", "HELPDESK_BACKUP_FOLDER": str(backups)}
         self.server = Server(folder / "data", env=told)
         self.nora = self.server.set_up()
-        self.nora.is_checked = False  # hundreds of answers: what they look like is tested elsewhere
+        self.nora.is_checked = False  # hundreds of responses, whose shape is tested elsewhere
         self.ids = self.nora.ids
         self.texts: dict[str, str] = {}
         self.visitor = Visitor(self.nora.url)
@@ -266,7 +267,8 @@ class Lively:
             self._make(key, "custom_field", name=name, uri=f"lively_{number}", type=kind, context="ticket", **more)
 
     def _mail(self) -> None:
-        """A transport that takes nothing, mail that waits for it, a mailbox that cannot be read, one that is off."""
+        """Creates a transport that accepts nothing, mail that waits for it, a mailbox that cannot be read, and a
+        disabled one."""
         self._make("transport", "mail_transport", name="Provider", extension_id="core.mail.transport.smtp",
                    params={"host": "127.0.0.1", "port": 9, "encryption": "None"})  # fmt: skip
         old = "Old mailbox of the partner programme, read until spring"

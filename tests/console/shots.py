@@ -1,5 +1,5 @@
-"""Pictures of the console for the README. Tests take them on their way, when HELPDESK_SCREENSHOTS is set: `make
-screenshots`. What is another each time, such as ports and random addresses, is made the same before."""
+"""Pictures of the console for the README. Tests take them if HELPDESK_SCREENSHOTS is set: `make screenshots`. Values
+that vary, such as ports and random addresses, are replaced before."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,8 @@ PICTURES = {
     "automation": (1120, 900), "webhook": (1120, 700), "app": (1120, 700), "mail": (1120, 700),
     "phone": (390, 780),
 }  # fmt: skip
-MAX_BYTES = 160 * 1024  # of a file
-IS_ASKED = bool(os.environ.pop("HELPDESK_SCREENSHOTS", ""))  # servers that are started know no such setting
+MAX_BYTES = 160 * 1024  # largest size of a file
+IS_ASKED = bool(os.environ.pop("HELPDESK_SCREENSHOTS", ""))  # removed, since servers reject unknown settings
 _STEADY = """() => {
   const steady = text => text.replace(/http:\\/\\/127\\.0\\.0\\.1:\\d+/g, 'https://desk.example')
     .replace(/(webhooks\\/)[a-z0-9]{4,}/g, '$17k2m').replace(/\\b[a-z0-9]{32,}\\b/g, '7k2mq04vx9c3t8bn5w1zy6rd')
@@ -32,8 +32,8 @@ _STEADY = """() => {
 
 
 def take(page: Page, name: str, at: str = "body") -> None:
-    """Write resources/screenshots/NAME.png of what the page shows, as large as the picture is to be; nothing when none
-    are asked for. at: a selector of what stands at the top of the picture."""
+    """Writes resources/screenshots/NAME.png of the page, in the size of the picture; does nothing unless pictures
+    are requested. at: selector of the element at the top of the picture."""
     width, height = PICTURES[name]
     page.set_viewport_size({"width": width, "height": height})
     if not IS_ASKED:

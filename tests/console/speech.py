@@ -1,5 +1,5 @@
-"""A language for tests, in which every message shows that it is one: ⟦New webhook⟧. What stands on a page without these
-signs was never given to a translator."""
+"""A language for tests in which every message is marked: ⟦New webhook⟧. Text on a page without these marks was never
+offered for translation."""
 
 import re
 from html.parser import HTMLParser
@@ -18,12 +18,12 @@ BEGIN, END = "⟦", "⟧"
 
 
 def pseudo(message: str) -> str:
-    """The message with its signs; its placeholders and elements stay."""
+    """Returns the message with its marks; its placeholders and elements stay."""
     return f"{BEGIN}{message}{END}"
 
 
 def write(folder: Path, language: str = LANGUAGE) -> None:
-    """Make the language one of a service with this data folder."""
+    """Installs the language in a service with this data folder."""
     file = polib.pofile(str(resources.path(translation.FOLDER, translation.TEMPLATE)))
     file.metadata["Plural-Forms"] = "nplurals=2; plural=(n != 1);"
     for each in file:
@@ -37,7 +37,7 @@ def write(folder: Path, language: str = LANGUAGE) -> None:
 
 
 class _Said(HTMLParser):
-    """The texts of a page: what people read, and what screen readers say."""
+    """The texts of a page: visible text, and text for screen readers."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -70,5 +70,5 @@ class _Said(HTMLParser):
 
 
 def unmarked(page: str) -> list[str]:
-    """What a page in this language says that is no message."""
+    """Returns the texts of a page in this language that are not messages."""
     return _Said(page).found

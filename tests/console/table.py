@@ -1,4 +1,4 @@
-"""The route table as addresses of a lively desk: every page that can be looked at, and the forms that stand on them."""
+"""The route table as addresses of a lively desk: every page that can be opened, and its forms."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from tests.console.lively import BACKUP, Lively
 
 routes.load()
 _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
-# What stands before an id, and which record of the desk it then is.
+# The path before an id, and the record of the desk that the id refers to.
 IDS = {
     "/account/apps": "plain", "/avatars": "nora", "/admin/apps": "app", "/admin/fields": "field",
     "/admin/fields/sets": "fieldset",
@@ -30,9 +30,9 @@ NAMES = {
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
-FRAMES = ("/messages/", "/drafts/", "/admin/people/acknowledgements/")  # documents of mail inside of pages
+FRAMES = ("/messages/", "/drafts/", "/admin/people/acknowledgements/")  # documents of mail inside pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
-# What a page needs to be asked; and further looks of pages, such as one without rows or with a filter.
+# Required parameters of a page, and further states of pages, such as an empty or a filtered list.
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
     "/admin/packages/open": "name=webhook-responder", "/help/search": "q=record",
@@ -44,12 +44,12 @@ MORE = (
     "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",
     "/admin/fields?type=ticket", "/admin/people/rosters?group={group0}", "/no/such/page",
 )  # fmt: skip
-STREAMS = ("/-/stream",)  # only followed: tests/console/test_streams.py
+STREAMS = ("/-/stream",)  # endless; tested by tests/console/test_streams.py
 GONE = "A" * 43  # a code that was used long ago
 
 
 def addresses(lively: Lively) -> dict[str, str]:
-    """{address: access} of the table's pages to be looked at, each once, and further looks of them."""
+    """Returns {address: access} of the pages to open, each once, and further states of them."""
     found = {
         _address(each, lively): each.access
         for each in routes.PAGES
@@ -82,13 +82,13 @@ def _address(page: routes.Page, lively: Lively) -> str:
 
 
 def pattern(page: routes.Page) -> str:
-    """The path of a page as it was declared, with its arguments in braces."""
+    """Returns the path of a page as declared, with its arguments in braces."""
     return _ARGUMENT.sub(lambda match: f"{{{match[1]}}}", page.pattern.pattern.removesuffix(r"\Z"))
 
 
 @dataclass
 class Form:
-    """A form as a browser without scripts would send it: where to, by which method, which fields."""
+    """A form as a browser without scripts would submit it: target, method, fields."""
 
     action: str
     method: str
@@ -120,7 +120,7 @@ class _Forms(HTMLParser):
         elif tag == "input" and self._is_sent(given):
             self._add(name, given.get("value", "on" if given.get("type") in ("checkbox", "radio") else ""))
         elif tag == "button" and given.get("type", "submit") == "submit" and not self.has_button:
-            self.has_button = True  # which Enter presses
+            self.has_button = True  # the button that Enter presses
             self._add(name, given.get("value", ""))
 
     def _is_sent(self, given: dict[str, str]) -> bool:
@@ -149,13 +149,13 @@ class _Forms(HTMLParser):
 
 
 def forms(html: str, address: str) -> list[Form]:
-    """The forms that are posted from a page, with what stands in their fields."""
+    """Returns the forms that a page posts, with the values of their fields."""
     reader = _Forms(address)
     reader.feed(html)
     return [form for form in reader.forms if form.method == "post"]
 
 
 def kind(form: Form) -> str:
-    """The page of the route table that takes a form, "" for none."""
+    """Returns the pattern of the route that receives a form, "" for none."""
     path = urlsplit(form.action).path
     return next((pattern(each) for each in routes.PAGES if each.method == "POST" and each.pattern.match(path)), "")

@@ -1,4 +1,4 @@
-"""One's own account over HTTP: second factor, devices, passwords, links, looks; and sign-in under https."""
+"""One's own account over HTTP: second factor, devices, passwords, links, appearance; and sign-in over https."""
 
 import html
 import re
@@ -17,7 +17,7 @@ NEW = "quite another password"
 
 @pytest.fixture
 def ines(nora: Api, desk: Desk) -> Iterator[str]:
-    """The mail address of a worker of one test alone."""
+    """The mail address of a worker for one test."""
     email = "ines.account@desk.example"
     made = nora.create(
         "worker", first_name="Ines", email=email, language="en_US", timezone="Europe/Zurich", password=PASSWORD
@@ -32,7 +32,7 @@ def codes_of(page: str) -> list[str]:
     return re.findall(r"<li><code>([a-z0-9-]{19})</code>", page)
 
 
-def test_zone_and_language_are_ones_own(visitor: Visitor, ines: str, nora: Api) -> None:
+def test_zone_and_language_are_personal(visitor: Visitor, ines: str, nora: Api) -> None:
     visitor.sign_in(ines)
     form = {"first_name": "Ines", "last_name": "", "timezone": "Asia/Tokyo", "language": "de_CH"}
     assert place(visitor.send("/account/profile", form, page="/account")) == "/account"
@@ -47,7 +47,7 @@ def test_zone_and_language_are_ones_own(visitor: Visitor, ines: str, nora: Api) 
     assert visitor.get("/-/zones", params={"q": "zzz"}).json() == {"results": []}
 
 
-def test_an_absence_is_said_shown_and_ended(visitor: Visitor, ines: str, nora: Api) -> None:
+def test_an_absence_is_entered_shown_and_ended(visitor: Visitor, ines: str, nora: Api) -> None:
     visitor.sign_in(ines)
     own, milo = nora.ids["ines"], nora.ids["milo"]
     mistakes = [
@@ -71,7 +71,7 @@ def test_an_absence_is_said_shown_and_ended(visitor: Visitor, ines: str, nora: A
     assert "I am back" not in page
 
 
-def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, server: Server) -> None:
+def test_a_second_factor_is_set_up_used_and_removed(visitor: Visitor, ines: str, server: Server) -> None:
     visitor.sign_in(ines)
     page = visitor.get("/account/second-factor").text
     assert "<svg" in page and "otpauth" not in page
@@ -108,7 +108,7 @@ def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, serv
     assert place(Visitor(server.url).sign_in(ines)) == "/"
 
 
-def test_who_must_have_a_second_factor_sets_it_up_before_anything_else(visitor: Visitor, ines: str, nora: Api) -> None:
+def test_a_required_second_factor_is_set_up_before_anything_else(visitor: Visitor, ines: str, nora: Api) -> None:
     nora.update("worker", nora.ids["ines"], is_mfa_required=1).ok()
     visitor.sign_in(ines)
     for path in ("/", "/account", "/automations"):
@@ -122,7 +122,7 @@ def test_who_must_have_a_second_factor_sets_it_up_before_anything_else(visitor: 
     assert f'href="{back}">I saved them' in visitor.send("/account/second-factor", sent, page=asked).text
 
 
-def test_a_new_password_leaves_no_other_device_in(visitor: Visitor, ines: str, server: Server) -> None:
+def test_a_new_password_signs_out_all_other_devices(visitor: Visitor, ines: str, server: Server) -> None:
     other = Visitor(server.url)
     other.sign_in(ines)
     visitor.sign_in(ines)
@@ -148,7 +148,7 @@ def test_devices_are_listed_and_signed_out(visitor: Visitor, ines: str, server: 
     visitor.sign_in(ines)
     page = visitor.get("/account").text
     listed, _, known = page.partition('id="devices"')
-    known = known.partition("</section>")[0]  # the list of keys comes behind it
+    known = known.partition("</section>")[0]  # the list of keys follows it
     for part in (listed, known):
         assert part.count("Safari on iPhone") == 2 and part.count("this one") == 1
     assert page.index("this one") < page.index("Safari on iPhone")
@@ -169,7 +169,7 @@ def test_devices_are_listed_and_signed_out(visitor: Visitor, ines: str, server: 
     nora.update("worker", nora.ids["ines"], is_disabled=0).ok()
 
 
-def test_other_rights_come_with_another_id(visitor: Visitor, ines: str, nora: Api) -> None:
+def test_a_change_of_rights_changes_the_session_id(visitor: Visitor, ines: str, nora: Api) -> None:
     visitor.sign_in(ines)
     for is_admin in (1, 0):
         before = visitor.cookies["sid"]
@@ -184,7 +184,7 @@ def test_other_rights_come_with_another_id(visitor: Visitor, ines: str, nora: Ap
             assert place(visitor.get("/admin/tokens")).startswith("/confirm?")
 
 
-def test_a_forgotten_password_tells_nobody_who_works_here(visitor: Visitor, ines: str, desk: Desk, nora: Api) -> None:
+def test_a_forgotten_password_page_does_not_reveal_workers(visitor: Visitor, ines: str, desk: Desk, nora: Api) -> None:
     pages = [visitor.send("/forgotten", {"email": email}) for email in (ines, "nobody@desk.example", "", HUGE)]
     assert len({re.sub(r"\s+", " ", page.text) for page in pages}) == 1 and pages[0].status_code == 200
     code = desk.store.write(lambda tx: password_links.create(tx, nora.ids["ines"], clock.now()))
@@ -199,7 +199,7 @@ def test_a_forgotten_password_tells_nobody_who_works_here(visitor: Visitor, ines
 HUGE = "x" * 5000 + "@desk.example"
 
 
-def test_a_worker_changes_what_is_theirs_and_nothing_else(visitor: Visitor, ines: str, nora: Api) -> None:
+def test_a_worker_changes_only_their_own_settings(visitor: Visitor, ines: str, nora: Api) -> None:
     visitor.sign_in(ines)
     form = {"first_name": "Inès <i>", "last_name": "Gross", "timezone": "Asia/Tokyo", "is_superuser": "1"}
     assert visitor.send("/account/profile", form, page="/account").status_code == 303
@@ -217,13 +217,13 @@ def test_a_worker_changes_what_is_theirs_and_nothing_else(visitor: Visitor, ines
     assert "The appearance is changed." in page and "The appearance is changed." not in visitor.get("/account").text
 
 
-def test_a_message_that_somebody_planted_is_not_shown(visitor: Visitor) -> None:
+def test_a_message_planted_in_the_address_is_not_shown(visitor: Visitor) -> None:
     visitor.sign_in("milo@desk.example")
     visitor.session.cookies.set("toast", "0" * 40 + '["Click here", "/account/sessions/end", {}]', domain="127.0.0.1")
     assert "Click here" not in visitor.get("/account").text
 
 
-def test_under_https_cookies_are_for_this_host_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_over_https_cookies_are_for_this_host_only(tmp_path_factory: pytest.TempPathFactory) -> None:
     server = Server(tmp_path_factory.mktemp("https") / "data", "--base-url", "https://desk.example")
     try:
         path = server.setup_link.removeprefix("https://desk.example")
@@ -249,7 +249,7 @@ def test_under_https_cookies_are_for_this_host_alone(tmp_path_factory: pytest.Te
         assert server.stop() == 0
 
 
-def test_staying_signed_in_outlives_the_browser(visitor: Visitor) -> None:
+def test_staying_signed_in_survives_closing_the_browser(visitor: Visitor) -> None:
     answer = visitor.sign_in("milo@desk.example", keep="1")
     assert f"Max-Age={30 * 86400}" in answer.headers["Set-Cookie"]
 
@@ -258,7 +258,7 @@ def _parts(cookie: str) -> set[str]:
     return {part.strip() for part in cookie.split(";")[1:]}
 
 
-def test_times_and_numbers_are_written_as_where_the_worker_lives(visitor: Visitor, ines: str, nora: Api) -> None:
+def test_times_and_numbers_follow_the_workers_locale(visitor: Visitor, ines: str, nora: Api) -> None:
     visitor.sign_in(ines)
     for language, zone, time, number in (
         ("en_US", "Europe/Zurich", "Mon, Feb 3, 2031, 4:05 PM Europe/Zurich", "1,234,567.5"),
@@ -271,7 +271,7 @@ def test_times_and_numbers_are_written_as_where_the_worker_lives(visitor: Visito
         assert number in visitor.get("/-/ui").text
 
 
-def test_what_reaches_one_by_mail_is_chosen_and_the_choice_undone(visitor: Visitor, ines: str) -> None:
+def test_mail_notifications_are_chosen_and_the_choice_undone(visitor: Visitor, ines: str) -> None:
     visitor.sign_in(ines)
 
     def chosen() -> set[str]:

@@ -1,5 +1,4 @@
-"""The address that one signs in with, end to end: the pages, the mails as they leave, and somebody who tries to get in
-as an administrator."""
+"""The sign-in address end to end: the pages, the mails as sent, and a worker who tries to become an administrator."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ ADDRESS = "/account/address"
 
 @pytest.fixture(scope="module")
 def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
-    """A server whose mail arrives; milo and olga have passwords, and every privilege."""
+    """A server whose mail is received; milo and olga have passwords and every privilege."""
     with post_office(tmp_path_factory.mktemp("post")) as opened:
         api = opened.api
         for name in ("milo", "olga"):
@@ -33,7 +32,7 @@ def milo(post: Post) -> Visitor:
 
 
 def taken(post: Post, count: int) -> dict[str, str]:
-    """The next mails: recipient to text."""
+    """Returns the next mails as {recipient: text}."""
     found = {}
     for _ in range(count):
         _, (to,), mail = post.take()
@@ -42,14 +41,14 @@ def taken(post: Post, count: int) -> dict[str, str]:
 
 
 def link_in(text: str, post: Post) -> str:
-    """The path of the link in a mail."""
+    """Returns the path of the link in a mail."""
     found = re.search(rf"{post.server.url}(/[a-z-]+/[A-Za-z0-9_-]+)", text)
     assert found is not None, text
     return found[1]
 
 
-def test_a_worker_does_not_get_in_as_an_administrator(post: Post) -> None:
-    """What was done end to end: the address of nora becomes milo's, and with it the link for her password."""
+def test_a_worker_cannot_become_an_administrator(post: Post) -> None:
+    """The attack: milo changes nora's address to his own, and gets the link for her password."""
     milo, [nora] = post.api.as_("milo"), post.api.found("address", f"email:{NORA}")
     tries = [
         milo.update("address", nora, email=MINE), milo.upsert("address", f"email:{NORA}", email=MINE),
@@ -75,7 +74,7 @@ def test_an_administrator_changes_the_address_and_the_worker_confirms_it(post: P
     assert stranger.sign_in("olga@desk.example").status_code == 303 and stranger.get(path).status_code == 404
     assert stranger.post(path, {"_xsrf": stranger.token("/account")}).status_code == 404
     assert Visitor(post.server.url).sign_in(NEW).status_code != 303
-    Visitor(post.server.url).send("/forgotten", {"email": NEW})  # nobody signs in with it yet
+    Visitor(post.server.url).send("/forgotten", {"email": NEW})  # it cannot be used to sign in yet
     Visitor(post.server.url).send("/forgotten", {"email": MILO})
     assert list(taken(post, 1)) == [MILO]
     assert NEW in milo.get("/account").text and NEW in milo.get(path).text
@@ -88,7 +87,7 @@ def test_an_administrator_changes_the_address_and_the_worker_confirms_it(post: P
     milo.send(link_in(taken(post, 2)[MILO], post))
 
 
-def test_one_changes_ones_own_with_the_password(post: Post, milo: Visitor) -> None:
+def test_changing_ones_own_address_requires_the_password(post: Post, milo: Visitor) -> None:
     cases = {
         "current": {"email": NEW, "current": "wrong horse"},
         "email": {"email": "nowhere", "current": PASSWORD},
@@ -109,7 +108,7 @@ def test_one_changes_ones_own_with_the_password(post: Post, milo: Visitor) -> No
     assert milo.get(path).status_code == 404 and NEW not in milo.get(ADDRESS).text
 
 
-def test_administrators_see_and_end_what_waits(post: Post, milo: Visitor) -> None:
+def test_administrators_see_and_cancel_pending_changes(post: Post, milo: Visitor) -> None:
     nora, page = Visitor(post.server.url), f"/admin/people/{post.api.ids['milo']}"
     nora.sign_in()
     fields = ("first_name", "last_name", "at_mention_name", "timezone", "language")

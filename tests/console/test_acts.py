@@ -1,5 +1,5 @@
-"""Every form of the console, found by the route table: what it does is in the activity log, by who sent it, or the form
-is in a short list with a reason. A form that is added and tells nothing fails here."""
+"""Every form of the console, found by the route table: its effect is in the activity log with its sender, or the
+form is in a short list with a reason. A new form that logs nothing fails here."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,8 +24,8 @@ from tests.smtp_server import SmtpServer
 
 pytestmark = pytest.mark.sqlite("a desk with backups of its file")
 
-FAR = 4_000_000_000  # Unix seconds at which no job of these tests has begun
-# What no entry is for, and why.
+FAR = 4_000_000_000  # Unix seconds; no job of these tests is due before
+# Forms without an entry, and the reason.
 EXCEPTIONS = {
     "it writes nothing": (
         "/-/time", "/-/check/script", "/-/check/policy", "/-/check/binding", "/-/check/scopes", "/-/check/callbacks",
@@ -75,9 +75,9 @@ EXCEPTIONS = {
 
 @dataclass(frozen=True)
 class Act:
-    """A form that is sent. points: of entries that it makes. fields: what is typed over what stands in it. page: where
-    it stands, "" for the first page of the table. path: where it is sent to without a look at a page. In all of them
-    stand names of the desk's ids."""
+    """A form to submit. points: of the entries that it writes. fields: values to type over the present ones. page:
+    the page that contains it, "" for the first page of the table. path: the target if it is sent without opening
+    a page. All of them may contain names of the desk's ids."""
 
     kind: str
     points: tuple[str, ...]
@@ -213,8 +213,8 @@ ACTS = [
     act("/admin/backups", "backup.made"),
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
-# In tests that need more than a form of an administrator's: those below, test_backups.py, access/test_login_address.py,
-# test_first_start.py, records/test_dkim.py, imports/test_importing.py.
+# Tested where more than an administrator's form is needed: the tests below, test_backups.py,
+# access/test_login_address.py, test_first_start.py, records/test_dkim.py, imports/test_importing.py.
 ELSEWHERE = (
     "/confirm-address/{code}",
     "/reset/{code}",
@@ -234,12 +234,12 @@ ELSEWHERE = (
 
 
 class Office:
-    """A desk with an administrator at the console, and the entries that she causes."""
+    """A desk with an administrator at the console, and the log entries that she causes."""
 
     def __init__(self, lively: Lively) -> None:
         self.lively = lively
         self.visitor = lively.visitor
-        self.pages: dict[str, str] = {}  # where a kind of form stands
+        self.pages: dict[str, str] = {}  # the page that contains each kind of form
         for path in table.addresses(lively):
             answer = self.visitor.get(path)
             if answer.headers["Content-Type"].startswith("text/html") and path != "/-/ui":
@@ -247,7 +247,7 @@ class Office:
                     self.pages.setdefault(table.kind(form), path)
 
     def send(self, each: Act) -> int:
-        """Send a form; answers the status."""
+        """Submits a form; returns the status."""
         ids = self.lively.ids
         typed = {name.format(**ids): text.format(**ids) for name, text in each.fields.items()}
         if each.path:
@@ -262,8 +262,8 @@ class Office:
     def newest(self) -> int:
         return int(self.lively.nora.search("activity_log", "sort:-id", limit=1).ok()["results"][0]["id"])
 
-    def told(self, since: int) -> list[dict[str, Any]]:
-        """The entries after one, of administrative acts."""
+    def entries(self, since: int) -> list[dict[str, Any]]:
+        """Returns the entries of administrative actions after one."""
         found = self.lively.nora.search("activity_log", f"id:>{since} administrative:yes sort:id", limit=100)
         return list(found.ok()["results"])
 
@@ -279,14 +279,14 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
 
 
 def _prepare(lively: Lively) -> None:
-    """What forms need that no page of a lively desk has yet."""
+    """Creates records for forms that no page of a lively desk shows yet."""
     ids, nora = lively.ids, lively.nora
     ids["sender"] = nora.create("address", email="shop@desk.example").ok()["id"]
     nora.create(
         "automation", name="morning.report", extension_id="svc.trigger.automation.timer",
         script="start:\n  return:\n    a: b\n",
     ).ok()  # fmt: skip
-    for number in range(2):  # which no transport of these tests takes by itself
+    for number in range(2):  # which no transport of these tests accepts
         params = {"to": "ana@customer.example", "subject": "For later", "content": "Dear Ana"}
         ids[f"later{number}"] = nora.create(
             "draft", type="mail.transactional", name="For later", to=params["to"], params=params, is_queued=1,
@@ -306,12 +306,12 @@ def _prepare(lively: Lively) -> None:
         desk.store.write(
             lambda tx: second_factor.turn_on(tx, ids["worker0"], secret, totp.code(secret, step), clock.now())
         )
-        for name in ("job", "idle"):  # the one that is run may be under way
+        for name in ("job", "idle"):  # the job may be running already
             ids[name] = desk.store.write(lambda tx: JobQueue.add(tx, "nobody.does.this", FAR, {}))
         ids["token"] = desk.read(lambda tx: tx.find(TOKEN, worker_id=ids["worker0"], revoked_at=0)[0][0])
 
 
-def test_every_form_is_told_or_excused(office: Office) -> None:
+def test_every_form_is_logged_or_excused(office: Office) -> None:
     declared = {table.pattern(each) for each in routes.PAGES if each.method == "POST"}
     excused = [kind for kinds in EXCEPTIONS.values() for kind in kinds]
     told = {each.kind for each in ACTS} | set(ELSEWHERE)
@@ -319,12 +319,12 @@ def test_every_form_is_told_or_excused(office: Office) -> None:
     assert told | set(excused) == declared and told & set(excused) == set() and len(set(excused)) == len(excused)
 
 
-def test_what_is_done_at_the_console_is_in_the_activity_log(office: Office) -> None:
-    """In one test, since what one form makes the next one changes."""
+def test_actions_at_the_console_are_in_the_activity_log(office: Office) -> None:
+    """In one test, since each form changes what the next one finds."""
     wrong = []
     for each in ACTS:
         before = office.newest()
-        status, told = office.send(each), office.told(before)
+        status, told = office.send(each), office.entries(before)
         names = {(entry["actor__context"], entry["actor_id"]) for entry in told}
         found = [entry["activity_point"] for entry in told]
         if not set(each.points) <= set(found) or names != {("svc.contexts.worker", office.lively.ids["nora"])}:
@@ -333,39 +333,39 @@ def test_what_is_done_at_the_console_is_in_the_activity_log(office: Office) -> N
 
 
 def points(office: Office, since: int) -> list[str]:
-    return [each["activity_point"] for each in office.told(since)]
+    return [each["activity_point"] for each in office.entries(since)]
 
 
-def test_the_second_factor_is_told(office: Office) -> None:
+def test_the_second_factor_is_logged(office: Office) -> None:
     visitor, before = office.visitor, office.newest()
     secret, step = totp.new_secret(), clock.now() // totp.STEP_SECONDS
     visitor.send("/account/second-factor", {"shared_key": secret, "code": totp.code(secret, step)})
     visitor.send("/account/second-factor/codes", page="/account/second-factor")
     visitor.send("/account/second-factor/off", page="/account/second-factor")
-    visitor.send("/account/second-factor/off", page="/account/second-factor")  # it is off, and nothing is told
+    visitor.send("/account/second-factor/off", page="/account/second-factor")  # it is off already, so nothing is logged
     expected = ["on", "codes", "off"]
     assert points(office, before) == [f"worker.second_factor.{each}" for each in expected]
-    assert secret not in str(office.told(before))
+    assert secret not in str(office.entries(before))
 
 
-def test_a_password_set_by_a_link_is_told_as_the_workers_own_doing(office: Office) -> None:
+def test_a_password_set_by_a_link_is_logged_as_the_workers_own_action(office: Office) -> None:
     worker, before = office.lively.ids["worker3"], office.newest()
     with closing(Desk(office.lively.server.data)) as desk:
         code = desk.store.write(lambda tx: password_links.create(tx, worker, clock.now()))
     sent = {"password": PASSWORD, "password_again": PASSWORD}
     assert Visitor(office.visitor.url).send(f"/reset/{code}", sent).status_code == 303
-    [entry] = office.told(before)
+    [entry] = office.entries(before)
     assert (entry["activity_point"], entry["actor_id"], entry["target_id"]) == ("worker.password.set", worker, worker)
 
 
-def test_downloads_are_told(office: Office) -> None:
+def test_downloads_are_logged(office: Office) -> None:
     before = office.newest()
     assert office.visitor.get(f"/admin/backups/{BACKUP}/download").status_code == 200
     assert office.visitor.get("/automations/log/export?format=csv").status_code == 200
     assert points(office, before) == ["backup.downloaded", "data.exported"]
 
 
-def test_backups_that_are_sent_and_removed_are_told(office: Office) -> None:
+def test_uploading_and_removing_backups_is_logged(office: Office) -> None:
     visitor, before = office.visitor, office.newest()
     content = visitor.get(f"/admin/backups/{BACKUP}/download").content
     form = {"_xsrf": visitor.token("/admin/backups")}

@@ -1,4 +1,4 @@
-"""OAuth apps in the console: secrets that are replaced, who uses them, what is asked before harm is done."""
+"""OAuth apps in the console: replaced secrets, users of an app, and confirmation before harm is done."""
 
 import html
 import re
@@ -43,7 +43,7 @@ def text(page: str) -> str:
 
 
 def known(url: str, app: App) -> tuple[int, str]:
-    """Status and error of a program that shows who it is."""
+    """Returns status and error for a program that authenticates itself."""
     sent = {"token": "none", **app.login}
     answer = requests.post(f"{url}/oauth/introspect", data=sent, timeout=60)
     return answer.status_code, answer.json().get("error", "")
@@ -76,7 +76,7 @@ def test_a_public_app_has_no_secret_to_replace(signed_in: Visitor, nora: Api) ->
     assert signed_in.send(f"/admin/apps/{app.id}/rotate", {"overlap": "0"}).status_code == 422
 
 
-def test_scopes_that_tokens_use_are_told_before_they_go(signed_in: Visitor, nora: Api, app: App) -> None:
+def test_scopes_in_use_are_reported_before_they_are_removed(signed_in: Visitor, nora: Api, app: App) -> None:
     nora.post("/rest/oauth/tokens/create.json", worker_id=nora.ids["milo"], app_id=app.id, scopes="read write").ok()
     page = f"/admin/apps/{app.id}"
     shown = text(signed_in.get(page).text)
@@ -90,7 +90,7 @@ def test_scopes_that_tokens_use_are_told_before_they_go(signed_in: Visitor, nora
     assert "write" in nora.record("oauth_app", app.id)["scopes"]
     sure = re.findall(r'name="sure" value="([0-9a-f]+)"', asked.text)[0]
     other = signed_in.send(page, form(scopes='"else":\n  endpoints: ["*"]\n', sure=sure))
-    assert other.status_code == 422 and "The scope read is gone" in text(other.text)  # it was another question
+    assert other.status_code == 422 and "The scope read is gone" in text(other.text)  # a different question
     assert place(signed_in.send(page, form(scopes=READ, sure=sure))) == "/admin/apps"
     assert nora.record("oauth_app", app.id)["scopes"] == READ
     question = text(signed_in.get(f"{page}/delete").text)
@@ -100,7 +100,7 @@ def test_scopes_that_tokens_use_are_told_before_they_go(signed_in: Visitor, nora
     assert place(signed_in.send(f"{page}/delete")) == "/admin/apps" and nora.record("oauth_app", app.id).status == 404
 
 
-NEVER = ("http:", "javascript:")  # an app with such a callback is refused, whoever is sure of it
+NEVER = ("http:", "javascript:")  # an app with such a callback is refused even with confirmation
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ NEVER = ("http:", "javascript:")  # an app with such a callback is refused, whoe
         ("javascript:alert(1)", ["Line 1 must not begin with javascript:"]),
     ],
 )
-def test_each_callback_address_is_looked_at(callbacks: str, reasons: list[str], signed_in: Visitor, nora: Api) -> None:
+def test_each_callback_address_is_checked(callbacks: str, reasons: list[str], signed_in: Visitor, nora: Api) -> None:
     sent = form(name="Callbacks", callback_url=callbacks)
     answer = signed_in.send("/admin/apps/new", sent)
     assert answer.status_code == (422 if reasons else 200)
@@ -123,7 +123,7 @@ def test_each_callback_address_is_looked_at(callbacks: str, reasons: list[str], 
         assert reason in text(re.findall(r'id="callback_url-error">(.*?)</p>', answer.text)[0])
         assert callbacks.replace("\r\n", "\n") in text(answer.text).replace("\r\n", "\n")
         sure = re.findall(r'name="sure" value="([0-9a-f]+)"', answer.text)[0]  # the token generator needs none
-        is_open = callbacks.startswith(NEVER) or "#" in callbacks  # which nobody may be sure about
+        is_open = callbacks.startswith(NEVER) or "#" in callbacks  # which cannot be confirmed
         assert signed_in.send("/admin/apps/new", {**sent, "sure": sure}).status_code == (422 if is_open else 200)
     ids = nora.found("oauth_app", "name:Callbacks")
     if callbacks.startswith(NEVER) or "#" in callbacks:
@@ -148,14 +148,14 @@ def test_each_callback_address_is_looked_at(callbacks: str, reasons: list[str], 
         ("records/*/search: [DELETE, PUT]", ["no endpoint that fits takes DELETE, PUT; offered are GET, POST"]),
     ],
 )  # fmt: skip
-def test_endpoints_that_are_not_there_are_told_at_their_line(endpoints: str, found: list[str]) -> None:
+def test_unknown_endpoints_are_reported_at_their_line(endpoints: str, found: list[str]) -> None:
     application.endpoints()
     written = f"a:\n  label: A\n  endpoints:\n    - {endpoints}\n"
     mistakes = scope_check.mistakes(written, partial(reach.doubt, registry.load()))
     assert mistakes == [(4, reason) for reason in found]
 
 
-def test_keys_that_stand_twice_are_told() -> None:
+def test_repeated_keys_are_reported() -> None:
     written = "a:\n  label: A\n  label: B\n  endpoints: ['*']\n"
     assert scope_check.mistakes(written) == [(3, "'label' stands on line 2 already")]
 
@@ -165,7 +165,7 @@ def test_keys_that_stand_twice_are_told() -> None:
     [("GET", "/rest/records/org/search.json", 200), ("PUT", "records/org/999999", 404), ("GET", "workers/me", 403),
      ("PATCH", "/rest/workers/me.json", 405), ("GET", "/rest/no/such.json?x=1", 404)],
 )  # fmt: skip
-def test_the_tester_says_what_the_api_does(
+def test_the_tester_predicts_the_api(
     method: str, path: str, status: int, signed_in: Visitor, nora: Api, app: App
 ) -> None:
     page = f"/admin/apps/{app.id}"
@@ -175,11 +175,11 @@ def test_the_tester_says_what_the_api_does(
     below = path.removeprefix("/rest/").partition(".json")[0]
     client = Api(nora.url, token.ok()["access_token"], is_checked=False)
     assert client.call(method, f"/rest/{below}.json").status == status
-    # A record that is not there is no matter of scopes.
+    # Whether a record exists does not depend on scopes.
     assert said.startswith("allowed by") if "org" in path else str(status) in said
 
 
-def test_what_is_done_to_apps_tokens_and_addresses_is_in_the_audit_log(signed_in: Visitor, nora: Api) -> None:
+def test_changes_of_apps_tokens_and_addresses_are_in_the_audit_log(signed_in: Visitor, nora: Api) -> None:
     app = register(nora, name="Audited")
     page = f"/admin/apps/{app.id}"
     signed_in.send(f"{page}/rotate", {"overlap": "3600"})
@@ -189,7 +189,7 @@ def test_what_is_done_to_apps_tokens_and_addresses_is_in_the_audit_log(signed_in
     signed_in.send("/admin/tokens/revoke", {"app": str(app.id)}, f"/admin/tokens/revoke?app={app.id}")
     hook = nora.create("webhook_listener", name="Audited").ok()["id"]
     signed_in.send(f"/automations/webhooks/{hook}/rotate", {"overlap": "0"})
-    # The newest ones; others of this service are told of there, too.
+    # The newest ones; other entries of this service are listed there too.
     shown = text(signed_in.get("/admin/system/audit?q=administrative:yes").text)
     told = re.findall(r'data-label="What">(?:<[^>]*>)*(Nora Berg [^<]*Audited[^<]*)', shown)
     assert sorted(told) == sorted([
@@ -204,7 +204,7 @@ def test_what_is_done_to_apps_tokens_and_addresses_is_in_the_audit_log(signed_in
     ])  # fmt: skip
 
 
-def test_what_workers_will_be_asked_is_shown(signed_in: Visitor, app: App) -> None:
+def test_the_consent_question_is_previewed(signed_in: Visitor, app: App) -> None:
     shown = text(signed_in.get(f"/admin/apps/{app.id}").text)
     preview = re.findall(r'id="preview-title".*?</section>', shown, re.DOTALL)[0]
     assert "Look at orders" in preview and "They will be sent to https://stock.example." in preview
@@ -217,7 +217,7 @@ def test_what_workers_will_be_asked_is_shown(signed_in: Visitor, app: App) -> No
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-def test_mistakes_are_found_by_keyboard_alone(phone: Page, signed_in: Visitor, app: App) -> None:
+def test_mistakes_are_reached_by_keyboard_alone(phone: Page, signed_in: Visitor, app: App) -> None:
     phone.goto(f"/admin/apps/{app.id}")
     assert violations(phone) == [] and not is_sideways(phone)
     phone.locator("#scopes").focus()

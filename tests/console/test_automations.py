@@ -1,4 +1,4 @@
-"""The pages of automations: editor, runs, examples, history, what uses them, in a browser and over HTTP."""
+"""The pages of automations: editor, runs, examples, history and users of an automation, in a browser and over HTTP."""
 
 import html
 import re
@@ -59,7 +59,7 @@ def made(nora: Api, name: str, script: str, **more: str) -> int:
 
 
 def form(nora: Api, id: int, **changes: str) -> dict[str, str]:
-    """What the editor would send."""
+    """Returns the form that the editor would send."""
     record = nora.record("automation", id, expand="script").ok().json
     names = ("name", "extension_id", "description", "script", "policy_kata")
     return {name: record[name] for name in names} | {"values": "{}"} | changes
@@ -68,7 +68,7 @@ def form(nora: Api, id: int, **changes: str) -> dict[str, str]:
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mouse(page: Page, nora: Api) -> None:
+def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(page: Page, nora: Api) -> None:
     page.goto("/automations/new")
     script = page.locator("#script")
     script.fill("start:\n  set:\n    n: 1\n  retrun:\n    n: {{n}}\n")
@@ -151,7 +151,7 @@ MISTAKES = (  # field, text, line, reason
 )
 
 
-def test_mistakes_of_each_kind_are_told_while_typing_and_lead_to_their_lines(page: Page) -> None:
+def test_mistakes_of_each_kind_are_reported_while_typing_and_link_to_their_lines(page: Page) -> None:
     page.goto("/automations/new")
     for name, text, line, reason in MISTAKES:
         field, told = page.locator(f"#{name}"), page.locator(f"#{name}-mistakes")
@@ -162,7 +162,7 @@ def test_mistakes_of_each_kind_are_told_while_typing_and_lead_to_their_lines(pag
         assert field.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == line, text
 
 
-def test_record_types_and_fields_that_there_are_not_are_flagged_while_typing(page: Page) -> None:
+def test_unknown_record_types_and_fields_are_flagged_while_typing(page: Page) -> None:
     page.goto("/automations/new")
     script, told = page.locator("#script"), page.locator("#script-mistakes")
     script.fill(FIND.replace("org", "ogr"))
@@ -172,13 +172,13 @@ def test_record_types_and_fields_that_there_are_not_are_flagged_while_typing(pag
     expect(told).to_have_text("")
 
 
-def test_without_scripts_unknown_record_types_are_told_by_the_check(signed_in: Visitor, nora: Api) -> None:
+def test_without_scripts_the_check_reports_unknown_record_types(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "test.unknown", FIND.replace("org", "ogr"), policy_kata=POLICY)
     page = signed_in.get(f"/automations/{id}").text
     assert "there is no record type &#39;ogr&#39;" in page
 
 
-def test_fields_of_records_are_completed_and_an_outline_leads_to_lines(page: Page) -> None:
+def test_fields_of_records_are_completed_and_an_outline_links_to_lines(page: Page) -> None:
     page.goto("/automations/new")
     script = page.locator("#script")
     lines = ["start:", "  set:", "    text@text:", "      no_key:", "  record.create:", "    inputs:",
@@ -209,7 +209,7 @@ def test_fields_of_records_are_completed_and_an_outline_leads_to_lines(page: Pag
     assert violations(page) == []
 
 
-def test_leaving_with_unsaved_words_is_asked_about_and_a_draft_waits(page: Page, nora: Api) -> None:
+def test_leaving_with_unsaved_text_asks_and_a_draft_is_stored(page: Page, nora: Api) -> None:
     id = made(nora, "journey.two", GREET)
     asked: list[str] = []
     page.on("dialog", lambda each: (asked.append(each.type), each.accept()))
@@ -225,7 +225,7 @@ def test_leaving_with_unsaved_words_is_asked_about_and_a_draft_waits(page: Page,
     assert asked == ["beforeunload"]
 
 
-def test_without_scripts_it_is_written_tried_for_real_and_brought_back(
+def test_without_scripts_it_is_written_run_and_restored(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:
     id = made(nora, "plain.one", GREET)
@@ -261,7 +261,7 @@ def test_without_scripts_it_is_written_tried_for_real_and_brought_back(
         expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
 
 
-def test_on_a_phone_in_the_dark_nothing_is_wrong_for_axe(
+def test_on_a_phone_in_the_dark_axe_finds_nothing(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:
     id = made(nora, "shop.orders.intake_and_forwarding.northern_region.v2", GREET, description="Long. " * 30)
@@ -274,14 +274,14 @@ def test_on_a_phone_in_the_dark_nothing_is_wrong_for_axe(
         page.goto(f"/automations/{id}")
         page.get_by_role("button", name="Simulate").first.click()
         expect(page.locator("#result")).to_contain_text("allowed by")
-        page.evaluate("scrollTo(0, 0)")  # else the bar at the top lies over something
+        page.evaluate("scrollTo(0, 0)")  # else the top bar covers something
         assert violations(page) == [] and not is_sideways(page)
 
 
 # -- over HTTP ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_script_with_mistakes_is_kept_as_a_draft_while_the_old_one_runs(signed_in: Visitor, nora: Api) -> None:
+def test_a_script_with_mistakes_is_stored_as_a_draft_while_the_old_one_runs(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "draft.one", "start:\n  return:\n    a: 1\n")
     path = f"/automations/{id}"
     script = "inputs:\n  text/who:\nstart:\n  retrun:\n"
@@ -298,7 +298,7 @@ def test_a_script_with_mistakes_is_kept_as_a_draft_while_the_old_one_runs(signed
     assert no_draft in signed_in.get(path).text
 
 
-def test_inputs_have_fields_and_what_is_wrong_with_them_is_said_there(signed_in: Visitor, nora: Api) -> None:
+def test_inputs_have_fields_and_their_errors_are_shown_there(signed_in: Visitor, nora: Api) -> None:
     script = (
         "inputs:\n  text/mail:\n    type: email\n    required@bool: yes\n  record/owner:\n    record_type: worker\n"
         "  text/note:\n    type: freeform\n    default: none\nstart:\n  return:\n    got: {{inputs.mail}}\n"
@@ -322,7 +322,7 @@ def test_inputs_have_fields_and_what_is_wrong_with_them_is_said_there(signed_in:
     assert "c@d.example" in signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent).text
 
 
-def test_examples_are_named_few_and_compared_when_it_is_saved(signed_in: Visitor, nora: Api) -> None:
+def test_examples_are_named_limited_and_compared_on_save(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "examples.one", GREET)
     path = f"/automations/{id}"
     keep = form(nora, id, do="keep", **{"input:who": "Ana"})
@@ -344,7 +344,7 @@ def test_examples_are_named_few_and_compared_when_it_is_saved(signed_in: Visitor
     assert "Save the automation first" in text_of(new.text)
 
 
-def test_callers_of_a_policy_are_warned_of_and_saved(signed_in: Visitor, nora: Api) -> None:
+def test_saving_a_policy_warns_about_its_callers(signed_in: Visitor, nora: Api) -> None:
     policy = f"{POLICY}callers:\n  somebody:\n    allow: yes\n"
     id = made(nora, "callers.one", FIND, policy_kata=policy)
     assert "has no effect yet" in text_of(signed_in.get(f"/automations/{id}").text)
@@ -352,7 +352,7 @@ def test_callers_of_a_policy_are_warned_of_and_saved(signed_in: Visitor, nora: A
     assert [reason.partition(":")[0] for _, reason in told] == ["a warning"]
 
 
-def test_a_run_tells_the_rule_that_let_it_or_did_not(signed_in: Visitor, nora: Api) -> None:
+def test_a_run_names_the_rule_that_allowed_or_denied_it(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "rules.one", FIND, policy_kata=POLICY)
     path = f"/automations/{id}"
     allowed = text_of(signed_in.send(path, form(nora, id, do="simulate")).text)
@@ -364,7 +364,7 @@ def test_a_run_tells_the_rule_that_let_it_or_did_not(signed_in: Visitor, nora: A
     assert "time limit of 3 s" in text_of(signed_in.send(path, form(nora, id, do="run", policy_kata=refused)).text)
 
 
-def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unseen(signed_in: Visitor, nora: Api) -> None:
+def test_a_simultaneous_change_is_not_overwritten_unseen(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "shared.one", "start:\n  return:\n    a: 1\n")
     path = f"/automations/{id}"
     begun = value(signed_in.get(path).text, "version")
@@ -383,7 +383,7 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unseen(signed_in:
 ENDLESS = "start:\n  while:\n    if: yes\n    do:\n      set:\n        a: 1\n"
 
 
-def test_a_run_is_stopped_by_who_waits_for_it(page: Page, signed_in: Visitor, nora: Api) -> None:
+def test_a_run_is_stopped_by_the_worker_who_waits_for_it(page: Page, signed_in: Visitor, nora: Api) -> None:
     called = made(nora, "stopped.inner", ENDLESS)
     script = "start:\n  function:\n    uri: svc:automation:stopped.inner\n    output: a\n"
     id = made(nora, "stopped.outer", script, policy_kata="commands:\n  all:\n    allow@bool: yes\n")
@@ -391,7 +391,7 @@ def test_a_run_is_stopped_by_who_waits_for_it(page: Page, signed_in: Visitor, no
         page.goto(path)
         stop = page.get_by_role("button", name="Stop the run")
         expect(stop).to_be_hidden()
-        # From within, since Playwright touches no page that waits for another one.
+        # From within the page, since Playwright does not act on a page that waits for another one.
         page.evaluate("""() => {
             const stop = document.querySelector("[data-stop]");
             new MutationObserver(() => stop.hidden || stop.click()).observe(stop, { attributes: true });
@@ -403,7 +403,7 @@ def test_a_run_is_stopped_by_who_waits_for_it(page: Page, signed_in: Visitor, no
     assert gone.status_code == 404 and "No run of that page is under way" in gone.text
 
 
-def test_a_real_run_is_stopped_in_a_page_of_its_own(server: Server, signed_in: Visitor, nora: Api) -> None:
+def test_a_real_run_is_stopped_in_its_own_page(server: Server, signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "stopped.plain", ENDLESS)
     path, other = f"/automations/{id}", Visitor(server.url)
     asked = signed_in.send(path, form(nora, id, do="run")).text
@@ -423,7 +423,7 @@ def test_a_real_run_is_stopped_in_a_page_of_its_own(server: Server, signed_in: V
     assert [each["message"] for each in found] == ["the run was stopped by who let it run"]
 
 
-def test_nobody_stops_the_run_of_another() -> None:
+def test_a_run_of_another_worker_cannot_be_stopped() -> None:
     runs, run = StoppableRuns(), Run(Script("start:\n"), {}, StandaloneHost())
     with runs.under(1, "code", run):
         assert [runs.stop(2, "code"), runs.stop(1, "other"), runs.stop(1, "code")] == [False, False, True]
@@ -431,7 +431,7 @@ def test_nobody_stops_the_run_of_another() -> None:
     assert not runs.stop(1, "code")
 
 
-def test_a_run_that_waits_can_be_followed_to_its_end(signed_in: Visitor, nora: Api) -> None:
+def test_a_waiting_run_can_be_followed_to_its_end(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "waits.one", WAIT, extension_id="svc.trigger.automation.timer")
     path = f"/automations/{id}"
     waiting = signed_in.send(path, form(nora, id, do="simulate")).text
@@ -453,7 +453,7 @@ def test_simulating_honours_on_simulate_and_writes_nothing(signed_in: Visitor, n
     assert '"id": "7"' in html.unescape(shown) and nora.found("org", 'name:"Never made"') == []
 
 
-def test_every_change_is_a_version_whoever_makes_it(signed_in: Visitor, nora: Api) -> None:
+def test_every_change_creates_a_version_whatever_its_source(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "history.one", "start:\n  return:\n    a: 1\n")
     path = f"/automations/{id}/history"
     nora.update("automation", id, script="start:\n  return:\n    a: 2\n", description="<b>two</b>").ok()
@@ -475,7 +475,7 @@ def test_every_change_is_a_version_whoever_makes_it(signed_in: Visitor, nora: Ap
     assert signed_in.send(f"/automations/{id}/restore", {"version": "77"}, page=path).status_code == 422
 
 
-def test_what_uses_an_automation_is_listed_and_counted(signed_in: Visitor, nora: Api) -> None:
+def test_users_of_an_automation_are_listed_and_counted(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "used.one", "start:\n  return:\n    a: 1\n", extension_id="svc.trigger.webhook.respond")
     made(nora, "used.one.more", "start:\n  return:\n    a: 1\n", extension_id="svc.trigger.webhook.respond")
     path = f"/automations/{id}/uses"
@@ -506,7 +506,7 @@ def test_names_in_texts(text: str, named: list[str]) -> None:
     assert sorted(uses.names(text)) == named
 
 
-def test_the_list_tells_of_last_runs_and_failures(signed_in: Visitor, nora: Api) -> None:
+def test_the_list_shows_last_runs_and_failures(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "runs.one", "start:\n  error: no\n", extension_id="svc.trigger.data.query")
     assert "no runs" in text_of(signed_in.get("/automations?q=name:runs.one").text)
     signed_in.send(f"/automations/{id}", form(nora, id, do="run", sure="1"))
@@ -514,7 +514,7 @@ def test_the_list_tells_of_last_runs_and_failures(signed_in: Visitor, nora: Api)
     assert "failed" in page and "1 of 1 (100 %)" in page and "just now" in page
 
 
-def test_who_is_no_administrator_sees_names_alone(server: Server, nora: Api) -> None:
+def test_other_workers_see_only_names(server: Server, nora: Api) -> None:
     id = made(nora, "for.all", GREET)
     milo = Visitor(server.url)
     milo.sign_in("milo@desk.example")
@@ -525,7 +525,7 @@ def test_who_is_no_administrator_sees_names_alone(server: Server, nora: Api) -> 
     assert milo.get("/automations?q=nmae:x").status_code == 422
 
 
-def test_the_words_of_the_editor_are_those_of_the_language(signed_in: Visitor) -> None:
+def test_the_editor_knows_the_words_of_the_language(signed_in: Visitor) -> None:
     found = signed_in.get("/-/words").json()
     assert "record_type" in found["commands"]["record.search"]["inputs"]
     assert found["flow"]["repeat"]["keys"] == ["each", "as", "do"]
@@ -554,7 +554,7 @@ def test_an_automation_of_each_trigger_is_tried_with_a_ticket(signed_in: Visitor
 
 
 def test_an_automation_is_tried_with_its_last_run(signed_in: Visitor, nora: Api) -> None:
-    """The inputs of the run stand in their fields, all else in the box."""
+    """The inputs of the run are in their fields, everything else is in the box."""
     script = (
         "inputs:\n  text/who:\n    default: nobody\nstart:\n  return:\n    told: {{inputs.who}} of {{email_subject}}\n"
     )

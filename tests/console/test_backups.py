@@ -1,4 +1,4 @@
-"""Backups in the console: made, read, sent, fetched, and put back while the service runs and others write."""
+"""Backups in the console: created, read, uploaded, downloaded, and restored while the service runs and others write."""
 
 import hashlib
 import json
@@ -23,14 +23,14 @@ from tests.service import Api, Server
 pytestmark = pytest.mark.sqlite("the file of the database")
 
 BASE, RESTORE = "/admin/backups", "/admin/backups/restore"
-PATIENCE = 2000  # looks at a page until a job is done
-KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # not those that note who was seen when
+PATIENCE = 2000  # loads of a page until a job is done
+KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # without tables that record who was last seen when
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("backups")
-    env = {"HELPDESK_BACKUP_FOLDER": str(folder / "kept"), "HELPDESK_BACKUP_KEEP_LAST": "1000"}  # none goes meanwhile
+    env = {"HELPDESK_BACKUP_FOLDER": str(folder / "kept"), "HELPDESK_BACKUP_KEEP_LAST": "1000"}  # removes none
     started = Server(folder / "data", env=env)
     yield started
     assert started.stop() == 0
@@ -53,11 +53,11 @@ def visitor(server: Server, nora: Api) -> Visitor:
     (5, "every 5 hours, counted from 02:30 UTC"), (1, "every hour, counted from 02:30 UTC"),
     (168, "every 7 days at 02:30 UTC"), (36, "every 36 hours, counted from 02:30 UTC"),
 ])  # fmt: skip
-def test_the_times_of_backups_are_told_as_they_are(hours: int, told: str, tmp_path: Path) -> None:
+def test_the_times_of_backups_are_shown_in_the_workers_zone(hours: int, told: str, tmp_path: Path) -> None:
     assert told_times(settings.load({}, {"HELPDESK_BACKUP_HOURS": str(hours)}, data_folder=tmp_path)) == told
 
 
-def test_a_new_service_makes_and_hands_out_backups_without_a_file_being_edited(tmp_path: Path) -> None:
+def test_a_new_service_creates_and_serves_backups_without_configuration(tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
     api, visitor = server.set_up(), Visitor(server.url)
     visitor.sign_in()
@@ -92,9 +92,9 @@ def names(server: Server) -> set[str]:
 
 
 def made(server: Server, visitor: Visitor) -> str:
-    """The name of a new backup that was made from the page, without .db."""
+    """Creates a backup on the page; returns its name without .db."""
     while not names(server) or "A backup is being made" in visitor.get(BASE).text:
-        pass  # that of the schedule, or one that was being made when a restored backup was
+        pass  # a scheduled backup, or one that was running when a backup was restored
     before = names(server)
     assert place(visitor.send(BASE, {})) == BASE
     while "A backup is being made" in visitor.get(BASE).text:
@@ -104,7 +104,7 @@ def made(server: Server, visitor: Visitor) -> str:
 
 
 def digest(database: Path, but: str = "no such word") -> dict[str, str]:
-    """{table: of the rows that people made in it}. but: those with this word are left out."""
+    """Returns {table: digest of the rows that people wrote}. but: leaves out rows with this word."""
     connection, found = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE), {}
     for table in KEPT_ROWS:
         rows = connection.execute(f'SELECT * FROM "{table}" ORDER BY 1')
@@ -114,10 +114,10 @@ def digest(database: Path, but: str = "no such word") -> dict[str, str]:
     return found
 
 
-def test_what_was_made_under_load_is_restored_under_load_as_it_was(
+def test_a_backup_taken_under_load_is_restored_under_load(
     server: Server, nora: Api, visitor: Visitor, tmp_path: Path
 ) -> None:
-    """Clients write while the backup is made, others while it is put back; the service comes back by itself."""
+    """Clients write while the backup is created, others while it is restored; the service comes back by itself."""
     first = Clients(nora, "first", 30, 8)
     assert first.reached.wait(60)
     name = made(server, visitor)
@@ -134,7 +134,7 @@ def test_what_was_made_under_load_is_restored_under_load_as_it_was(
     (before,) = server.data.glob("helpdesk.db.before-restore-*[0-9]")
     _holds(before, first, second)
     assert digest(before) != wanted
-    assert digest(server.data / "helpdesk.db", "secondx") == wanted  # but for what came after it was back
+    assert digest(server.data / "helpdesk.db", "secondx") == wanted  # except writes after it came back
     assert nora.search("task", "title:secondx*").ok()["total"] < len(second.acknowledged["task"])
     [entry] = nora.search("activity_log", "activity:backup.restored").ok()["results"]
     told = entry["params"]["variables"]
@@ -143,7 +143,7 @@ def test_what_was_made_under_load_is_restored_under_load_as_it_was(
 
 
 def _holds(before: Path, *clients: Clients) -> None:
-    """The database of before holds all that was acknowledged until it was put aside."""
+    """Asserts that the previous database contains all writes that were acknowledged before it was set aside."""
     connection = apsw.Connection(str(before))
     there = {row[0] for row in connection.execute("SELECT title FROM task")}
     connection.close()
@@ -153,7 +153,7 @@ def _holds(before: Path, *clients: Clients) -> None:
     assert set(clients[0].acknowledged["task"].values()) <= there  # all of these had ended before
 
 
-def test_a_restored_database_is_the_backup_row_by_row(server: Server, nora: Api, visitor: Visitor) -> None:
+def test_a_restored_database_equals_the_backup_row_by_row(server: Server, nora: Api, visitor: Visitor) -> None:
     id = nora.create("task", title="as it was").ok()["id"]
     name = made(server, visitor)
     wanted = digest(kept(server) / f"{name}.db")
@@ -165,7 +165,7 @@ def test_a_restored_database_is_the_backup_row_by_row(server: Server, nora: Api,
     assert nora.record("task", id).ok()["title"] == "as it was" and nora.record("task", later).status == 404
 
 
-def test_a_restore_wants_the_name_and_a_proven_administrator(server: Server, nora: Api, visitor: Visitor) -> None:
+def test_a_restore_requires_the_name_and_a_recent_password(server: Server, nora: Api, visitor: Visitor) -> None:
     (name, *_) = sorted(each.removesuffix(".db") for each in names(server))
     for typed in ("", name, f"{name}.db.part"):
         answer = visitor.send(f"{BASE}/{name}/restore", {"typed": typed}, page=BASE)
@@ -176,7 +176,7 @@ def test_a_restore_wants_the_name_and_a_proven_administrator(server: Server, nor
     assert visitor.get(f"{BASE}/helpdesk-20200101-000000").status_code == 404
 
 
-def test_who_gave_the_password_long_ago_gives_it_again(server: Server, nora: Api, visitor: Visitor) -> None:
+def test_an_old_password_confirmation_has_to_be_renewed(server: Server, nora: Api, visitor: Visitor) -> None:
     (name, *_) = sorted(each.removesuffix(".db") for each in names(server))
 
     def gave_it(at: int) -> None:
@@ -211,10 +211,10 @@ REFUSED = [(_cut, "cut short"), (_foreign, "another program"), (_newer, "newer v
 
 
 @pytest.mark.parametrize(("change", "words"), REFUSED, ids=[words for _, words in REFUSED])
-def test_what_is_no_whole_backup_is_neither_taken_nor_restored(
+def test_a_damaged_backup_is_neither_accepted_nor_restored(
     server: Server, nora: Api, visitor: Visitor, change, words: str
 ) -> None:
-    """Sent by a form, and put into the folder by hand."""
+    """Uploaded by a form, and copied into the folder by hand."""
     (name, *_) = sorted(names(server))
     whole = (kept(server) / name).read_bytes()
     token = visitor.token(BASE)
@@ -229,8 +229,8 @@ def test_what_is_no_whole_backup_is_neither_taken_nor_restored(
     hand.unlink()
 
 
-def test_one_that_is_damaged_inside_is_told_and_not_restored(server: Server, nora: Api, visitor: Visitor) -> None:
-    """Its beginning is in order, so that only reading all of it shows."""
+def test_damage_inside_a_backup_is_reported_and_it_is_not_restored(server: Server, nora: Api, visitor: Visitor) -> None:
+    """Its beginning is intact, so that only a full read detects the damage."""
     (name, *_) = sorted(names(server))
     whole = (kept(server) / name).read_bytes()
     hand = kept(server) / "uploaded-20250102-000000.db"
@@ -243,8 +243,8 @@ def test_one_that_is_damaged_inside_is_told_and_not_restored(server: Server, nor
     assert visitor.send(f"{BASE}/{hand.stem}/remove", {}, page=BASE).status_code == 303 and not hand.exists()
 
 
-def test_a_database_that_cannot_be_used_is_taken_back(server: Server, nora: Api, visitor: Visitor) -> None:
-    """It is sound, and what the program would add to it cannot be added."""
+def test_an_unusable_database_is_rolled_back(server: Server, nora: Api, visitor: Visitor) -> None:
+    """It is intact, but cannot be upgraded by the program."""
     (name, *_) = sorted(names(server))
     hand = kept(server) / "uploaded-20250103-000000.db"
     hand.write_bytes((kept(server) / name).read_bytes())
@@ -259,11 +259,11 @@ def test_a_database_that_cannot_be_used_is_taken_back(server: Server, nora: Api,
     hand.unlink()
 
 
-def test_a_backup_is_fetched_sent_read_and_removed_in_a_browser(
+def test_a_backup_is_downloaded_uploaded_read_and_removed_in_a_browser(
     chromium: Browser, server: Server, nora: Api, visitor: Visitor, tmp_path: Path
 ) -> None:
     name = made(server, visitor)
-    with chromium.page(server.url, (320, 640), refused=r"\b503\b") as page:  # which the service is away with
+    with chromium.page(server.url, (320, 640), refused=r"\b503\b") as page:  # the status while the service restarts
         sign_in(page)
         page.goto(BASE)
         page.get_by_role("link", name=f"{name}.db").click()
@@ -289,7 +289,7 @@ def test_a_backup_is_fetched_sent_read_and_removed_in_a_browser(
 
 
 def _is_back(page, typed: str) -> None:
-    """The page loads itself until the service is back; who signed in since the backup must do so again."""
+    """Waits until the page reloads itself; workers who signed in after the backup must sign in again."""
     expect(page.get_by_text(f"The database is that of {typed} now").or_(page.get_by_label("Password"))).to_be_visible(
         timeout=30_000
     )

@@ -1,4 +1,4 @@
-"""The bell: what is unread, on every page that a worker has open, as it changes."""
+"""The bell: the number of unread notifications, updated on every open page of a worker."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ UNREAD = "/notifications/unread"
 
 @pytest.fixture
 def bella(server: Server, nora: Api) -> Iterator[Visitor]:
-    """Signed in as a worker of one test alone, whom nothing else tells of anything."""
+    """A signed-in worker for one test, whom nothing else notifies."""
     email = "bella.bell@desk.example"
     made = nora.create(
         "worker", first_name="Bella", email=email, language="en_US", timezone="UTC", password=PASSWORD,
@@ -37,8 +37,8 @@ def follow(visitor: Visitor, **params: int | str) -> Following:
     return Following(client, UNREAD, **params)
 
 
-def tell(nora: Api, worker: str = "bella") -> int:
-    """One more notification of a worker."""
+def notify(nora: Api, worker: str = "bella") -> int:
+    """Creates a notification for a worker; returns its id."""
     fields = {"activity_point": "custom.other", "params": {"message": "Look"}, "worker_id": nora.ids[worker]}
     return int(nora.create("notification", **fields).ok()["id"])
 
@@ -49,12 +49,12 @@ def count(stream: Following) -> int:
     return int(data["count"])
 
 
-def test_each_way_to_another_number_is_told(bella: Visitor, nora: Api) -> None:
+def test_every_change_of_the_number_is_published(bella: Visitor, nora: Api) -> None:
     task = nora.create("task", title="Look at the pump").ok()["id"]
     with follow(bella) as stream:
         nora.create("comment", target__context="task", target_id=task, comment="@bella.bell see this").ok()
         assert count(stream) == 1
-        id = tell(nora)
+        id = notify(nora)
         assert count(stream) == 2
         nora.update("notification", id, is_read=1).ok()
         assert count(stream) == 1
@@ -62,35 +62,35 @@ def test_each_way_to_another_number_is_told(bella: Visitor, nora: Api) -> None:
         assert count(stream) == 0
 
 
-def test_it_goes_on_with_what_the_page_shows(bella: Visitor, nora: Api) -> None:
-    tell(nora)
+def test_it_resumes_from_the_state_of_the_page(bella: Visitor, nora: Api) -> None:
+    notify(nora)
     with follow(bella, since=0) as stream:
         assert count(stream) == 1
     with follow(bella, last="7", since=1) as stream:
         assert count(stream) == 1, "what it was told counts, and not what the address says"
 
 
-def test_nobody_is_told_how_many_others_have_not_read(bella: Visitor, nora: Api) -> None:
+def test_unread_numbers_of_others_are_not_published(bella: Visitor, nora: Api) -> None:
     with follow(bella) as stream:
-        tell(nora, "milo")
-        tell(nora)
+        notify(nora, "milo")
+        notify(nora)
         assert count(stream) == 1
 
 
-def test_the_bell_alone_is_what_the_page_would_have(bella: Visitor, nora: Api) -> None:
-    tell(nora)
+def test_the_bell_fragment_equals_that_of_the_page(bella: Visitor, nora: Api) -> None:
+    notify(nora)
     bell = compact(bella.get(UNREAD).json()["html"])
     assert 'aria-label="1 unread notification"' in bell and bell.strip() in bella.get("/account").text
     assert "<html" not in bell
 
 
-def test_who_is_not_signed_in_follows_nothing(server: Server) -> None:
+def test_a_visitor_who_is_not_signed_in_gets_no_stream(server: Server) -> None:
     assert place(Visitor(server.url).get(UNREAD)).startswith("/login")
     ended = Visitor(server.url).get(UNREAD, headers=EVENTS)
     assert (ended.status_code, ended.content) == (204, b""), "a browser does not connect again"
 
 
-def test_it_keeps_no_login_alive(bella: Visitor, nora: Api, desk: Desk) -> None:
+def test_it_does_not_extend_the_login(bella: Visitor, nora: Api, desk: Desk) -> None:
     def write(tx: Transaction) -> int:
         table = SESSION.sql
         found = tx.row(lambda: table.select(table.id).order_by(table.id.desc()).limit(1))
@@ -107,19 +107,19 @@ def shows(page: Page, number: str, title: str) -> None:
     expect(page).to_have_title(title)
 
 
-def test_all_pages_that_are_open_show_it(chromium: Browser, bella: Visitor, nora: Api) -> None:
+def test_all_open_pages_show_it(chromium: Browser, bella: Visitor, nora: Api) -> None:
     with chromium.page(bella.url, cookies=bella.cookies) as page:
         page.goto("/account")
         other = page.context.new_page()
         other.goto("/notifications")
         expect(other).to_have_title("Notifications · Helpdesk")
-        tell(nora)
+        notify(nora)
         shows(page, "1", "(1) Account · Helpdesk")
         shows(other, "1", "(1) Notifications · Helpdesk")
-        tell(nora)
+        notify(nora)
         shows(page, "2", "(2) Account · Helpdesk")
-        page.close()  # the other one asks from now on
-        tell(nora)
+        page.close()  # the other page now holds the stream
+        notify(nora)
         shows(other, "3", "(3) Notifications · Helpdesk")
         bella.send("/notifications/read", page="/notifications")
         expect(other).to_have_title("Notifications · Helpdesk")
@@ -140,7 +140,7 @@ BEHIND = "Object.defineProperty(document, 'hidden', { get: () => true });"
 SHOWN = "() => window.shown"
 
 
-def test_the_browser_tells_of_what_is_new_where_that_is_on(chromium: Browser, bella: Visitor, nora: Api) -> None:
+def test_the_browser_notifies_where_that_is_on(chromium: Browser, bella: Visitor, nora: Api) -> None:
     with chromium.page(bella.url, cookies=bella.cookies) as page:
         page.add_init_script(STANDS_IN)
         page.goto("/account")
@@ -149,19 +149,19 @@ def test_the_browser_tells_of_what_is_new_where_that_is_on(chromium: Browser, be
         behind = page.context.new_page()
         behind.add_init_script(ALLOWED + BEHIND)
         behind.goto("/notifications")
-        tell(nora)
+        notify(nora)
         shows(behind, "1", "(1) Notifications · Helpdesk")
         shows(page, "1", "(1) Account · Helpdesk")
         page.close()
-        tell(nora)
+        notify(nora)
         behind.wait_for_function("() => window.shown.length")
         assert behind.evaluate(SHOWN) == [["Helpdesk", "Look"]], "what a page showed that was seen is not told again"
 
 
-def test_the_newest_that_is_unread_comes_with_the_bell(bella: Visitor, nora: Api) -> None:
+def test_the_newest_unread_notification_comes_with_the_bell(bella: Visitor, nora: Api) -> None:
     assert bella.get(UNREAD).json()["newest"] is None
-    tell(nora)
-    id = tell(nora)
+    notify(nora)
+    id = notify(nora)
     newest = bella.get(UNREAD).json()["newest"]
     assert (newest["id"], newest["text"]) == (id, "Look") and newest["age"] >= 0
     nora.update("notification", id, is_read=1).ok()

@@ -1,4 +1,4 @@
-"""The console in a real browser: what people do there, by keyboard alone, without scripts, and undone again."""
+"""The console in a real browser: everyday tasks by keyboard alone, without scripts, and undone."""
 
 import re
 
@@ -85,7 +85,7 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
         assert nora.record("automation", nora.ids["automation"], "script")["script"].startswith("start:\n  log.warn")
 
 
-def test_what_was_done_can_be_undone_from_the_message(page: Page) -> None:
+def test_an_action_can_be_undone_from_the_message(page: Page) -> None:
     page.goto("/account")
     page.select_option("#theme", "dark")
     page.get_by_role("button", name="Save appearance").click()
@@ -95,7 +95,7 @@ def test_what_was_done_can_be_undone_from_the_message(page: Page) -> None:
     expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
 
 
-def test_mistakes_are_told_at_their_line_while_typing(page: Page, nora: Api) -> None:
+def test_mistakes_are_shown_at_their_line_while_typing(page: Page, nora: Api) -> None:
     page.goto("/automations/new")
     page.fill("#script", "start:\n  retrun:\n    x: 1\n")
     told = page.locator("#script-mistakes")
@@ -123,7 +123,7 @@ def test_mistakes_are_told_at_their_line_while_typing(page: Page, nora: Api) -> 
     expect(page.locator("#result")).to_contain_text("Run for real")
 
 
-def test_times_tell_what_they_were_understood_as(page: Page) -> None:
+def test_time_fields_show_how_they_were_understood(page: Page) -> None:
     page.goto("/admin/tokens/new")
     told = page.locator(".understood")
     expect(told).to_contain_text("in 1 hour")
@@ -133,7 +133,7 @@ def test_times_tell_what_they_were_understood_as(page: Page) -> None:
     expect(told).to_have_class(re.compile("bad"))
 
 
-def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browser, server: Server, nora: Api) -> None:
+def test_a_token_is_shown_once_and_works_after_copying(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url, permissions=["clipboard-read", "clipboard-write"]) as page:
         sign_in(page)
         page.goto("/admin/tokens/new")
@@ -157,7 +157,7 @@ def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browse
     assert mine.json()["id"] == nora.ids["nora"]
 
 
-def test_the_dark_is_dark(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+def test_the_dark_theme_is_dark(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     seen = {}
     for scheme in ("light", "dark"):
         with chromium.page(server.url, cookies=signed_in.cookies, color_scheme=scheme) as page:

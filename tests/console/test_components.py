@@ -1,4 +1,4 @@
-"""The components that templates are built from: where they are, and that values are escaped in them."""
+"""The components that templates are built from: their list, and the escaping of their values."""
 
 import re
 
@@ -53,7 +53,7 @@ def test_a_component_escapes_its_values(name: str) -> None:
         assert "<" not in value
 
 
-def test_markup_that_is_given_stays_markup() -> None:
+def test_given_markup_stays_markup() -> None:
     assert ui.link("/x", html=ui.code("<i>")) == '<a href="/x"><code>&lt;i&gt;</code></a>'
     assert ui.row(ui.badge("ok", "<b>"), Markup("<hr>")).endswith("<hr></div>")
 

@@ -1,6 +1,6 @@
-"""The page where an app asks for consent, in a real browser: what its policy lets through, and what people see.
+"""The consent page of an app in a real browser: what its policy allows, and what people see.
 
-Its rules are tested in tests/oauth. The app's site cannot be reached; that the browser asks for it is enough."""
+Its rules are tested in tests/oauth. The app's site is not reachable; that the browser requests it is enough."""
 
 import re
 from urllib.parse import urlencode
@@ -33,7 +33,7 @@ def _address(app: App, **changes: str) -> str:
 
 
 def _arrive(page: Page, app: App, **changes: str) -> None:
-    """Ask, and sign in on the way."""
+    """Opens the consent page and signs in on the way."""
     page.goto(_address(app, **changes))
     page.fill("#email", "nora@desk.example")
     page.fill("#password", PASSWORD)
@@ -41,7 +41,7 @@ def _arrive(page: Page, app: App, **changes: str) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_worker_signs_in_allows_and_ends_up_in_the_app(
+def test_a_worker_signs_in_allows_and_reaches_the_app(
     scripts: bool, chromium: Browser, nora: Api, signed_in: Visitor
 ) -> None:
     app = register(nora)
@@ -49,7 +49,7 @@ def test_a_worker_signs_in_allows_and_ends_up_in_the_app(
         _arrive(page, app)
         with page.expect_request(BACK):
             page.get_by_role("button", name="Allow").click()
-    # Nobody asks again, if it is set so. The sign-in form may lead nowhere but to us, so a page of ours leads on.
+    # With remembered consent there is no question. The sign-in form may only lead to us, so a page of ours redirects.
     signed_in.send(REMEMBERING, {"oauth_remember_consent": "1"})
     with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page, page.expect_request(BACK):
         _arrive(page, app)
@@ -68,7 +68,7 @@ def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) ->
             page.keyboard.press("Enter")
 
 
-def test_the_page_is_readable_for_everybody(chromium: Browser, nora: Api, app: App, signed_in: Visitor) -> None:
+def test_the_page_is_accessible(chromium: Browser, nora: Api, app: App, signed_in: Visitor) -> None:
     with chromium.page(nora.url, PHONE, signed_in.cookies, color_scheme="dark") as page:
         page.goto(_address(app))
         assert "Look at orders" in page.inner_text("main") and not is_sideways(page)

@@ -1,5 +1,5 @@
-"""The desk as somebody works at it all day: long conversations, several answers begun at once, keys, and what is done
-to many tickets together. Single forms, without scripts: test_tickets.py."""
+"""The desk in daily work: long conversations, several replies at once, keys, and changes of many tickets. For single
+forms without scripts see test_tickets.py."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ from tests.service import Api, Server
 
 __all__ = ["hidden", "milo"]  # fixtures
 names = pytest.mark.parametrize
-MOST_HTML = 100 * 1024  # of a page
+MOST_HTML = 100 * 1024  # largest size of a page
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def long(nora: Api) -> dict[str, Any]:
-    """A ticket with 300 messages, each with a quote, and a note among them."""
+    """A ticket with 300 messages, each with a quotation, and a note among them."""
     made = nora.create("ticket", subject="A long story", group_id=nora.ids["support"]).ok().json
     text = "\n".join(["It goes on and on, and on this line as well."] * 8 + ["On Monday Ida wrote:", "> Older words"])
     for number in range(300):
@@ -63,7 +63,7 @@ def test_a_long_ticket_stays_small_and_older_messages_come_on_demand(
     expect(page.locator("[data-changed]")).to_be_hidden()
 
 
-def test_what_was_changed_is_hidden_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_property_changes_are_hidden_and_shown_again(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     nora.update("ticket", ticket["id"], owner_id=nora.ids["milo"]).ok()
     page = signed_in.get(f"{ticket['page']}?in=status:open&at=1").text
     assert 'class="event"' in page
@@ -74,7 +74,7 @@ def test_what_was_changed_is_hidden_and_back(signed_in: Visitor, nora: Api, tick
     assert 'class="event"' in signed_in.get(address.replace("&amp;", "&")).text
 
 
-def test_long_texts_make_no_large_page(signed_in: Visitor, nora: Api) -> None:
+def test_long_texts_do_not_enlarge_the_page(signed_in: Visitor, nora: Api) -> None:
     made = nora.create("ticket", subject="Long texts", group_id=nora.ids["support"]).ok().json
     for number in range(20):
         nora.create("message", ticket_id=made["id"], sender="ana@kite.example", headers="From: ana@kite.example\r\n",
@@ -84,10 +84,10 @@ def test_long_texts_make_no_large_page(signed_in: Visitor, nora: Api) -> None:
     assert page.count("Show the whole message") == 20
 
 
-# -- several answers --------------------------------------------------------------------------------------------------
+# -- several replies --------------------------------------------------------------------------------------------------
 
 
-def test_another_kind_of_answer_needs_no_page_and_loses_no_word(page: Page, ticket: dict[str, Any]) -> None:
+def test_switching_the_kind_of_reply_needs_no_page_and_loses_no_word(page: Page, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?in=status:open&at=1")
     page.evaluate("window.same = true")
     for key, field, text in (("r", "#content", "To her"), ("f", "#content", "To him"), ("n", "#note", "To us")):
@@ -110,10 +110,10 @@ def test_another_kind_of_answer_needs_no_page_and_loses_no_word(page: Page, tick
     expect(page.locator("#note")).to_have_value("")
 
 
-def test_the_preview_needs_no_draft_before_it(page: Page, ticket: dict[str, Any]) -> None:
+def test_the_preview_needs_no_stored_draft(page: Page, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?answer=reply#answer")
     expect(page.locator("#content")).to_be_focused()
-    expect(page.locator("[data-tools]:not([inert])")).to_be_visible()  # and so its keys
+    expect(page.locator("[data-tools]:not([inert])")).to_be_visible()  # which also enables its keys
     page.keyboard.type("It is **attached**.")
     page.keyboard.press("Control+Shift+M")
     preview = page.frame_locator("iframe.preview")
@@ -129,7 +129,7 @@ def test_the_preview_needs_no_draft_before_it(page: Page, ticket: dict[str, Any]
     expect(page.locator("#toasts")).to_contain_text("Draft discarded.")
 
 
-def test_what_was_sent_is_taken_back_from_the_next_page(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_sent_reply_is_undone_from_the_next_page(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?answer=reply#answer")
     expect(page.locator("#content")).to_be_focused()
     page.keyboard.type("Too early")
@@ -144,7 +144,7 @@ def test_what_was_sent_is_taken_back_from_the_next_page(page: Page, nora: Api, t
     expect(page.locator("#toasts .toast form")).to_have_count(0)
 
 
-def test_a_message_is_sent_again_after_a_look(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_message_is_sent_again_after_a_review(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     head = "From: support@desk.example\r\nTo: bo@kite.example\r\nCc: cy@kite.example\r\n"
     sent = nora.create("message", ticket_id=ticket["id"], sender="support@desk.example", is_outgoing=1, headers=head,
                        content="As I wrote.", worker_id=nora.ids["nora"]).ok()["id"]  # fmt: skip
@@ -160,7 +160,7 @@ def test_a_message_is_sent_again_after_a_look(signed_in: Visitor, nora: Api, tic
         assert signed_in.get(f"{ticket['page']}?answer=again&to={number}").status_code == 404
 
 
-def test_a_signature_stands_in_a_new_answer_and_is_no_answer(
+def test_a_signature_is_in_a_new_reply_and_does_not_count_as_text(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     group = nora.ids["support"]
@@ -197,7 +197,7 @@ def test_the_text_of_a_mail_is_shown_as_text(signed_in: Visitor, nora: Api) -> N
     assert "default-src 'none'" in text.headers["Content-Security-Policy"]
 
 
-def test_an_answer_leads_back_to_where_one_was_in_the_list(signed_in: Visitor, ticket: dict[str, Any]) -> None:
+def test_a_reply_leads_back_to_the_place_in_the_list(signed_in: Visitor, ticket: dict[str, Any]) -> None:
     here, form = ticket["page"], {"kind": "reply", "message": str(ticket["message"]), "content": "Yes.", "do": "save"}
     back = f"{here}?in=status:open&at=3&from=/inbox&answer=reply&back=1"
     led = place(signed_in.send(f"{here}/answer", form | {"back": back}, page=here))
@@ -212,7 +212,7 @@ def test_an_answer_leads_back_to_where_one_was_in_the_list(signed_in: Visitor, t
         assert place(signed_in.send(f"{here}/answer", form, page=here)).partition("#")[0] == here
 
 
-def test_how_mail_leaves_is_told_for_the_group_that_is_chosen(
+def test_the_outgoing_identity_follows_the_chosen_group(
     signed_in: Visitor, milo: Visitor, nora: Api, hidden: dict[str, Any]
 ) -> None:
     [bucket] = nora.found("bucket", f"group.id:{nora.ids['support']}")[:1]
@@ -222,7 +222,7 @@ def test_how_mail_leaves_is_told_for_the_group_that_is_chosen(
         assert milo.get(f"/-/way?bucket={unknown}").text.strip() == "", unknown
 
 
-def test_the_request_that_is_shown_is_the_one_that_the_form_makes(
+def test_the_shown_request_is_the_one_that_the_form_makes(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     page = text_of(signed_in.get(ticket["page"]).text)
@@ -242,7 +242,7 @@ def test_the_request_that_is_shown_is_the_one_that_the_form_makes(
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
-def test_every_key_of_a_ticket_is_listed_and_does_what_it_says(page: Page, ticket: dict[str, Any]) -> None:
+def test_every_key_of_a_ticket_is_listed_and_works(page: Page, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?in=status:open&at=1")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
     assert len(ids) == len(set(ids)), sorted(each for each in ids if ids.count(each) > 1)
@@ -284,7 +284,7 @@ def test_every_key_of_a_ticket_is_listed_and_does_what_it_says(page: Page, ticke
 # -- many tickets -----------------------------------------------------------------------------------------------------
 
 
-def test_all_that_match_are_changed_and_put_back(signed_in: Visitor, nora: Api) -> None:
+def test_all_matching_tickets_are_changed_and_restored(signed_in: Visitor, nora: Api) -> None:
     made = [mailed(nora, f"Zebra {number}")["id"] for number in range(4)]
     query = "subject:zebra* status:open"
     form = {"list": "/inbox", "do": "close", "every": "1", "query": query, "ids[]": [str(made[0])]}
@@ -302,7 +302,7 @@ def test_all_that_match_are_changed_and_put_back(signed_in: Visitor, nora: Api) 
 
 @pytest.fixture(scope="module")
 def many(nora: Api) -> str:
-    """A search that finds more than may be changed at once."""
+    """A search that finds more tickets than can be changed at once."""
     for number in range(401):
         nora.create("ticket", subject=f"Swarm {number}", group_id=nora.ids["support"]).ok()
     return "subject:swarm*"
@@ -321,7 +321,7 @@ def test_of_too_many_the_first_are_changed(signed_in: Visitor, nora: Api, many: 
     assert nora.search("ticket", f"{many} status:open").ok()["total"] == 1
 
 
-def test_all_means_all_that_one_may_change(milo: Visitor, nora: Api, hidden: dict[str, Any]) -> None:
+def test_all_means_all_that_the_worker_may_change(milo: Visitor, nora: Api, hidden: dict[str, Any]) -> None:
     mask = nora.record("ticket", hidden["id"], "").ok()["mask"]
     form = {"list": "/inbox", "do": "close", "every": "1", "query": f"mask:{mask}"}
     milo.send("/-/bulk", form, page="/inbox")
@@ -330,7 +330,7 @@ def test_all_means_all_that_one_may_change(milo: Visitor, nora: Api, hidden: dic
     assert told["here"] == {} and SECRET not in str(told)
 
 
-def test_several_get_a_note_or_become_one(signed_in: Visitor, nora: Api) -> None:
+def test_several_tickets_get_a_note_or_are_merged(signed_in: Visitor, nora: Api) -> None:
     made = [mailed(nora, f"Twin {number}") for number in range(3)]
     ids = [str(each["id"]) for each in made]
     asked = signed_in.send("/-/bulk", {"list": "/inbox", "do": "note", "ids[]": ids}, page="/inbox")
@@ -349,7 +349,7 @@ def test_several_get_a_note_or_become_one(signed_in: Visitor, nora: Api) -> None
     assert nora.search("message", f"ticket.id:{ids[0]}").ok()["total"] == 3
 
 
-def test_a_list_tells_how_much_is_new_and_who_is_where(
+def test_a_list_shows_what_is_new_and_who_is_present(
     chromium: Browser, page: Page, server: Server, visitor: Visitor, nora: Api
 ) -> None:
     first = mailed(nora, "Heron one")

@@ -1,6 +1,7 @@
-"""The desk for everybody: the pages of a day's support in every way to see and use them, and when the service is gone.
+"""The desk for everyone: the pages of a day's support in every form of display and input, and while the service is
+down.
 
-The pages for each way are those of LISTED; what a page of any kind must have besides, see test_journeys.py."""
+Each form is tested with the pages of LISTED; for the requirements on any kind of page see test_journeys.py."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.console.visitor import Visitor, place
 from tests.service import Api, Server, people
 
 names = pytest.mark.parametrize
-ECHOED = re.compile(r'<input[^>]*name="q"[^>]*>|<p><code>[^<]*</code></p>')  # what was looked for
+ECHOED = re.compile(r'<input[^>]*name="q"[^>]*>|<p><code>[^<]*</code></p>')  # the echoed search
 ARABIC = "طلب عرض سعر"
 LISTED = (
     "{html}", "/inbox?v=open", "/search/ticket?q=subject:pump&by=status", "{ticket}", "{ticket}?answer=note",
@@ -27,7 +28,7 @@ LISTED = (
 
 @pytest.fixture(scope="module")
 def places(nora: Api) -> list[str]:
-    """LISTED, with records behind them: one in each state, and in another script."""
+    """LISTED with records: one in each state, and in another script."""
     org = nora.create("org", name=f"Kite {ARABIC}").ok()["id"]
     contact = nora.create("contact", first_name="Ana", last_name=ARABIC).ok()["id"]
     task = nora.create("task", title="Order a flange", due="tomorrow 9am").ok()["id"]
@@ -77,14 +78,14 @@ def test_every_page_of_the_desk(
 
 def test_every_page_of_the_desk_by_keyboard(page: Page, places: list[str]) -> None:
     wrong = []
-    for path in places[1:]:  # in the frame of a mail nobody counts the keys
+    for path in places[1:]:  # keys inside the frame of a mail are not counted
         page.goto(path)
         wrong += [f"{path}: {each}" for each in (*walking.keyboard(page), *walking.question(page))]
     assert not wrong, "\n".join(wrong)
 
 
 def test_a_day_by_mouse(page: Page, nora: Api) -> None:
-    """What the keyboard does in test_support_day.py."""
+    """The same tasks as by keyboard in test_support_day.py."""
     made = nora.parse("From: Bo <bo@kite.example>\nTo: support@desk.example\nSubject: By mouse\n\nIt leaks.\n").ok()
     page.goto("/inbox?v=unassigned")
     row = page.get_by_role("row").filter(has_text="By mouse")
@@ -131,19 +132,19 @@ def test_a_day_without_scripts(chromium: Browser, nora_in_a_browser: Visitor, no
         page.wait_for_url("**/tickets/*")
 
 
-# -- the service is gone, and comes back -------------------------------------------------------------------------------
+# -- the service goes down and comes back ------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def revived(tmp_path: Path) -> Iterator[list[Server]]:
-    """A service, the newest last; whoever ends it starts another on its address."""
+    """Services on one address, the newest last; a test that ends one starts the next."""
     started = [Server(tmp_path / "data")]
     yield started
     assert started[-1].stop() == 0
 
 
-def test_the_service_is_killed_while_somebody_writes(chromium: Browser, revived: list[Server], tmp_path: Path) -> None:
-    """What was kept is there; what was typed meanwhile stays in the page, and is kept once the service is back."""
+def test_the_service_is_killed_during_a_reply(chromium: Browser, revived: list[Server], tmp_path: Path) -> None:
+    """Stored text survives; text typed during the outage stays in the page, and is stored once the service is back."""
     first = revived[0]
     nora = first.set_up()
     people(nora)
@@ -168,11 +169,11 @@ def test_the_service_is_killed_while_somebody_writes(chromium: Browser, revived:
         expect(again.locator("#content")).to_have_value("Dear Ana, it is on its way.")
 
 
-# -- what others may not read ------------------------------------------------------------------------------------------
+# -- unreadable tickets ------------------------------------------------------------------------------------------------
 
 
-def test_pages_and_fragments_of_a_hidden_ticket_are_not_there(visitor: Visitor, nora: Api) -> None:
-    """Of what stands around it, too: its draft, note, file, reminder and notification, by address and by number."""
+def test_pages_and_fragments_of_a_hidden_ticket_do_not_exist(visitor: Visitor, nora: Api) -> None:
+    """Including its draft, note, file, reminder and notification, by address and by number."""
     secret = "Quince-secret"
     made = nora.parse(f"From: Ana <ana@kite.example>\nTo: support@desk.example\nSubject: {secret}\n\n{secret}\n").ok()
     nora.update("ticket", made["id"], group_id=nora.ids["private"]).ok()

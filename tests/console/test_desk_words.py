@@ -1,4 +1,4 @@
-"""What the desk says of an act, who owns what, and which list holds it."""
+"""The wording of the desk: what it says about an action, who owns a ticket, and which list contains it."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
     return {**made, "page": f"/tickets/{made['mask']}"}
 
 
-def test_a_composed_ticket_belongs_to_its_author_unless_they_choose_nobody(signed_in: Visitor, nora: Api) -> None:
+def test_a_composed_ticket_belongs_to_its_author_unless_they_choose_no_one(signed_in: Visitor, nora: Api) -> None:
     page = signed_in.get("/compose").text
     assert f'<option value="{nora.ids["nora"]}" selected' in page and "No change" not in page
     form = {"to": "ben@kite.example", "subject": "Owned by me", "content": "Hello.", "status": "1", "do": "save"}
@@ -70,7 +70,7 @@ def test_unread_notifications_are_those_of_the_administrator(signed_in: Visitor,
     assert count == str(mine)
 
 
-def test_every_act_on_a_list_says_what_it_did() -> None:
+def test_every_action_on_a_list_reports_its_result() -> None:
     load_all(pages.__name__, pages.__path__, is_deep=True)
     silent = [f"{path}: {each.name}" for path, listed in worklist.DECLARED.items() for each in listed.actions
               if not each.page and not all(each.says)]  # fmt: skip
@@ -90,7 +90,7 @@ def test_every_act_on_a_list_says_what_it_did() -> None:
     ],
     ids=lambda each: each.get("value_assign", each["do"]) if isinstance(each, dict) else "",
 )  # fmt: skip
-def test_an_act_on_tickets_is_told_in_its_own_words(
+def test_an_action_on_tickets_is_described_in_its_own_words(
     signed_in: Visitor, nora: Api, form: dict[str, str], one: str, two: str
 ) -> None:
     if form.get("value_assign") == "milo":
@@ -124,7 +124,7 @@ def test_an_act_on_the_page_of_a_ticket_says_the_same(
     assert words in text_of(signed_in.get(ticket["page"]).text)
 
 
-def test_tickets_are_merged_by_words(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_merging_finds_tickets_by_words(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     other = nora.create("ticket", subject="Xylophone repair", group_id=nora.ids["support"]).ok().json
     page = f"{ticket['page']}/merge"
     shown = signed_in.send(page, {"other": "xylophone"}, page=page)
@@ -134,7 +134,7 @@ def test_tickets_are_merged_by_words(signed_in: Visitor, nora: Api, ticket: dict
     assert "Merged into" in text_of(signed_in.get(ticket["page"]).text)
 
 
-def test_a_new_worker_is_in_the_groups_of_the_invitation_and_can_answer(signed_in: Visitor, nora: Api) -> None:
+def test_a_new_worker_is_in_the_groups_of_the_invitation_and_can_reply(signed_in: Visitor, nora: Api) -> None:
     path = "/admin/people/new"
     assert "Groups" in signed_in.get(path).text
     form = {"first_name": "Inka", "email": "inka@desk.example", "timezone": "UTC", "language": "en_US", "invite": ""}
@@ -148,7 +148,7 @@ def test_a_new_worker_is_in_the_groups_of_the_invitation_and_can_answer(signed_i
     assert answer.status_code == 422 and nora.found("worker", "email:kim@desk.example") == []
 
 
-def test_a_worker_who_may_not_answer_reads_why(visitor: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_worker_who_may_not_reply_reads_why(visitor: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     outsider = nora.create("worker", first_name="Ola", email="ola@desk.example", language="en_US", timezone="UTC").ok()[
         "id"
     ]
@@ -166,7 +166,7 @@ def test_each_kind_of_setting_has_a_link(signed_in: Visitor, path: str) -> None:
     assert f'href="{path}"' in pages and signed_in.get(path).status_code == 200
 
 
-def test_a_saved_absence_is_no_mistake_once_it_has_begun(signed_in: Visitor) -> None:
+def test_a_saved_absence_stays_valid_once_it_has_begun(signed_in: Visitor) -> None:
     typed = {"text": "2020-01-02 09:00", "ahead": "1"}
     page = "/account"
     assert "wrong" in signed_in.send("/-/time", {**typed, "stored": "0"}, page=page).json()

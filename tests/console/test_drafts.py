@@ -1,4 +1,4 @@
-"""What was typed and not saved: kept on the server, for its worker alone, until it is saved or old."""
+"""Unsaved input: stored on the server for its worker only, until it is saved or expires."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def mara(store: Desk) -> Context:
     return store.context(store.worker("mara"))
 
 
-def test_a_draft_is_its_workers_alone_and_gone_when_dropped(ines: Context, mara: Context) -> None:
+def test_a_draft_is_visible_to_its_worker_only_and_gone_when_discarded(ines: Context, mara: Context) -> None:
     typed = [("name", "Ünïcode \udc80"), ("scopes[]", "a"), ("scopes[]", "b"), ("name", "last")]
     form_drafts.save(ines, "app:1", typed)
     found = form_drafts.load(ines, "app:1")
@@ -48,7 +48,7 @@ def test_a_draft_is_its_workers_alone_and_gone_when_dropped(ines: Context, mara:
     assert form_drafts.load(ines, "app:1") is None and not form_drafts.drop(ines, "app:1")
 
 
-def test_secrets_are_never_kept(ines: Context) -> None:
+def test_secrets_are_never_stored(ines: Context) -> None:
     names = ("password", "password_again", "Client_Secret", "code", "shared_key", "fields[api_key]", "access_token")
     form_drafts.save(ines, "secrets", [(name, "hush") for name in names] + [("name", "x")])
     found = form_drafts.load(ines, "secrets")
@@ -64,14 +64,14 @@ def test_secrets_are_never_kept(ines: Context) -> None:
         ("k", [("a", "")] * (form_drafts.MAX_DRAFT_FIELDS + 1), TooLarge),
     ],
 )
-def test_what_is_too_much_is_refused(
+def test_excessive_drafts_are_refused(
     ines: Context, key: str, fields: list[tuple[str, str]], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         form_drafts.save(ines, key, fields)
 
 
-def test_drafts_have_an_age_and_a_number(store: Desk, mara: Context) -> None:
+def test_drafts_expire_and_are_limited_in_number(store: Desk, mara: Context) -> None:
     for number in range(form_drafts.MAX_DRAFTS + 2):
         form_drafts.save(replace(mara, now=NOW + number), f"form:{number}", [("a", "b")])
     assert form_drafts.load(mara, "form:1") is None and form_drafts.load(mara, "form:2") is not None
@@ -87,7 +87,7 @@ def test_drafts_have_an_age_and_a_number(store: Desk, mara: Context) -> None:
 NOTE = re.compile(r'<form [^>]*data-draft-note="([^"]*)"( hidden)?>')
 
 
-def test_without_scripts_a_draft_is_shown_taken_up_and_dropped(signed_in: Visitor, nora: Api) -> None:
+def test_without_scripts_a_draft_is_shown_restored_and_discarded(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("webhook_listener", name="Plain").ok()["id"]
     page = f"/automations/webhooks/{id}"
     assert NOTE.findall(signed_in.get(page).text) == [(page, " hidden")]
@@ -100,7 +100,7 @@ def test_without_scripts_a_draft_is_shown_taken_up_and_dropped(signed_in: Visito
     taken = signed_in.get(page, params={"draft": page}).text
     assert 'value="&lt;b&gt;typed"' in taken and "not saved yet" in taken
     assert signed_in.send(page, {"name": "", "_draft": page}).status_code == 422
-    assert NOTE.findall(signed_in.get(page).text) == [(page, "")]  # what was refused is not saved
+    assert NOTE.findall(signed_in.get(page).text) == [(page, "")]  # a refused form is not saved
     assert signed_in.send(page, {"name": "Saved", "automations_kata": "", "_draft": page}).status_code == 303
     assert NOTE.findall(signed_in.get(page).text) == [(page, " hidden")]
     signed_in.send("/-/draft", {"key": page, "fields": '[["name", "more"]]'}, page=page)
@@ -119,7 +119,7 @@ def test_without_scripts_a_draft_is_shown_taken_up_and_dropped(signed_in: Visito
         "/admin/people/{milo}",
     ],
 )
-def test_every_long_form_keeps_what_is_typed(signed_in: Visitor, nora: Api, path: str) -> None:
+def test_every_long_form_stores_its_input(signed_in: Visitor, nora: Api, path: str) -> None:
     path = path.format(**nora.ids)
     key, text = NOTE.findall(signed_in.get(path).text)[0][0].replace("&amp;", "&"), "typed words"
     assert key == path
@@ -130,7 +130,7 @@ def test_every_long_form_keeps_what_is_typed(signed_in: Visitor, nora: Api, path
     signed_in.send("/-/draft/drop", {"_draft": key}, page="/account")
 
 
-def test_typed_words_outlive_the_page_and_the_line(
+def test_typed_text_survives_a_closed_page_and_a_lost_connection(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:
     id = nora.create("webhook_listener", name="Typed").ok()["id"]

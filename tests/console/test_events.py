@@ -1,4 +1,4 @@
-"""The page of an event: what runs at it, in which order, and two administrators who change it at once."""
+"""The page of an event: its automations, their order, and two administrators who change it at once."""
 
 import re
 from typing import Any
@@ -56,10 +56,10 @@ def version(page: str) -> str:
     return found[1]
 
 
-def test_events_are_listed_with_what_runs_at_each(signed_in: Visitor, event: int) -> None:
+def test_events_are_listed_with_their_automations(signed_in: Visitor, event: int) -> None:
     page = signed_in.get("/automations/events").text
     row = text_of(page[page.index(f"/automations/events/{event}") :].partition("</tr>")[0])
-    row = row.replace(" ", "")  # names may break behind a dot
+    row = row.replace(" ", "")  # names may break after a dot
     assert row.index("event.first") < row.index("event.second") < row.index("event.third")
     assert "mail.received" in row and "off" in row
     assert place(signed_in.get(f"/records/automation_event/{event}/edit")) == f"/automations/events/{event}"
@@ -70,7 +70,7 @@ def test_entries_move_with_their_comments(signed_in: Visitor, nora: Api, event: 
     for name, to, expected in (
         ("third", "up", ["first", "third", "second"]),
         ("first", "down", ["third", "first", "second"]),
-        ("third", "up", ["third", "first", "second"]),  # at the top it stays
+        ("third", "up", ["third", "first", "second"]),  # the first entry stays first
         ("second", "down", ["third", "first", "second"]),
     ):
         form = {"name": name, "to": to, "version": version(signed_in.get(path).text)}
@@ -81,7 +81,7 @@ def test_entries_move_with_their_comments(signed_in: Visitor, nora: Api, event: 
     assert "level: high" in text
 
 
-def test_two_administrators_lose_nothing(signed_in: Visitor, nora: Api, event: int) -> None:
+def test_two_simultaneous_administrators_lose_nothing(signed_in: Visitor, nora: Api, event: int) -> None:
     path = f"/automations/events/{event}"
     seen = version(signed_in.get(path).text)
     theirs = f"{TEXT}# By somebody else\n"

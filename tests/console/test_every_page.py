@@ -1,4 +1,4 @@
-"""What holds on every page, by the route table: its size, the requests that it shows, the states of its list."""
+"""Requirements on every page, by the route table: its size, the requests that it shows, the states of its list."""
 
 import html
 import re
@@ -25,7 +25,7 @@ from tests.records.desk import Desk
 pytestmark = pytest.mark.sqlite("a desk with backups of its file")
 
 MAX_PAGE_BYTES = 100_000
-# What the API cannot do, or what is about the API itself, or a question on the way to something.
+# Pages that have no equivalent in the API, are about the API itself, or lead to another page.
 WITHOUT_REQUESTS = (
     "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
     "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
@@ -38,7 +38,7 @@ SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")
 
 @pytest.fixture(scope="module")
 def shown(lively: Lively) -> dict[str, requests.Response]:
-    """Every page, with hundreds of what it lists."""
+    """Every page, with hundreds of the records that it lists."""
     opened = Desk(lively.server.data)
     crowd(opened, lively.ids["nora"], lively.ids["app"], lively.ids["group0"])
     opened.close()
@@ -58,7 +58,7 @@ def test_no_page_is_large(shown: dict[str, requests.Response]) -> None:
     assert large == {}
 
 
-def test_every_page_shows_the_request_that_does_the_same(shown: dict[str, requests.Response]) -> None:
+def test_every_page_shows_the_equivalent_request(shown: dict[str, requests.Response]) -> None:
     has_none = {address for address, page in shown.items() if DRAWER not in page.text}
     excused = {address for address in shown if address.startswith(WITHOUT_REQUESTS) and address != "/-/ui"}
     assert has_none - excused == set()
@@ -70,7 +70,7 @@ def table_of(shown: dict[str, requests.Response]) -> list[str]:
     return [*shown, "/login", "/admin/mail/failed/"]
 
 
-def test_the_requests_that_pages_show_are_those_of_the_api(shown: dict[str, requests.Response], lively: Lively) -> None:
+def test_the_shown_requests_exist_in_the_api(shown: dict[str, requests.Response], lively: Lively) -> None:
     app.endpoints()
     router = Router(ENDPOINTS)
     asked: dict[tuple[str, str], str] = {}
@@ -88,7 +88,7 @@ def test_the_requests_that_pages_show_are_those_of_the_api(shown: dict[str, requ
             assert lively.nora.get(path).status == 200, (path, address)
 
 
-def test_every_dangerous_button_asks_first_or_stands_below_its_question(shown: dict[str, requests.Response]) -> None:
+def test_every_dangerous_button_asks_for_confirmation(shown: dict[str, requests.Response]) -> None:
     forms = [
         (address, form)
         for address, page in shown.items()
@@ -100,7 +100,7 @@ def test_every_dangerous_button_asks_first_or_stands_below_its_question(shown: d
         action = re.findall(r'action="([^"]*)"', form)
         stands_alone = action == [address.partition("?")[0]] or action == [address]
         is_typed = "to show that it is meant" in form
-        is_asked_next = action == [BULK]  # it answers with the question: see test_worklist.py
+        is_asked_next = action == [BULK]  # it responds with the question: see test_worklist.py
         assert stands_alone or is_typed or is_asked_next or 'name="_ask"' in form, (address, action)
 
 
@@ -117,7 +117,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_tells_why_it_is_empty_and_keeps_the_query(lively: Lively, path: str) -> None:
+def test_an_empty_list_says_why_and_preserves_the_query(lively: Lively, path: str) -> None:
     query = LISTS[path]
     empty = lively.visitor.get(path, params={"q": query})
     assert empty.status_code == 200 and 'class="empty"' in empty.text, path
@@ -127,17 +127,17 @@ def test_a_list_tells_why_it_is_empty_and_keeps_the_query(lively: Lively, path: 
     assert 'value="nosuchfilter:x (("' in wrong.text and 'aria-invalid="true"' in wrong.text, path
 
 
-def test_every_list_that_is_searched_is_in_the_table(shown: dict[str, requests.Response]) -> None:
+def test_every_searchable_list_is_in_the_table(shown: dict[str, requests.Response]) -> None:
     searched = {
         address
         for address, page in shown.items()
         if re.search(r'<input[^>]*name="q"', page.text.partition(DRAWER)[0]) and "?" not in address
     }
-    own = ("/api", "/help", "/jump", "/choose", "/admin/system", "/admin/packages/export")  # words, not queries
+    own = ("/api", "/help", "/jump", "/choose", "/admin/system", "/admin/packages/export")  # free text, not queries
     assert {each for each in searched if not each.startswith(own)} == set(LISTS)
 
 
-def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
+def test_a_list_with_an_invalid_query_says_so_and_preserves_the_query(
     lively: Lively, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(lively.server.data)
@@ -165,7 +165,7 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
 # -- choosing one of many ---------------------------------------------------------------------------------------------
 
 
-def test_one_of_many_is_chosen_by_name_number_or_looking_it_up(
+def test_one_of_many_is_chosen_by_name_number_or_lookup(
     lively: Lively, shown: dict[str, requests.Response], chromium: Browser
 ) -> None:
     page, number = lively.visitor.get("/admin/tokens/new").text, lively.ids["worker0"]

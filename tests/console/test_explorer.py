@@ -1,4 +1,4 @@
-"""The API explorer: every operation has its page, what is sent there is what the API gets, and it opens no door."""
+"""The API explorer: every operation has a page, it sends exactly what was entered, and it grants no further rights."""
 
 import html
 import json
@@ -35,7 +35,7 @@ def operation(desk: Desk, name: str) -> explorer.Operation:
 
 
 def sent(desk: Desk, name: str, **values: str) -> dict[str, str]:
-    """A form of the page of an operation. values: by the name of the parameter."""
+    """Returns a form of the page of an operation. values: by the name of the parameter."""
     keys = {each.name: each.key for each in operation(desk, name).inputs}
     return {keys[each]: text for each, text in values.items()}
 
@@ -47,7 +47,7 @@ def tried(visitor: Visitor, desk: Desk, name: str, values: dict[str, str]) -> re
 
 
 def answered(page: str) -> tuple[int, dict[str, Any]]:
-    """Status and body of the answer that a page shows."""
+    """Returns status and body of the response that a page shows."""
     status = re.search(r"Answer: .*?</span> (\d{3}) ", page, re.DOTALL)
     body = re.search(r'aria-label="Body"[^>]*>(.*?)</pre>', page, re.DOTALL)
     assert status is not None and body is not None, page
@@ -60,7 +60,7 @@ def live_tokens(desk: Desk) -> list[Any]:
     return [row for row in found if row[place["label"]] == "API explorer" and not row[place["revoked_at"]]]
 
 
-def test_every_operation_of_the_document_is_there(signed_in: Visitor, desk: Desk) -> None:
+def test_every_operation_of_the_document_is_listed(signed_in: Visitor, desk: Desk) -> None:
     made = document(desk.registry, ENDPOINTS)
     wanted = {one["operationId"] for methods in made["paths"].values() for one in methods.values()}
     listed = explorer.operations(desk.registry, desk.registry.revision, "")
@@ -78,7 +78,7 @@ def test_every_page_opens_and_shows_each_parameter(signed_in: Visitor, desk: Des
             assert f'name="{one.key}"' in page.text and html.escape(one.name) in page.text, (each.name, one.name)
 
 
-def test_reading_answers_as_the_api_does(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_reading_returns_the_response_of_the_api(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     page = tried(signed_in, desk, "records_worker_search", {"q": "isDisabled:no sort:id", "limit": "2"}).text
     status, body = answered(page)
     assert status == 200 and body == nora.search("worker", "isDisabled:no sort:id", limit=2).ok().json
@@ -93,16 +93,16 @@ def test_notes_and_the_tag_of_a_record_are_shown(signed_in: Visitor, nora: Api, 
     assert html.escape(sent.headers["ETag"]) in page or sent.headers["ETag"].strip('"') in text_of(page)
 
 
-def test_the_start_page_leads_to_the_lists_of_what_waits(signed_in: Visitor) -> None:
+def test_the_start_page_links_to_the_lists_of_waiting_items(signed_in: Visitor) -> None:
     links = re.findall(r'<a href="(/search/[^"]*[?;]q=[^"]*)"', signed_in.get("/").text)
-    assert len(links) >= 9  # four counts, and those of how old open tickets are
+    assert len(links) >= 9  # four counts, and those of the age of open tickets
     for link in map(html.unescape, links):
         page = signed_in.get(link)
         q = parse_qs(urlsplit(link).query)["q"][0]
         assert page.status_code == 200 and f'value="{escape(q)}"' in page.text, link
 
 
-def test_the_shown_command_gives_the_same_answer(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_the_shown_command_gives_the_same_response(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     values = {"q": "isDisabled:no sort:id", "subtotals[]": "isAdmin\ngroup"}
     page = tried(signed_in, desk, "records_worker_search", values).text
     curl = html.unescape(re.findall(r'aria-label="curl command"><code>(.*?)</code>', page, re.DOTALL)[0])
@@ -111,7 +111,7 @@ def test_the_shown_command_gives_the_same_answer(signed_in: Visitor, nora: Api, 
     assert json.loads(ran.stdout) == answered(page)[1]
 
 
-def test_writing_does_what_it_says(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_writing_has_the_effect_of_the_api(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     answer = tried(signed_in, desk, "records_org_create", {
         "fields[name]": HOSTILE, "fields[city]": "Bern", "fields[links]": f"worker:{nora.ids['milo']}\n\n",
     })  # fmt: skip
@@ -134,21 +134,21 @@ def test_writing_does_what_it_says(signed_in: Visitor, nora: Api, desk: Desk) ->
     ("records_org_search", {"q": "colour:red"}, 422, "colour"),
     ("records_org_create", {"fields[website]": "javascript:x", "fields[name]": "x"}, 422, "website"),
 ])  # fmt: skip
-def test_errors_of_the_api_are_shown_as_it_tells_them(
+def test_errors_of_the_api_are_shown_literally(
     name: str, values: dict[str, str], status: int, words: str, signed_in: Visitor, desk: Desk
 ) -> None:
     found, body = answered(tried(signed_in, desk, name, values).text)
     assert found == status and words in body["message"] and body["__status"] == "error"
 
 
-def test_what_is_missing_or_badly_written_is_not_sent(signed_in: Visitor, desk: Desk) -> None:
+def test_missing_and_malformed_values_are_not_sent(signed_in: Visitor, desk: Desk) -> None:
     answer = tried(signed_in, desk, "records_org_retrieve", {"id": " "})
     assert answer.status_code == 422 and "This is required." in answer.text and "Answer:" not in answer.text
     answer = tried(signed_in, desk, "records_org_update", {"id": "1", "fields": "no equals sign"})
     assert answer.status_code == 422 and "is not written as name=value" in text_of(answer.text)
 
 
-def test_a_worker_may_no_more_than_by_the_api(visitor: Visitor, nora: Api, desk: Desk) -> None:
+def test_a_worker_has_the_same_rights_as_in_the_api(visitor: Visitor, nora: Api, desk: Desk) -> None:
     visitor.sign_in("milo@desk.example")
     assert visitor.get(BASE).status_code == 200
     made = nora.create("mail_transport", name="Nora's", extension_id="core.mail.transport.null").ok()["id"]
@@ -160,7 +160,7 @@ def test_a_worker_may_no_more_than_by_the_api(visitor: Visitor, nora: Api, desk:
     nora.remove("mail_transport", made).ok()
 
 
-def test_changes_need_the_password_again(visitor: Visitor, nora: Api, desk: Desk) -> None:
+def test_changes_require_the_password_again(visitor: Visitor, nora: Api, desk: Desk) -> None:
     visitor.sign_in("milo@desk.example")
     desk.store.write(lambda tx: [
         tx.update(SESSION, row[0], {"stepped_up_at": 0}) for row in tx.find(SESSION, worker_id=nora.ids["milo"])
@@ -181,13 +181,13 @@ def test_changes_need_the_password_again(visitor: Visitor, nora: Api, desk: Desk
     ("q=zebra", "No operation fits."), ("tag=Tickets&q=reply", "/rest/tickets/reply.json"),
     (f"q={HOSTILE}", "No operation fits."),
 ])  # fmt: skip
-def test_operations_are_found(query: str, words: str, signed_in: Visitor) -> None:
+def test_operations_are_searchable(query: str, words: str, signed_in: Visitor) -> None:
     page = signed_in.get(f"{BASE}?{query}").text
     assert words in page and "<script>alert" not in page
 
 
 @pytest.mark.parametrize("path", ["/api?tag=tickt", "/api/records_ticket_fly", "/api/x/write"])
-def test_what_is_not_there_is_told_with_the_nearest(path: str, signed_in: Visitor) -> None:
+def test_an_unknown_operation_suggests_the_nearest(path: str, signed_in: Visitor) -> None:
     answer = signed_in.get(path)
     assert answer.status_code == (405 if path.endswith("write") else 404)
 
@@ -210,9 +210,7 @@ def test_a_request_by_keyboard(chromium: Browser, server: Server, signed_in: Vis
         expect(page.get_by_label("q", exact=True)).to_have_value("firstName:Nora")
 
 
-def test_a_request_with_one_scope_may_what_the_scope_says(
-    signed_in: Visitor, visitor: Visitor, nora: Api, desk: Desk
-) -> None:
+def test_a_request_with_one_scope_is_limited_to_it(signed_in: Visitor, visitor: Visitor, nora: Api, desk: Desk) -> None:
     scopes = 'tickets:\n  label: Tickets\n  endpoints:\n    - "workers/me": GET\n'
     made = nora.create("oauth_app", name="Narrow", callback_url="https://app.example/back", scopes=scopes).ok()["id"]
     path, one = f"{BASE}/records_worker_search", {"as": str(made), "with": "tickets"}
@@ -230,7 +228,7 @@ def test_a_request_with_one_scope_may_what_the_scope_says(
         refused = signed_in.send(path, wrong, page=path)
         assert refused.status_code == 422 and told.lower() in refused.text.lower(), (wrong, told)
     assert not live_tokens(desk)
-    visitor.sign_in("milo@desk.example")  # is told nothing of apps
+    visitor.sign_in("milo@desk.example")  # who may not see apps
     assert 'name="as"' not in visitor.get(path).text and visitor.send(path, one, page=path).status_code == 422
     nora.remove("oauth_app", made).ok()
 

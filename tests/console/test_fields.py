@@ -1,4 +1,4 @@
-"""Custom fields in the console: every kind is made, changed, put in order and deleted, with what is lost told."""
+"""Custom fields in the console: every kind is created, changed, ordered and deleted, with a report of lost values."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ SENT = {"C": "1", "D": "Gold", "E": "2031-02-03", "N": "7", "O": "1.5", "S": "x"
 
 
 def field(nora: Api, name: str, kind: str = "S", context: str = "asset", **more: Any) -> int:
-    """The id of a new field."""
+    """Creates a field and returns its id."""
     uri = name.lower().replace(" ", "_")
     return int(nora.create("custom_field", name=name, uri=uri, type=kind, context=context, **more).ok()["id"])
 
@@ -47,7 +47,7 @@ def test_every_kind_is_offered(signed_in: Visitor) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_field_of_every_kind_is_made_shown_and_changed(signed_in: Visitor, nora: Api, kind: str) -> None:
+def test_a_field_of_every_kind_is_created_shown_and_changed(signed_in: Visitor, nora: Api, kind: str) -> None:
     name = f"Kind {list(KINDS).index(kind)}"
     form = {"name": name, "uri": "", "custom_fieldset_id": "0"} | GIVEN.get(kind, {})
     answer = signed_in.send(new_path(kind), form)
@@ -82,7 +82,7 @@ def test_a_field_of_every_kind_is_made_shown_and_changed(signed_in: Visitor, nor
         (SLIDER, {"value_min": "1", "value_max": "far"}, "To"),
     ],
 )
-def test_mistakes_are_told_at_their_field(
+def test_mistakes_are_reported_at_their_field(
     signed_in: Visitor, nora: Api, kind: str, changes: dict[str, str], told: str
 ) -> None:
     before = nora.search("custom_field")["total"]
@@ -92,7 +92,7 @@ def test_mistakes_are_told_at_their_field(
     assert value(answer.text, "name") == form["name"] and nora.search("custom_field")["total"] == before
 
 
-def test_types_that_are_not_there_or_have_no_fields(signed_in: Visitor) -> None:
+def test_unknown_types_and_types_without_fields(signed_in: Visitor) -> None:
     assert signed_in.get(f"{BASE}?type=tusk").status_code == 404
     assert signed_in.get(f"{BASE}?type=custom_field").status_code == 422
     assert signed_in.send(f"{BASE}/new?type=task&kind=Q", {"name": "x"}, page="/account").status_code == 422
@@ -112,7 +112,7 @@ def test_fields_are_put_in_order(signed_in: Visitor, nora: Api) -> None:
         assert place(answer) == f"{order}#field-{ids[id]}" and shown() == [ids[each] for each in expected]
 
 
-def test_an_option_gets_another_name_where_it_was_chosen_too(signed_in: Visitor, nora: Api) -> None:
+def test_renaming_an_option_renames_it_in_records_too(signed_in: Visitor, nora: Api) -> None:
     id = field(nora, "Level", "D", params={"options": ["Gold", "gold", "Silver"]})
     assets = [nora.create("asset", name=each, **{f"custom_{id}": each}).ok()["id"] for each in ("Gold", "gold")]
     form = {"option": "Gold", "new_name": "Platinum"}
@@ -126,7 +126,7 @@ def test_an_option_gets_another_name_where_it_was_chosen_too(signed_in: Visitor,
         assert answer.status_code == 422 and 'id="summary"' in answer.text, wrong
 
 
-def test_deleting_tells_first_what_is_lost(signed_in: Visitor, nora: Api) -> None:
+def test_deleting_first_reports_what_is_lost(signed_in: Visitor, nora: Api) -> None:
     id = field(nora, "Loss")
     nora.create("asset", name="Keeps", **{f"custom_{id}": "precious"}).ok()
     text = signed_in.get(f"{BASE}/{id}/delete").text
@@ -137,7 +137,7 @@ def test_deleting_tells_first_what_is_lost(signed_in: Visitor, nora: Api) -> Non
     assert signed_in.get(f"{BASE}/{id}/delete").status_code == 404
 
 
-def test_a_deleted_field_comes_back_with_its_values(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_a_deleted_field_is_restored_with_its_values(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     id = field(nora, "Season", "D", params={"options": ["Summer", "Winter"]})
     kept, gone = (nora.create("asset", name=each, **{f"custom_{id}": "Winter"}).ok()["id"] for each in ("Kept", "Gone"))
     assert "Undo" in signed_in.get(place(signed_in.send(f"{BASE}/{id}/delete"))).text
@@ -146,7 +146,7 @@ def test_a_deleted_field_comes_back_with_its_values(signed_in: Visitor, nora: Ap
     nora.remove("asset", gone).ok()
     other = field(nora, "Season")
     path = f"{BASE}/deleted/{id}/restore"
-    assert signed_in.send(path, page=BASE).status_code == 409  # its name for programs was taken meanwhile
+    assert signed_in.send(path, page=BASE).status_code == 409  # its identifier was used again since
     nora.remove("custom_field", other).ok()
     assert place(signed_in.send(path, page=BASE)) == f"{BASE}?type=asset"
     assert nora.record("asset", kept, "custom_")[f"custom_{id}"] == "Winter"
@@ -155,7 +155,7 @@ def test_a_deleted_field_comes_back_with_its_values(signed_in: Visitor, nora: Ap
     assert signed_in.send(path, page=BASE).status_code == 404
 
 
-def test_a_deleted_field_is_removed_for_good_by_hand_or_after_a_week(
+def test_a_deleted_field_is_purged_by_hand_or_after_a_week(
     signed_in: Visitor, visitor: Visitor, nora: Api, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deleted_fields, "BATCH", 2)
@@ -175,9 +175,7 @@ def test_a_deleted_field_is_removed_for_good_by_hand_or_after_a_week(
     assert not values_of(desk, second) and "By time" not in signed_in.get(BASE).text
 
 
-def test_records_with_a_value_are_counted_as_far_as_anybody_reads(
-    nora: Api, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_with_a_value_are_counted_up_to_a_limit(nora: Api, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(custom_fields, "MAX_COUNTED", 2)
     few, many = field(nora, "Few", "M"), field(nora, "Many")
     for number in range(4):
@@ -187,11 +185,11 @@ def test_records_with_a_value_are_counted_as_far_as_anybody_reads(
 
 
 def values_of(desk: Desk, id: int) -> list[int]:
-    """The records that have a value of a field."""
+    """Returns the ids of records that have a value of a field."""
     return [row[1] for row in desk.read(lambda tx: tx.find(CUSTOM_VALUE, field_id=id))]
 
 
-def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) -> None:
+def test_a_fieldset_is_created_filled_and_deleted(signed_in: Visitor, nora: Api) -> None:
     sets = f"{BASE}/sets"
     owner = f"svc.contexts.group:{nora.ids['support']}"
     assert signed_in.send(f"{sets}/new?type=org", {"name": "", "owner": owner}).status_code == 422

@@ -1,4 +1,4 @@
-"""Searches that are saved from a list, for oneself and for others; and the way to the records of every type."""
+"""Searches saved from a list, for oneself and for others; and the way to the records of every type."""
 
 import re
 
@@ -24,7 +24,7 @@ def saved(nora: Api, name: str) -> list[dict[str, object]]:
     return found
 
 
-def test_a_search_is_saved_in_the_inbox_shown_and_taken_back(page: Page, nora: Api) -> None:
+def test_a_search_is_saved_in_the_inbox_shown_and_undone(page: Page, nora: Api) -> None:
     page.goto("/inbox?v=open&q=subject%3Apump&sort=created")
     page.get_by_text("View", exact=True).press("Enter")
     page.get_by_label("Save search as").fill("Pumps that wait")
@@ -42,8 +42,8 @@ def test_a_search_is_saved_in_the_inbox_shown_and_taken_back(page: Page, nora: A
     assert saved(nora, "Pumps that wait") == []
 
 
-def test_a_list_of_any_type_shows_what_is_saved_for_it(signed_in: Visitor, milo: Visitor, nora: Api) -> None:
-    """For everybody, since an administrator says so; others for themselves."""
+def test_a_list_of_any_type_shows_its_saved_searches(signed_in: Visitor, milo: Visitor, nora: Api) -> None:
+    """Saved for everyone by administrators, and by others for themselves."""
     tasks = "/search/task?q=title%3Aoverdue*"
     form = {"list": "/search/task", "name": "Overdue ones", "query": "title:overdue*", "owner": "svc.contexts.app:0"}
     assert place(signed_in.send(SAVE, form, page=tasks)) == "/search/task?q=title%3Aoverdue%2A"
@@ -61,7 +61,7 @@ def test_a_list_of_any_type_shows_what_is_saved_for_it(signed_in: Visitor, milo:
     ({"owner": "svc.contexts.app:0"}, "The search is not saved"), ({"owner": "nothing"}, "The search is not saved"),
     ({"owner": "svc.contexts.worker:1"}, "The search is not saved"),
 ])  # fmt: skip
-def test_what_cannot_be_saved_is_told_above_the_list(
+def test_refused_searches_are_reported_above_the_list(
     milo: Visitor, nora: Api, fields: dict[str, str], told: str
 ) -> None:
     form = {"list": "/search/task", "name": "Refused", "query": "title:pump", "owner": "", **fields}
@@ -72,19 +72,19 @@ def test_what_cannot_be_saved_is_told_above_the_list(
 
 @names("path", [SAVE, f"{SAVE}/forget"])
 @names("listed", ["//evil.example/search/task", "https://evil.example", "/search/nothing", ""])
-def test_a_list_that_is_none_is_not_found(milo: Visitor, path: str, listed: str) -> None:
+def test_an_unknown_list_is_not_found(milo: Visitor, path: str, listed: str) -> None:
     answer = milo.send(path, {"list": listed, "name": "x", "query": "x", "id": "1", "back": listed}, page="/inbox")
     assert answer.status_code == 404
 
 
-def test_a_search_of_another_is_not_forgotten(milo: Visitor, nora: Api) -> None:
+def test_a_search_of_another_worker_cannot_be_deleted(milo: Visitor, nora: Api) -> None:
     id = nora.create("saved_search", context="ticket", name="Of Nora", query="status:open",
                      owner__context="worker", owner_id=nora.ids["nora"]).ok()["id"]  # fmt: skip
     answer = milo.send(f"{SAVE}/forget", {"list": "/inbox", "id": str(id)}, page="/inbox")
     assert answer.status_code in (403, 404) and saved(nora, "Of Nora")
 
 
-def test_words_of_order_in_a_search_count_until_a_header_is_clicked(signed_in: Visitor, nora: Api) -> None:
+def test_sorting_in_a_search_applies_until_a_header_is_clicked(signed_in: Visitor, nora: Api) -> None:
     for letter in "bac":
         nora.create("task", title=f"ordered {letter}").ok()
 
@@ -95,7 +95,7 @@ def test_words_of_order_in_a_search_count_until_a_header_is_clicked(signed_in: V
     assert (shown(), shown(sort="-title")) == (["a", "b", "c"], ["c", "b", "a"])
 
 
-def test_record_types_of_administrators_appear_by_themselves(signed_in: Visitor, milo: Visitor, nora: Api) -> None:
+def test_custom_record_types_appear_by_themselves(signed_in: Visitor, milo: Visitor, nora: Api) -> None:
     made = nora.create("custom_record", name="Machine", name_plural="Machines <b>", uri="machine").ok()["id"]
     try:
         for visitor in (signed_in, milo):
@@ -112,7 +112,7 @@ def test_record_types_of_administrators_appear_by_themselves(signed_in: Visitor,
     assert 'href="/search/machine"' not in signed_in.get("/records").text
 
 
-def test_all_types_with_a_list_lead_there(signed_in: Visitor) -> None:
+def test_all_types_with_a_list_are_linked(signed_in: Visitor) -> None:
     page = signed_in.get("/records").text.partition("<main")[2]
     paths = re.findall(r'href="(/search/[a-z_]+)"', page)
     assert len(paths) > 40 and len(set(paths)) == len(paths)

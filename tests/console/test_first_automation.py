@@ -16,7 +16,7 @@ BLOCKS = dict(re.findall(r"^```\w+ first (\w+)\n(.*?)^```$", PAGE, re.MULTILINE 
 ORDER = '{"email": "ana@kite.example", "number": 7, "text": "Two pumps, please"}'
 
 
-def test_the_page_types_the_same_script_into_a_file() -> None:
+def test_the_page_writes_the_same_script_into_a_file() -> None:
     [file] = re.findall(r"cat > order\.kata <<'END'\n(.*?)^END$", PAGE, re.MULTILINE | re.DOTALL)
     [policy] = re.findall(r"printf '(.*)' > order\.policy\.kata", PAGE)
     assert file == BLOCKS["script"] and policy.replace("\\n", "\n") == BLOCKS["policy"]
@@ -39,7 +39,7 @@ def test_the_steps_of_the_console_lead_to_a_ticket(
         page.locator("#script").fill(BLOCKS["script"])
         page.locator("#policy_kata").fill(BLOCKS["policy"])
         values = page.locator("#values")
-        if not values.is_visible():  # it is open where the trigger has values of its own
+        if not values.is_visible():  # it is open if the trigger has further values
             page.locator("summary", has_text="What the trigger hands over").click()
         values.fill(BLOCKS["values"])
         page.get_by_role("button", name="Simulate", exact=True).click()
@@ -50,7 +50,7 @@ def test_the_steps_of_the_console_lead_to_a_ticket(
         page.get_by_label("Name", exact=True).fill(hook)
         if page.locator("select#automation").count():
             page.locator("#automation").select_option(label=name)
-        else:  # there are many to choose from
+        else:  # if there are many to choose from
             page.locator("#automation").fill(name)
             page.get_by_role("option", name=name).click()
         page.get_by_role("button", name=re.compile("Create|Save")).first.click()

@@ -1,4 +1,4 @@
-"""A reply on a new service: who wrote it sees on the ticket that nobody sends it, until the first mail transport."""
+"""A reply on a new service: the ticket says that it is not sent, until the first mail transport exists."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def fresh(tmp_path: Path) -> Iterator[Server]:
     assert started.stop() == 0
 
 
-def test_a_reply_that_waits_is_told_and_leaves_by_the_first_transport(fresh: Server) -> None:
+def test_a_waiting_reply_is_reported_and_sent_by_the_first_transport(fresh: Server) -> None:
     api, visitor = fresh.set_up(), Visitor(fresh.url)
     visitor.sign_in()
     ticket = api.parse("From: ana@kite.example\nTo: support@localhost\nSubject: Pump\n\nIt leaks.").ok()

@@ -1,4 +1,4 @@
-"""Many sign-ins at once are answered, some with when to come back, and the pages of others do not wait for them."""
+"""Many sign-ins at once get a response, some with Retry-After, and do not delay the pages of others."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +21,8 @@ def forgiven(desk: Desk) -> Iterator[None]:
     desk.store.write(lambda tx: tx.delete(ATTEMPT))
 
 
-def test_a_flood_of_sign_ins_is_answered_and_told_when_to_come_back(
-    visitor: Visitor, server: Server, forgiven: None
-) -> None:
-    """That no page's thread hashes is seen by the server itself, which would answer 500."""
+def test_a_flood_of_sign_ins_gets_responses_and_retry_after(visitor: Visitor, server: Server, forgiven: None) -> None:
+    """The server itself detects hashing on a page's thread, and would respond with 500."""
     visitor.sign_in()
     stranger = Visitor(server.url)
     token, cookies = stranger.token("/login"), stranger.cookies

@@ -1,4 +1,5 @@
-"""What an email quotes is folded in its frame, whichever program wrote it, and what it shows inline is listed once."""
+"""Quotations in an email are folded in its frame, whichever program wrote it, and its inline pictures are listed
+once."""
 
 from typing import Any
 
@@ -62,7 +63,7 @@ def mailed(nora: Api, html: str) -> str:
 
 
 @pytest.mark.parametrize("program", QUOTING)
-def test_a_quotation_is_folded_with_the_line_that_says_whose_it_is(page: Page, nora: Api, program: str) -> None:
+def test_a_quotation_is_folded_with_its_attribution_line(page: Page, nora: Api, program: str) -> None:
     html, said = QUOTING[program]
     page.goto(mailed(nora, html))
     frame = page.locator("#thread iframe.mail")
@@ -75,7 +76,7 @@ def test_a_quotation_is_folded_with_the_line_that_says_whose_it_is(page: Page, n
 
 
 @pytest.mark.parametrize("kind", UNFOLDED)
-def test_what_only_looks_like_a_quotation_stays(page: Page, nora: Api, kind: str) -> None:
+def test_text_that_only_looks_like_a_quotation_stays(page: Page, nora: Api, kind: str) -> None:
     page.goto(mailed(nora, UNFOLDED[kind]))
     frame = page.locator("#thread iframe.mail")
     expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
@@ -100,7 +101,7 @@ def test_a_frame_is_no_taller_than_its_words(page: Page, nora: Api) -> None:
     assert frame.evaluate(empty) <= 12
 
 
-def test_a_picture_that_the_email_shows_is_listed_once(page: Page, nora: Api) -> None:
+def test_an_inline_picture_is_listed_once(page: Page, nora: Api) -> None:
     parts = (
         ("text/html", "", '<p>Look: <img src="cid:pump@kite"></p>'),
         ("image/png", "Content-ID: <pump@kite>\nContent-Disposition: inline; filename=pump.png\n", PIXEL),

@@ -1,4 +1,4 @@
-"""Forwarding a message from the console: what stands in the form, and what arrives."""
+"""Forwarding a message from the console: the form, and the mail that arrives."""
 
 import base64
 import re
@@ -48,7 +48,7 @@ def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
         yield opened
 
 
-def test_a_forward_from_the_console_is_the_whole_message(post: Post) -> None:
+def test_a_forward_from_the_console_contains_the_whole_message(post: Post) -> None:
     ticket = post.api.parse(MAIL).ok()
     nora = Visitor(post.server.url)
     nora.sign_in()
@@ -56,7 +56,7 @@ def test_a_forward_from_the_console_is_the_whole_message(post: Post) -> None:
     shown = nora.get(f"{page}?answer=forward&to={ticket['last_message_id']}").text
     assert "#original_message" in shown and 'value="Fwd: The pump"' in shown and "plan.pdf" in shown
     ids = re.findall(r'name="file_id\[\]" value="(\d+)"', shown)
-    assert len(ids) == 1  # the picture goes along in the HTML
+    assert len(ids) == 1  # the picture is attached to the HTML
     form = {
         "kind": "forward", "message": str(ticket["last_message_id"]), "to": "zed@yard.example",
         "subject": "Fwd: The pump", "content": "Please look.\n\n#original_message", "file_id[]": ids, "status": "0",
@@ -75,7 +75,7 @@ def test_a_forward_from_the_console_is_the_whole_message(post: Post) -> None:
     assert post.api.record("ticket", ticket["id"]).ok()["initial_response_message_id"] == 0
 
 
-def test_the_language_of_a_group_is_chosen_and_left_open_again(post: Post) -> None:
+def test_the_language_of_a_group_is_chosen_and_cleared(post: Post) -> None:
     nora = Visitor(post.server.url)
     nora.sign_in()
     page = "/admin/people/groups/1"
@@ -85,7 +85,7 @@ def test_the_language_of_a_group_is_chosen_and_left_open_again(post: Post) -> No
         assert (group["language"], group["timezone"]) == (language, zone)
 
 
-def test_saving_a_template_says_what_is_lost(post: Post) -> None:
+def test_saving_a_template_reports_what_is_lost(post: Post) -> None:
     nora = Visitor(post.server.url)
     nora.sign_in()
     content = "<style>@media print { p { color: red } }</style><form>{{message_body}}</form>"

@@ -1,4 +1,4 @@
-"""Where the hand is: focus after an act, the caret in words that are there, keys that mean nothing here."""
+"""Keyboard focus: where it is after an action, the caret in existing text, and keys without meaning."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.service import Api
 __all__ = ["five", "ticket"]
 
 
-def test_a_field_that_a_key_led_to_lets_the_hand_go(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_field_focused_by_a_key_releases_the_focus(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(ticket["page"])
     page.locator(".said-list article").first.focus()
     page.keyboard.press("w")
@@ -27,7 +27,7 @@ def test_a_field_that_a_key_led_to_lets_the_hand_go(page: Page, nora: Api, ticke
     expect(page.locator("#ticket-head .badge")).to_contain_text("closed")
 
 
-def test_what_is_typed_takes_the_place_of_what_stands_there(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+def test_typing_replaces_the_existing_text(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     page.goto(ticket["page"])
     page.keyboard.press("s")
     expect(page.locator("#subject-line")).to_be_focused()
@@ -35,7 +35,7 @@ def test_what_is_typed_takes_the_place_of_what_stands_there(page: Page, nora: Ap
     expect(page.locator("#subject-line")).to_have_value("Valve")
 
 
-def test_a_reply_is_gone_on_with(page: Page, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_reply_is_continued(page: Page, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     form = answer_to(ticket, content="It is on its way.\n\n#signature")
     token = {"_xsrf": nora_in_a_browser.token(ticket["page"])}
     assert nora_in_a_browser.post(f"{ticket['page']}/draft", form | token).status_code == 200
@@ -46,7 +46,7 @@ def test_a_reply_is_gone_on_with(page: Page, nora_in_a_browser: Visitor, nora: A
     expect(page.locator("#content")).to_have_value("It is on its way. Really.\n\n#signature")
 
 
-def test_after_an_act_keys_go_on_at_the_next_row(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+def test_after_an_action_keys_continue_at_the_next_row(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto(f"/inbox?v=open&sort=created&q=subject:{five[0]['word']}*")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -57,10 +57,10 @@ def test_after_an_act_keys_go_on_at_the_next_row(page: Page, nora: Api, five: li
     expect(row.get_by_role("link").first).to_be_focused()
 
 
-def test_a_key_that_means_nothing_here_says_so(
+def test_a_key_without_meaning_says_so(
     page: Page, chromium: Browser, visitor: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
-    """What is typed next was meant for a reply: it must not close the ticket or lead away."""
+    """The following keys were meant for a reply: they must not close the ticket or leave the page."""
     visitor.sign_in("olga@desk.example")
     with chromium.page(visitor.url, cookies=visitor.cookies) as other:
         other.goto(ticket["page"])

@@ -1,5 +1,5 @@
-"""Help in the console: every page that ships with the program, by its parts, with links that lead somewhere, and a
-search over all of them."""
+"""Help in the console: every page that ships with the program, in its parts, with valid links, and a search over all
+of them."""
 
 import html
 import re
@@ -29,12 +29,12 @@ def pages() -> dict[str, Article]:
 
 
 def shown(article: Article) -> str:
-    """The text of a page as HTML."""
+    """Returns the text of a page as HTML."""
     return "".join(part.html for part in article.parts)
 
 
 def source(name: str) -> str:
-    """The Markdown of a page without what stands between fences."""
+    """Returns the Markdown of a page without fenced blocks."""
     return re.sub(r"^```.*?^```$", "", (FOLDER / f"{name}.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -59,7 +59,7 @@ def test_every_page_shows_all_of_its_text(folder: str) -> None:
             assert made.count("<table>") == len(re.findall(r"^\|[-| :]+\|$", text, re.MULTILINE)), name
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_has_a_target() -> None:
     for name, article in pages().items():
         for link in re.findall(rf'href="{OWN}([^"]*)"', shown(article)):
             parts = urlsplit(link)
@@ -79,7 +79,7 @@ def test_the_largest_pages_and_those_in_folders_are_shown(name: str, signed_in: 
 
 
 def test_no_page_is_too_large() -> None:
-    frame = 12_000  # bytes of what stands around the text
+    frame = 12_000  # bytes around the text
     assert [name for name, each in pages().items() if len(shown(each).encode()) > MAX_PAGE_BYTES - frame] == []
 
 
@@ -90,7 +90,7 @@ def test_the_contents_name_every_page_with_its_line(signed_in: Visitor) -> None:
     assert all(each.about in text for each in pages().values()) and len(page.content) < MAX_PAGE_BYTES
 
 
-def test_pages_lead_on_to_the_next_and_back(signed_in: Visitor) -> None:
+def test_pages_link_to_the_next_and_previous(signed_in: Visitor) -> None:
     names = list(pages())
     for place in (0, 1, names.index("types/ticket"), len(names) - 1):
         text = signed_in.get(f"/help/{names[place]}").text
@@ -105,7 +105,7 @@ def test_pages_lead_on_to_the_next_and_back(signed_in: Visitor) -> None:
     ("No title.\n\n## `x`: what & why\n", [("", ""), ("x-what--why", "x: what & why")]),
     ("# A\n\n## <script>x</script>\n", [("", ""), ("scriptxscript", "<script>x</script>")]),
 ])  # fmt: skip
-def test_pages_are_cut_at_their_headings(text: str, parts: list[tuple[str, str]]) -> None:
+def test_pages_are_split_at_their_headings(text: str, parts: list[tuple[str, str]]) -> None:
     article = read("name", text)
     assert [(each.id, each.title) for each in article.parts] == parts
     assert all("<script" not in each.html for each in article.parts)
@@ -132,20 +132,20 @@ def test_a_search_finds_headings_first_and_then_text() -> None:
     ("pkce", "/help/oauth"), ("in-reply-to", "/help/mail"), ("record.upsert", "/help/automations"),
     ("how do I restore a backup", "/help/operating#restore"), ("token expired 401", "/help/oauth#renew-them"),
 ])  # fmt: skip
-def test_what_people_look_for_is_found(query: str, path: str) -> None:
+def test_common_searches_find_their_page(query: str, path: str) -> None:
     hits = found(tuple(pages().values()), query)
     assert any(each.path.startswith(path) for each in hits[:8]), [each.path for each in hits[:8]]
     assert len(hits) <= MAX_FOUND
 
 
-def test_what_a_search_shows_is_as_it_is_typed() -> None:
+def test_search_excerpts_are_literal() -> None:
     some = (read("mail", "# Mail\n\nSee [the other](x.md).\n\n```bash\ncurl -d 'fields[name]=Acme'\n```\n"),)
     (hit,) = found(some, "name")
     assert f"{hit.before}{hit.word}{hit.after}" == "See the other. curl -d 'fields[name]=Acme'"
     assert found(some, "how does the other?") == found(some, "other")  # words of a question do not count
 
 
-def test_what_a_command_prints_stands_apart_from_what_is_typed() -> None:
+def test_output_of_commands_is_distinct_from_input() -> None:
     made = read("x", "# X\n\nText.\n\n```bash run\nwc -l x\n```\n\n```text shows\n7\n```\n\nMore.\n").parts[0].html
     assert re.sub(r"\s*\n\s*", "", made) == (
         '<p>Text.</p><pre><code>wc -l x</code></pre><div class="shows"><pre><code>7</code></pre></div><p>More.</p>'
@@ -159,7 +159,7 @@ def test_the_search_works_without_scripts(signed_in: Visitor) -> None:
     assert "<script>alert" not in nothing and "Nothing in the help" in nothing
 
 
-def test_there_is_no_page_of_another_name(signed_in: Visitor) -> None:
+def test_an_unknown_page_is_not_found(signed_in: Visitor) -> None:
     answer = signed_in.get("/help/automation")
     assert answer.status_code == 404 and "did you mean 'automations'" in html.unescape(answer.text)
     answer = signed_in.get("/help/types/tickets")
@@ -193,7 +193,7 @@ def test_reading_by_keyboard(chromium: Browser, server: Server, signed_in: Visit
         page.wait_for_url("**/help/kata")
 
 
-def test_what_is_typed_can_be_copied(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+def test_input_can_be_copied(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
     with chromium.page(server.url, cookies=signed_in.cookies, permissions=allowed) as page:
         page.goto("/help/operating")

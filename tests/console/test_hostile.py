@@ -1,4 +1,4 @@
-"""What somebody tries who is not meant to be here: over plain HTTP, without a browser that would hold them back."""
+"""Attempts of intruders, over plain HTTP, without a browser that would stop them."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ routes.load()
 
 
 def path_of(page: routes.Page, nora: Api) -> str:
-    """A path that fits a page, with ids that there are."""
+    """Returns a path that matches a page, with existing ids."""
     text = page.pattern.pattern.removesuffix(r"\Z")
     code = re.search(r"\(\?P<code>[^)]*\)", text)
     if code:
@@ -44,13 +44,13 @@ def name_of(page: routes.Page) -> str:
 
 
 def rows(desk: Desk) -> dict[str, int]:
-    """How many rows there are of everything that pages make, change or remove, without what goes by itself."""
+    """Returns the number of rows of everything that pages create, change or remove, without rows that expire."""
     desk.store.write(lambda tx: forget_useless(tx, 0))
     tables = [desk.registry.type(uri).table for uri in ("automation", "webhook_listener", "oauth_app", "worker")]
     return {table.name: len(desk.read(lambda tx, table=table: tx.find(table))) for table in (*tables, TOKEN)}
 
 
-def test_an_id_from_before_signing_in_is_never_used(server: Server, visitor: Visitor) -> None:
+def test_a_session_id_from_before_signing_in_is_never_used(server: Server, visitor: Visitor) -> None:
     planted = "A" * 43
     visitor.session.cookies.set("sid", planted, domain="127.0.0.1")
     visitor.session.cookies.clear()
@@ -102,13 +102,13 @@ def test_a_form_without_our_token_does_nothing(
 
 
 @names("page", CLOSED, ids=name_of)
-def test_nothing_is_open_to_who_is_not_signed_in(page: routes.Page, visitor: Visitor, nora: Api) -> None:
+def test_nothing_is_open_without_signing_in(page: routes.Page, visitor: Visitor, nora: Api) -> None:
     answer = visitor.get(path_of(page, nora)) if page.method == "GET" else visitor.post(path_of(page, nora))
-    shown = ("/login?next=%2F", "/oauth/authorize?")  # which asks for the sign-in by itself
+    shown = ("/login?next=%2F", "/oauth/authorize?")  # which redirects to the sign-in by itself
     assert answer.status_code == 303 and place(answer).startswith(shown)
 
 
-def test_pages_for_administrators_are_for_them_alone(visitor: Visitor, nora: Api) -> None:
+def test_pages_for_administrators_are_closed_to_others(visitor: Visitor, nora: Api) -> None:
     visitor.sign_in("milo@desk.example")
     token = visitor.token("/account")
     for page in (each for each in routes.PAGES if each.access.endswith("admin")):
@@ -120,8 +120,8 @@ def test_pages_for_administrators_are_for_them_alone(visitor: Visitor, nora: Api
     assert f'href="/automations/{nora.ids["automation"]}"' not in visitor.get("/automations").text
 
 
-def test_a_cookie_that_somebody_else_may_have_set_counts_for_nothing(signed_in: Visitor, visitor: Visitor) -> None:
-    """Other ports and hosts of a domain can set cookies of ours: of two with one name none is believed."""
+def test_a_cookie_that_another_site_may_have_set_is_ignored(signed_in: Visitor, visitor: Visitor) -> None:
+    """Other ports and hosts of a domain can set cookies for ours: of two with one name neither is accepted."""
     own = signed_in.cookies["sid"]
     for text, is_in in (
         (f"sid={own}", True), (f"sid={own}; sid={own}", True), (f"a=b; sid={own};;=; sid", False),
@@ -133,7 +133,7 @@ def test_a_cookie_that_somebody_else_may_have_set_counts_for_nothing(signed_in: 
         assert (answer.status_code == 200) is is_in, text
 
 
-def test_no_other_site_may_read_an_answer(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
+def test_no_other_site_may_read_a_response(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "PUT",
                "Access-Control-Request-Headers": "authorization"}  # fmt: skip
     token = {"Authorization": f"Bearer {nora.token}"}
@@ -149,7 +149,7 @@ def test_no_other_site_may_read_an_answer(visitor: Visitor, signed_in: Visitor, 
                 assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, path)
 
 
-def test_cookies_are_for_us_alone(visitor: Visitor) -> None:
+def test_cookies_are_for_us_only(visitor: Visitor) -> None:
     page = visitor.get("/login")
     answer = visitor.sign_in(keep="1")
     told = [each for got in (page, answer) for each in got.raw.headers.getlist("Set-Cookie")]
@@ -160,12 +160,13 @@ def test_cookies_are_for_us_alone(visitor: Visitor) -> None:
     assert page.headers["Cache-Control"] == answer.headers["Cache-Control"] == "no-store"
 
 
-def test_the_cookie_opens_no_other_door(signed_in: Visitor, nora: Api) -> None:
+def test_the_cookie_does_not_authenticate_api_calls(signed_in: Visitor, nora: Api) -> None:
     assert signed_in.get("/rest/workers/me.json").status_code == 401
     assert signed_in.post("/rest/records/org/create.json", {"fields[name]": "x"}).status_code == 401
 
 
-# Where somebody may wish to send who signs in. Browsers take backslashes for slashes, and leave tabs and line ends out.
+# Targets that an attacker may want a worker to reach after sign-in. Browsers treat backslashes as slashes, and drop
+# tabs and line ends.
 ELSEWHERE = [
     "//evil.example",
     "/\\evil.example",
@@ -211,8 +212,8 @@ ELSEWHERE = [
 ]
 
 
-def test_no_page_leads_to_another_host(visitor: Visitor) -> None:
-    """By the form of the sign-in, by its address once somebody is in, by the question for the password, and out."""
+def test_no_page_redirects_to_another_host(visitor: Visitor) -> None:
+    """By the sign-in form, by its address once signed in, by the password question, and by signing out."""
     secret = visitor.token("/login")
     for target in ELSEWHERE:
         page = visitor.get("/login", params={"next": target})
@@ -235,12 +236,12 @@ def test_no_page_leads_to_another_host(visitor: Visitor) -> None:
 
 
 @names("path", ["//evil.example/admin/apps", "//evil.example/", "/\\evil.example/admin/apps", "/%2f/evil.example/"])
-def test_a_path_that_looks_like_a_host_leads_nowhere(path: str, visitor: Visitor) -> None:
+def test_a_path_that_looks_like_a_host_redirects_nowhere(path: str, visitor: Visitor) -> None:
     answer = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
     assert answer.status in (400, 404) and "evil" not in str(answer.headers)
 
 
-def test_signing_in_leads_back_to_where_one_was(visitor: Visitor) -> None:
+def test_signing_in_leads_back_to_the_requested_page(visitor: Visitor) -> None:
     assert place(visitor.sign_in(next="/automations/log?q=level%3Aerror")) == "/automations/log?q=level%3Aerror"
     assert place(visitor.get("/login?next=/account")) == "/account"
 
@@ -259,7 +260,7 @@ def test_markup_in_names_and_texts_stays_text(signed_in: Visitor, nora: Api) -> 
     assert seen >= 9
 
 
-def test_a_page_cannot_be_framed_kept_or_made_to_load_others(signed_in: Visitor, nora: Api) -> None:
+def test_a_page_cannot_be_framed_cached_or_load_other_sites(signed_in: Visitor, nora: Api) -> None:
     for path in ("/", "/login", "/account", "/admin/apps", "/no/such/page"):
         headers = signed_in.get(path).headers
         policy = dict(each.strip().split(" ", 1) for each in headers["Content-Security-Policy"].split(";"))
@@ -275,12 +276,12 @@ def test_a_page_cannot_be_framed_kept_or_made_to_load_others(signed_in: Visitor,
 
 @names("path", ["/static/../site.py", "/static/%2e%2e/site.py", "/static//etc/passwd", "/static/..%5csite.py",
                 "/static/console.css%00.js", "/static/0/console.css", "/static/", "/static"])  # fmt: skip
-def test_files_come_from_a_table(visitor: Visitor, path: str) -> None:
+def test_only_listed_static_files_are_served(visitor: Visitor, path: str) -> None:
     answer = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
     assert answer.status == 404
 
 
-def test_files_are_kept_for_good_under_their_digest(visitor: Visitor) -> None:
+def test_static_files_are_cached_forever_under_their_digest(visitor: Visitor) -> None:
     address = re.findall(r'href="(/static/[0-9a-f]+/console\.css)"', visitor.get("/login").text)[0]
     assert "immutable" in visitor.get(address).headers["Cache-Control"]
     assert visitor.get("/static/console.css").headers["Cache-Control"] == "no-store"
@@ -298,7 +299,7 @@ def test_after_ten_wrong_passwords_the_right_one_waits(visitor: Visitor, desk: D
     desk.store.write(lambda tx: tx.delete(lockout.ATTEMPT))
 
 
-def test_what_was_written_survives_the_end_of_the_session(visitor: Visitor) -> None:
+def test_typed_text_survives_the_end_of_the_session(visitor: Visitor) -> None:
     visitor.sign_in("nora@desk.example")
     token = visitor.token("/automations/new")
     visitor.session.cookies.clear()
@@ -315,7 +316,7 @@ def test_what_was_written_survives_the_end_of_the_session(visitor: Visitor) -> N
     assert again.status_code == 403 and visitor.post("/automations/new", fields, headers=headers).status_code == 200
 
 
-# What gives power, keeps secrets or says where we are: whoever has a session alone must not get further by it.
+# Actions that grant rights, involve secrets or change our address: a session alone must not be enough.
 POWERFUL = re.compile(
     r"/account/second-factor|/admin/(apps|tokens|people(/new|/\(|/roles)|packages/(look|import)|system/settings)"
     r"|/admin/mail/(transports|mailboxes|listener)(?!.*/test)|/admin/backups(/send|/.*/(remove|restore))?\\Z"
@@ -323,13 +324,13 @@ POWERFUL = re.compile(
 )
 
 
-def test_power_is_not_given_without_the_password() -> None:
+def test_granting_rights_requires_the_password() -> None:
     found = [each for each in FORMS if POWERFUL.match(each.pattern.pattern)]
     assert len(found) > 25
     assert [name_of(each) for each in found if not each.access.startswith("proven")] == []
 
 
-def test_secrets_are_asked_for_the_password_again(visitor: Visitor, desk: Desk, nora: Api) -> None:
+def test_secrets_require_the_password_again(visitor: Visitor, desk: Desk, nora: Api) -> None:
     visitor.sign_in()
     assert visitor.get("/admin/tokens").status_code == 200
     token = visitor.token("/account")

@@ -1,5 +1,5 @@
-"""Every page of the console, in a helpdesk in which every text is hostile: nothing runs, nothing leaves, nothing is
-written by looking, and nobody sees what is not theirs. The pages are those of the table of routes."""
+"""Every page of the console in a helpdesk in which every text is hostile: nothing runs, nothing is leaked, reading
+writes nothing, and no one sees records of others. The pages are those of the route table."""
 
 import re
 import threading
@@ -26,10 +26,10 @@ pytestmark = pytest.mark.sqlite("the same with any store")
 
 routes.load()
 ROSTERS = "/admin/people/rosters"
-# One template for all types: a browser looks at some of them, what they are made of is looked at for all.
+# One template for all types: the source is checked for all, a browser opens some of them.
 OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/(edit|delete|activity|raw))")
 SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
-READ_BY_ALL = "/search/reminder"  # reminders of others are read by any worker, through the API as well
+READ_BY_ALL = "/search/reminder"  # reminders are readable by any worker, through the API as well
 LEAVING = {("POST", "/sign-out")}
 LEAVING_FORMS = {"/sign-out", "/account/sessions/0/end", "/account/sessions/end", "/setup/demo"}  # the last takes long
 GETS = [each for each in routes.PAGES if each.method == "GET"]
@@ -43,7 +43,7 @@ FRAME_POLICY = {
     "base-uri": "'none'", "form-action": "'none'",
     "sandbox": "allow-same-origin allow-popups allow-popups-to-escape-sandbox",
 }  # fmt: skip
-# What a page shows that took a text for markup.
+# The elements of a page that treated text as markup.
 ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   if (each.localName == 'script') return !each.src.startsWith(own + '/static/');
   const src = each.getAttribute('src') ?? '';
@@ -66,20 +66,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def looked(world: World) -> dict[str, requests.Response]:
-    """Every page as nora sees it, by its path; `world.before` is what was stored before that."""
+    """Every page as nora sees it, by its path; `world.before` is the state of the database before."""
     world.proven()
     world.before = world.stored()
     paths = [*(path for each in GETS for path in world.paths(each)), world.consent]
     return {path: world.visitor.get(path) for path in paths}
 
 
-def test_hostile_texts_reach_what_pages_are_made_of(world: World) -> None:
-    """Otherwise the tests below look at nothing."""
+def test_hostile_texts_reach_the_source_of_pages(world: World) -> None:
+    """Otherwise the tests below would test nothing."""
     assert len(world.taken) > 90, world.refused
     assert len(world.refused) < len(world.taken) / 3, world.refused
 
 
-def test_pages_keep_texts_apart_from_what_they_are_made_of(world: World, looked: dict[str, requests.Response]) -> None:
+def test_pages_escape_hostile_texts(world: World, looked: dict[str, requests.Response]) -> None:
     pages = {path: page for path, page in looked.items() if is_page(page) and not FRAMES.match(path)}
     acted = {path: payloads.acting(page.text, world.server.url) for path, page in pages.items()}
     assert {path: found for path, found in acted.items() if found} == {}
@@ -92,7 +92,7 @@ def test_pages_keep_texts_apart_from_what_they_are_made_of(world: World, looked:
 
 
 def test_mail_is_shown_where_nothing_runs(looked: dict[str, requests.Response]) -> None:
-    """What strangers wrote comes as it is, but for what acts, in a document of its own that may do nothing."""
+    """Text of strangers is shown without active content, in a separate document without rights."""
     frames = {path: page for path, page in looked.items() if FRAMES.match(path)}
     assert {path.split("/")[1] for path, page in frames.items() if page.status_code == 200} == {
         "messages", "drafts", "admin"
@@ -108,7 +108,7 @@ def test_mail_is_shown_where_nothing_runs(looked: dict[str, requests.Response]) 
         assert [each for each in payloads.acting(body, "http://none") if each != "<img {}>"] == [], path
 
 
-def test_every_page_says_that_it_is_not_framed_kept_or_guessed(looked: dict[str, requests.Response]) -> None:
+def test_every_page_forbids_framing_caching_and_sniffing(looked: dict[str, requests.Response]) -> None:
     for path, page in looked.items():
         headers = page.headers
         if FRAMES.match(path) and page.status_code == 200:
@@ -125,11 +125,11 @@ def test_every_page_says_that_it_is_not_framed_kept_or_guessed(looked: dict[str,
         assert all("HttpOnly" in each and "SameSite=Lax" in each for each in cookies_of(page)), path
 
 
-BY_ITSELF = {"outgoing_state"}  # moves on with the log of changes, whoever looks
+BY_ITSELF = {"outgoing_state"}  # advances with the log of changes, whatever is read
 
 
-def test_looking_writes_nothing(world: World, looked: dict[str, requests.Response]) -> None:
-    """Neither the first time, nor once more, nor by HEAD. That files are taken out is told in the activity log."""
+def test_reading_writes_nothing(world: World, looked: dict[str, requests.Response]) -> None:
+    """Neither the first time, nor again, nor by HEAD. Exports are recorded in the activity log."""
     taken = 2 * sum("/export" in path and "Content-Disposition" in page.headers for path, page in looked.items())
     for path, page in looked.items():
         assert world.visitor.get(path).status_code == page.status_code, path
@@ -140,7 +140,7 @@ def test_looking_writes_nothing(world: World, looked: dict[str, requests.Respons
 
 
 @pytest.mark.parametrize("name", ["milo", "mona"])
-def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None:
+def test_others_can_neither_see_nor_do_anything(name: str, world: World) -> None:
     """milo is a member of a group, mona manages it. Forms have the token of their own session."""
     visitor = Visitor(world.server.url)
     assert visitor.sign_in(f"{name}@desk.example").status_code == 303
@@ -148,11 +148,11 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
     own = f"part[g{world.ids['private']}][w{world.ids[name]}]"
     form = {"_xsrf": token, "name": CANARY, "do": "save", "before": "{}", own: "manager"}
     hidden = quote(world.nora.record("ticket", world.ids["secret"]).ok()["mask"], safe="")
-    # That pages of administrators are closed to milo is tested beside this.
+    # That pages of administrators are closed to milo is tested in test_hostile.py.
     for page in (each for each in routes.PAGES if name == "mona" or not each.access.endswith("admin")):
         for path in world.paths(page):
             if (page.method, path) in LEAVING or (page.method == "POST" and path.startswith("/records/")):
-                continue  # they may make records of their own there; of others see test_record_form.py
+                continue  # they may create their own records there; for others see test_record_form.py
             if page.method == "POST" and path.startswith("/tickets/") and hidden not in path:
                 continue  # these they may change; see test_tickets.py
             answer = visitor.get(path) if page.method == "GET" else visitor.post(path, form)
@@ -166,8 +166,8 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
         answer = visitor.post(f"/api/{operation}", {"_xsrf": token, "v0": str(secret)})
         assert "404" in answer.text and CANARY not in answer.text, operation
     assert world.nora.record("ticket", secret).ok()["subject"] == CANARY
-    # Of tokens those come and go that the page of the API makes for one request of who uses it.
-    # On tickets that they may change they write drafts.
+    # The API page creates and removes a token for each request of its worker. On tickets that they may change they
+    # write drafts.
     assert changed(world, before) <= {
         "login_attempt", "session", "oauth_token", "draft", "change_log", "outgoing_state", "notification_mail_choice",
     }  # fmt: skip
@@ -177,16 +177,16 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
     assert CANARY in world.visitor.post("/api/records_ticket_retrieve", own_form).text
 
 
-def test_no_page_runs_or_loads_what_somebody_wrote(
+def test_no_page_runs_or_loads_hostile_content(
     chromium: Browser, world: World, looked: dict[str, requests.Response]
 ) -> None:
-    """Those that show a hostile text; how the others look in a browser is tested beside this."""
+    """Pages that show a hostile text; the others are covered by the other tests of this file."""
     told: list[str] = []
     acted, shown = {}, [path for path, each in looked.items() if is_page(each) and payloads.shown(each.text)]
     shown = [path for path in shown if not OF_EVERY_TYPE.match(path) or path.split("/")[2] in SAMPLED]
 
     def on_dialog(dialog: Dialog) -> None:
-        if dialog.type != "beforeunload":  # which a page with a secret on it asks itself
+        if dialog.type != "beforeunload":  # which a page with a secret asks by itself
             told.append(dialog.message)
         dialog.accept()
 
@@ -200,7 +200,7 @@ def test_no_page_runs_or_loads_what_somebody_wrote(
 
 
 def test_another_site_can_neither_send_our_forms_nor_frame_our_pages(chromium: Browser, world: World) -> None:
-    """From another port of the same host, where the browser sends cookies along, as from another host."""
+    """From another port of the same host, for which browsers send cookies, and from another host."""
     forms = [path for each in routes.PAGES if each.method == "POST" for path in world.paths(each)]
     answers: dict[str, int] = {}
     before, own = world.stored(), world.server.url
@@ -230,7 +230,7 @@ def test_another_site_can_neither_send_our_forms_nor_frame_our_pages(chromium: B
 
 
 FRAMED = ("/", "/forgotten", "/account", "/admin/tokens")
-OPEN_TO_ALL = {"/oauth/authorize": 303}  # where an app asks; it gets the question, and that is no form of ours
+OPEN_TO_ALL = {"/oauth/authorize": 303}  # where an app sends workers; it shows a question, not a form result
 FORM = "new URLSearchParams({name: 'x', theme: 'dark', email: 'x@evil.example', answer: 'allow', do: 'save'})"
 SENDING = f"""async ([own, paths]) => {{
   for (const path of paths)
@@ -252,7 +252,7 @@ SUBMITTING = """own => {
 
 @contextmanager
 def other_site() -> Iterator[int]:
-    """The port of a server that is not ours, with an empty page."""
+    """The port of a foreign server with an empty page."""
 
     class Answering(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -270,10 +270,8 @@ def other_site() -> Iterator[int]:
         server.shutdown()
 
 
-def test_what_is_asked_and_sent_is_text_on_the_page_that_answers(
-    world: World, looked: dict[str, requests.Response]
-) -> None:
-    """Each parameter of an address, then each form with hostile texts in all it has; whatever that does."""
+def test_hostile_input_is_text_in_the_response(world: World, looked: dict[str, requests.Response]) -> None:
+    """Each parameter of an address, then each form with hostile texts in all fields, whatever its result."""
     world.proven()
     query = urlencode({name: payloads.varied() for name in QUERY})
     only = urlencode({"q": payloads.ALL})
@@ -307,7 +305,7 @@ def require_text(world: World, answer: requests.Response, path: str) -> None:
 
 
 def changed(world: World, before: dict[str, str]) -> set[str]:
-    """The tables that hold something else than before."""
+    """Returns the tables whose contents changed."""
     after = world.stored()
     return {name for name in before if before[name] != after[name]}
 
@@ -317,7 +315,7 @@ def ending(path: str) -> str:
 
 
 class Forms(HTMLParser):
-    """The forms of a page that are posted: {action: fields}, with a hostile text in all that can be typed into."""
+    """The forms that a page posts: {action: fields}, with a hostile text in every field that can be typed into."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -349,7 +347,7 @@ class Forms(HTMLParser):
 
 
 def is_page(answer: requests.Response) -> bool:
-    """Whether a browser shows it; files are saved."""
+    """Returns whether a browser displays it; files are downloaded."""
     return answer.headers["Content-Type"].startswith("text/html") and "Content-Disposition" not in answer.headers
 
 

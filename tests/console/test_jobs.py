@@ -1,4 +1,4 @@
-"""The scheduler in the console: what waits and failed is run again or dropped; timers are run and switched."""
+"""The scheduler in the console: waiting and failed jobs are run again or dropped; timers are run and switched."""
 
 import html
 import re
@@ -17,11 +17,11 @@ from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
-FAR = 4_000_000_000  # Unix seconds at which no job of these tests has begun
+FAR = 4_000_000_000  # Unix seconds; no job of these tests is due before
 
 
 def job(desk: Desk, **values: Any) -> int:
-    """The id of a new job that is due in a far future."""
+    """Creates a job that is due in a far future; returns its id."""
 
     def write(tx: Any) -> int:
         id = JobQueue.add(tx, values.pop("kind", "nobody.does.this"), FAR, values.pop("payload", {"ticket_id": 7}))
@@ -36,7 +36,7 @@ def row(desk: Desk, id: int) -> dict[str, Any] | None:
     return None if found is None else dict(zip(JOB.names, found, strict=True))
 
 
-def test_a_job_that_failed_is_run_again(signed_in: Visitor, desk: Desk) -> None:
+def test_a_failed_job_is_run_again(signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, failed_at=NOW, attempts=MAX_ATTEMPTS, last_error=f"LookupError: {HOSTILE}")
     page = signed_in.get(f"{BASE}?state=failed").text
     assert HOSTILE in text_of(page) and "<script>alert" not in page
@@ -48,7 +48,7 @@ def test_a_job_that_failed_is_run_again(signed_in: Visitor, desk: Desk) -> None:
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
 
-def test_a_job_is_dropped_and_the_audit_log_tells(signed_in: Visitor, desk: Desk) -> None:
+def test_a_job_is_dropped_and_the_audit_log_records_it(signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, payload={"note": HOSTILE})
     assert place(signed_in.send(f"{BASE}/{id}/drop", {}, page=BASE)) == BASE
     assert row(desk, id) is None
@@ -58,7 +58,7 @@ def test_a_job_is_dropped_and_the_audit_log_tells(signed_in: Visitor, desk: Desk
     assert answer.status_code == 404 and f"There is no job {id}" in text_of(answer.text)
 
 
-def test_a_job_that_runs_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
+def test_a_running_job_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, claimed_by="another process", claimed_until=FAR)
     shown = signed_in.get(f"{BASE}?state=running").text
     assert f"nobody.does.this {id}" in text_of(shown) and ">Running</span>" in re.sub(
@@ -90,7 +90,7 @@ def test_jobs_are_counted_and_listed_by_state_and_kind(
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
 
-def test_a_job_that_is_run_shows_how_it_goes(page: Page, signed_in: Visitor, desk: Desk) -> None:
+def test_a_job_that_is_run_shows_its_progress(page: Page, signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, kind="database.check", payload={"note": HOSTILE}, failed_at=NOW, last_error=HOSTILE)
     waiting = job(desk, kind="database.check", attempts=3, last_error="It was busy.")
     page.goto(f"{BASE}/{id}")
@@ -99,7 +99,7 @@ def test_a_job_that_is_run_shows_how_it_goes(page: Page, signed_in: Visitor, des
     assert violations(page, part="main") == []
     page.get_by_role("button", name="Run again").click()
     page.wait_for_url(f"**{BASE}/{id}")
-    expect(page.locator("main")).to_contain_text("It is over")  # the page loads itself again until then
+    expect(page.locator("main")).to_contain_text("It is over")  # the page reloads itself until then
     expect(page.get_by_role("row", name="done").first).to_contain_text("ms")
     page.goto(f"{BASE}/{waiting}")
     expect(page.locator("main")).to_contain_text(f"3 of {MAX_ATTEMPTS} attempts failed")
@@ -108,7 +108,7 @@ def test_a_job_that_is_run_shows_how_it_goes(page: Page, signed_in: Visitor, des
     assert gone.status_code == 404 and f"no job {waiting}" in gone.text
 
 
-def test_all_that_runs_from_time_to_time_says_what_it_does() -> None:
+def test_every_periodic_task_has_a_description() -> None:
     assert set(SCANS_DO) == set(scans()) and set(DOES) == set(kinds()) - {"nobody.does.this"}
 
 
@@ -128,7 +128,7 @@ def test_jobs_are_sorted_and_dropped_several_at_once(signed_in: Visitor, desk: D
 
 
 @pytest.mark.parametrize("query", ["state=lost", "kind=<script>", "sort=payload"])
-def test_what_cannot_be_asked_is_told(query: str, signed_in: Visitor) -> None:
+def test_invalid_parameters_are_reported(query: str, signed_in: Visitor) -> None:
     answer = signed_in.get(f"{BASE}?{query}")
     assert answer.status_code == 422 and "<script>" not in answer.text.replace('<script type="module"', "")
 
@@ -153,7 +153,7 @@ def test_a_timer_is_run_and_switched(signed_in: Visitor, nora: Api) -> None:
     nora.remove("automation_timer", id).ok()
 
 
-def test_milo_may_not_touch_the_scheduler(visitor: Visitor, desk: Desk, nora: Api) -> None:
+def test_milo_cannot_change_the_scheduler(visitor: Visitor, desk: Desk, nora: Api) -> None:
     id = job(desk)
     visitor.sign_in("milo@desk.example")
     assert visitor.get(BASE).status_code == visitor.get(TIMERS).status_code == 403
@@ -186,7 +186,7 @@ def test_a_job_is_dropped_by_keyboard(chromium: Browser, server: Server, signed_
     assert row(desk, id) is None
 
 
-def test_what_went_well_late_and_wrong_is_told(signed_in: Visitor, desk: Desk) -> None:
+def test_successful_late_and_failed_runs_are_reported(signed_in: Visitor, desk: Desk) -> None:
     def note(error: str, **values: Any) -> None:
         row = {"kind": "mail.send", "job_id": 999_999, "attempt": 3, "began_at": NOW, "due_at": NOW, "ms": 1234}
         desk.store.write(lambda tx: tx.insert(RUN, {**row, **values, "error": error}))
@@ -202,7 +202,7 @@ def test_what_went_well_late_and_wrong_is_told(signed_in: Visitor, desk: Desk) -
     desk.store.write(lambda tx: [tx.delete(RUN, id=row[0]) for row in tx.find(RUN, job_id=999_999)])
 
 
-def test_what_runs_from_time_to_time_is_switched_and_run(signed_in: Visitor, desk: Desk, nora: Api) -> None:
+def test_periodic_tasks_are_switched_and_run(signed_in: Visitor, desk: Desk, nora: Api) -> None:
     name = "reminders due"
     assert name in signed_in.get(SCANS).text and 'name="off" value="0"' not in signed_in.get(SCANS).text
     assert place(signed_in.send(f"{SCANS}/switch", {"name": name, "off": "1"}, page=SCANS)) == SCANS

@@ -1,5 +1,6 @@
-"""Every page of the route table, for everybody: by keyboard alone, without scripts, on a phone, in the dark, in forced
-colours, on paper, and for axe. A page that is added is in the table by itself; what its address needs stands there."""
+"""Every page of the route table, for everyone: by keyboard alone, without scripts, on a phone, in the dark, in
+forced colours, on paper, and checked by axe. A new page is tested without further code; the parameters of its
+address are in table.py."""
 
 import re
 import struct
@@ -15,10 +16,10 @@ from tests.records.desk import Desk
 
 pytestmark = pytest.mark.sqlite("a desk with backups of its file")
 
-MIDDLE = {"width": 1100, "height": 800}  # hardly wide enough for tables
-SHORT = {"width": PHONE[0], "height": 560}  # so that bars are near
+MIDDLE = {"width": 1100, "height": 800}  # barely wide enough for tables
+SHORT = {"width": PHONE[0], "height": 560}  # so that bars are close together
 TINY = {"width": NARROW[0], "height": NARROW[1]}
-# Codes that were used, and what never was.
+# Used codes, and a page that never existed.
 NOT_THERE = (f"/reset/{table.GONE}", f"/confirm-address/{table.GONE}", f"/setup/{table.GONE}", "/no/")
 FEW = (
     "/-/ui",
@@ -28,21 +29,21 @@ FEW = (
     "/compose",
     "/tickets/{ticket}",
     "/",
-)  # where colours are looked at that are the same everywhere
-# Forms whose answer is a page: what came out, or a secret that is shown once.
+)  # whose colours are the same everywhere
+# Forms that respond with a page: a result, or a secret that is shown once.
 SHOWN = (
     "/forgotten", "/automations/new", "/automations/{id}", "/automations/webhooks/{id}/try", "/admin/tokens/new",
     "/admin/apps/{id}/rotate", "/admin/packages/look", "/admin/packages/import", "/admin/packages/export",
     "/admin/people/{id}/invite", "/api/{name}",
 )  # fmt: skip
 ANSWERS = {
-    "/automations/stop": (404,),  # since no run of that page is under way
-    "/admin/jobs/{id}/run": (303, 404),  # the scheduler may have finished the job meanwhile
+    "/automations/stop": (404,),  # since no run of that page is active
+    "/admin/jobs/{id}/run": (303, 404),  # the scheduler may have finished the job already
 }
-# Endings of what is sent last and in this order, because nothing of it is left after that.
-# The very last ends nora's own session, which is listed first.
+# Endings of forms that are sent last and in this order, because they remove what others need. The very last ends nora's
+# own session, which is listed first.
 LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/sessions/end", "/{id}/end")
-# Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
+# Pages whose pictures are taken: name of the picture, address, expected text, element at the top.
 PICTURED = (
     ("start", "/", "Hello, Nora Berg", "body"),
     ("mail", "/admin/mail", "Receiving", "body"),
@@ -58,7 +59,7 @@ MOVING = """[...document.querySelectorAll('*')].map(e => getComputedStyle(e))
 
 @pytest.fixture(scope="module")
 def pages(chromium: Browser, lively: Lively) -> Iterator[list[tuple[Page, str]]]:
-    """Every page, each with the browser tab that opens it: nora's, or nobody's."""
+    """Every page, each with the browser tab that opens it: nora's, or an anonymous one."""
     url = lively.visitor.url
     dark = {"color_scheme": "dark"}
     with chromium.page(url, cookies=lively.visitor.cookies, **dark) as mine, chromium.page(url, **dark) as nobodys:
@@ -78,13 +79,13 @@ def mine(pages: list[tuple[Page, str]]) -> Page:
 
 
 def is_page(lively: Lively, path: str) -> bool:
-    """Whether it is a whole page, and not a part of one or a file."""
+    """Returns whether it is a whole page, and not a fragment or a file."""
     answer = lively.visitor.get(path)
     assert answer.status_code < 500, (path, answer.status_code)
     return answer.headers["Content-Type"].startswith("text/html") and answer.text.startswith("<!doctype html>")
 
 
-def test_every_page_for_everybody(pages: list[tuple[Page, str]]) -> None:
+def test_every_page_for_everyone(pages: list[tuple[Page, str]]) -> None:
     wrong: dict[str, list[str]] = {}
     titles: dict[str, list[str]] = {}
     for page, path in pages:
@@ -97,7 +98,7 @@ def test_every_page_for_everybody(pages: list[tuple[Page, str]]) -> None:
 
 
 def problems(page: Page, path: str) -> list[str]:
-    """What is wrong with one page, for anybody."""
+    """Returns the problems of one page, for any user."""
     page.set_viewport_size(SHORT)
     answer = page.goto(path)
     assert answer is not None
@@ -105,13 +106,13 @@ def problems(page: Page, path: str) -> list[str]:
     found += violations(page, part="main")
     found += walking.keyboard(page) + walking.question(page)
     for size in (SHORT, TINY, MIDDLE):
-        if size != SHORT:  # which it has already, and to be laid out anew takes time
+        if size != SHORT:  # that size is set already, and a new layout takes time
             page.set_viewport_size(size)
         found += [f"scrolls sideways at {size['width']}"] if is_sideways(page) else []
     return found + ([] if page.locator("h1").count() == 1 else ["has not one heading of the first level"])
 
 
-def test_what_stands_around_every_page(mine: Page) -> None:
+def test_the_frame_around_every_page(mine: Page) -> None:
     mine.goto("/account")
     assert violations(mine) == []
     mine.get_by_role("button", name="Keyboard shortcuts").click()
@@ -131,7 +132,7 @@ def test_light_and_forced_colours(mine: Page, lively: Lively) -> None:
             "[...document.querySelectorAll('.badge, .card, .primary, .rail [aria-current]')]"
             ".filter(e => e.checkVisibility() && getComputedStyle(e).borderTopStyle === 'none').map(e => e.outerHTML)"
         )
-        assert bare == [], path  # borders alone tell there what backgrounds tell elsewhere
+        assert bare == [], path  # there only borders show what backgrounds show elsewhere
         mine.emulate_media(color_scheme="dark", forced_colors="none")
 
 
@@ -146,15 +147,15 @@ def test_pages_on_paper(mine: Page) -> None:
     mine.emulate_media(media="screen")
 
 
-def test_nothing_moves_where_less_motion_is_asked_for(mine: Page) -> None:
-    mine.goto("/-/ui")  # these browsers ask for it
+def test_nothing_moves_with_reduced_motion(mine: Page) -> None:
+    mine.goto("/-/ui")  # these browsers request reduced motion
     assert mine.evaluate(MOVING) == 0
     mine.emulate_media(reduced_motion="no-preference")
     assert mine.evaluate(MOVING) > 0
     mine.emulate_media(reduced_motion="reduce")
 
 
-def test_pictures_of_what_people_see(mine: Page, lively: Lively) -> None:
+def test_pictures_for_the_readme(mine: Page, lively: Lively) -> None:
     if shots.IS_ASKED:
         _spread(lively)
         lively.visitor.send("/setup/demo", page="/setup/start")
@@ -184,7 +185,7 @@ def test_pictures_of_what_people_see(mine: Page, lively: Lively) -> None:
 
 
 def _spread(lively: Lively) -> None:
-    """Let the tickets have come in the course of a month, and most of them be closed."""
+    """Spreads the creation of tickets over a month, and closes most of them."""
     desk = Desk(lively.server.data)
     try:
         for table in ("ticket", "message"):
@@ -194,7 +195,7 @@ def _spread(lively: Lively) -> None:
         desk.close()
 
 
-def test_the_readme_shows_every_picture_there_is() -> None:
+def test_the_readme_shows_every_picture() -> None:
     found = {path.stem: path.read_bytes() for path in shots.FOLDER.iterdir()}
     assert found.keys() == shots.PICTURES.keys()
     for name, content in found.items():
@@ -205,8 +206,8 @@ def test_the_readme_shows_every_picture_there_is() -> None:
     assert sorted(shown) in ([], sorted(found))
 
 
-def test_every_form_is_taken_without_scripts(lively: Lively) -> None:
-    """Last, because it changes everything: each kind of form once, with what stands in it."""
+def test_every_form_is_accepted_without_scripts(lively: Lively) -> None:
+    """Last, because it changes everything: each kind of form once, with its present values."""
     visitor = lively.visitor
     kinds: dict[str, tuple[table.Form, str]] = {}
     for path in table.addresses(lively):
@@ -215,7 +216,7 @@ def test_every_form_is_taken_without_scripts(lively: Lively) -> None:
             for form in table.forms(answer.text, path) if path != "/-/ui" else []:
                 kinds.setdefault(table.kind(form), (form, path))
     assert "" not in kinds, f"{kinds['']} leads nowhere"
-    del kinds["/sign-out"]  # stands on every page
+    del kinds["/sign-out"]  # present on every page
     wrong = []
     for kind, (form, path) in sorted(kinds.items(), key=lambda each: _turn(each[0])):
         answer = visitor.post(form.action, form.fields)

@@ -1,4 +1,4 @@
-"""Every word of the console can be translated, German is whole, and pages come in the language of who reads them."""
+"""Every text of the console can be translated, German is complete, and pages are in the language of their reader."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ from tests.console.visitor import Visitor, text_of
 from tests.service import PASSWORD, Api, Server
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# What stays English: the documentation, what is written for programs, and what the service found out about itself.
+# Text that stays English: the documentation, text for programs, and findings of the service about itself.
 ENGLISH = (
     "/help",
     "/api",
@@ -38,7 +38,7 @@ NEUTRAL = re.compile(
     r"[\d.]+ [KMG]iB$|\w+ (\w+ )?[(]?[\d.]+[)]?$|[a-z_]+$|[a-z]+[A-Z]\w*$|plugin |version |Do everything that|\d+ ms$|"
     r"Integration of|on the "
 )
-# Data of the desk that the API does not tell as it is shown; what packages, mail servers and the service itself say.
+# Data of the desk that the API returns in another form; texts of packages, mail servers and the service itself.
 ALLOWED = re.compile(
     "Tests$|Pages$|Test$|automation:\\(|Standard Webhooks|orders/7|from=shop|mailbox-1-|it is larger than|Half a mail|"
     "no mail server at|Starter$|What a new service begins|Webhook responder|A webhook that answers|Name of the webhook|"
@@ -50,7 +50,7 @@ MAX_SHOWN = 20
 
 @pytest.fixture(scope="module")
 def spoken(lively: Lively) -> Iterator[Lively]:
-    """A desk whose administrator reads a language in which every message shows that it is one."""
+    """A desk whose administrator uses a language in which every message is marked."""
     speech.write(lively.server.data)
     lively.nora.update("worker", lively.ids["nora"], language=speech.LANGUAGE).ok()
     yield lively
@@ -68,17 +68,17 @@ def texts_of(value: Any) -> Iterator[str]:
         yield value
 
 
-BETWEEN_DATA = re.compile(r" [/·] |, ")  # of names that a page puts beside each other
-UPLOADED = " First name Email Ada "  # a file that somebody is about to import
+BETWEEN_DATA = re.compile(r" [/·] |, ")  # names that a page puts next to each other
+UPLOADED = " First name Email Ada "  # a file that is about to be imported
 
 
 def data_of(lively: Lively) -> str:
-    """Everything that people wrote, as one text."""
+    """Returns all texts that people wrote, as one string."""
     found: list[str] = []
     for each in registry.load():
         answer = lively.nora.search(each.uri, limit=500)
         found += texts_of(answer.json) if answer.status == 200 else []
-    found += texts_of(lively.nora.get("/rest/outgoing_webhooks/deliveries.json").json)  # what receivers answered
+    found += texts_of(lively.nora.get("/rest/outgoing_webhooks/deliveries.json").json)  # responses of receivers
     return " ".join(" ".join(found).split()) + UPLOADED
 
 
@@ -90,7 +90,7 @@ def test_messages_are_collected_and_languages_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(resources.path(translation.FOLDER).glob("*.po")), ids=lambda each: each.stem)
-def test_a_language_of_ours_is_whole_and_fits(path: Path) -> None:
+def test_a_shipped_language_is_complete_and_valid(path: Path) -> None:
     file = polib.pofile(str(path))
     assert [each.msgid for each in file.untranslated_entries()] == []
     assert [each.msgid for each in file.fuzzy_entries()] == []
@@ -101,7 +101,7 @@ def test_a_language_of_ours_is_whole_and_fits(path: Path) -> None:
 
 
 @pytest.mark.sqlite("a desk with backups of its file")
-def test_no_page_says_what_no_translator_was_given(spoken: Lively) -> None:
+def test_no_page_shows_untranslatable_text(spoken: Lively) -> None:
     data = data_of(spoken)
     missing: dict[str, str] = {}
     for address in table.addresses(spoken):
@@ -124,14 +124,14 @@ def test_no_page_says_what_no_translator_was_given(spoken: Lively) -> None:
 
 
 @pytest.mark.sqlite("a desk with backups of its file")
-def test_the_rail_and_what_stands_around_a_page_are_translated(spoken: Lively) -> None:
+def test_the_rail_and_the_frame_of_a_page_are_translated(spoken: Lively) -> None:
     page = spoken.visitor.get("/account").text
     assert '<html lang="eo" dir="ltr"' in page and "⟦Administration⟧" in page and "⟦Skip to content⟧" in page
     assert "⟦Search or jump to…⟧" in page and "⟦Keyboard shortcuts⟧" in page
 
 
 @pytest.mark.sqlite("a desk with backups of its file")
-def test_a_language_that_somebody_adds_is_there_without_a_start(lively: Lively) -> None:
+def test_an_added_language_is_available_without_a_restart(lively: Lively) -> None:
     visitor = Visitor(lively.server.url)
     before = visitor.get("/login", headers={"Accept-Language": "ar"}).text
     assert '<html lang="en" dir="ltr"' in before
@@ -149,7 +149,7 @@ def test_a_language_that_somebody_adds_is_there_without_a_start(lively: Lively) 
     [("de", "de"), ("de-CH, en;q=0.9", "de"), ("fr, de;q=0.5", "de"), ("en-GB, de;q=0.9", "en"), ("xx", "en"),
      ("", "en"), ("de;q=0", "en"), ("*", "en"), ("../../x", "en"), ("de" * 5000, "en")],
 )  # fmt: skip
-def test_before_sign_in_the_browser_says_which(accepted: str, language: str, server: Any) -> None:
+def test_before_sign_in_the_browser_chooses_the_language(accepted: str, language: str, server: Any) -> None:
     page = requests.get(f"{server.url}/login", headers={"Accept-Language": accepted}, timeout=30).text
     assert f'<html lang="{language}"' in page
     assert ("Anmelden" in page) is (language == "de")
@@ -180,7 +180,7 @@ def test_scripts_speak_it_too(page: Page, nora: Api) -> None:
         nora.update("worker", nora.ids["nora"], language="en_US").ok()
 
 
-def test_the_first_administrator_reads_what_their_browser_asks_for(tmp_path: Path) -> None:
+def test_the_first_administrator_gets_the_language_of_their_browser(tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
     try:
         browser = requests.Session()

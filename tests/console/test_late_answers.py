@@ -1,4 +1,4 @@
-"""Keys that are pressed before a list knows what was typed last: they wait for it, and none of them is lost."""
+"""Keys pressed before a list of suggestions has arrived: they wait for it, and none of them is lost."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,7 +19,8 @@ def intercepting(page: Page) -> None:
 
 @contextmanager
 def late(page: Page, path: str, keys: Callable[[], object], *pressed: str) -> Iterator[None]:
-    """Type, and press what is meant for the list, while the answers of a path are on their way; then they come."""
+    """Types, and presses keys that are meant for the list, while the responses of a path are delayed; then they
+    arrive."""
     held: list[Route] = []
     are_held = True
     page.route(path, lambda route: held.append(route) if are_held else route.continue_())
@@ -47,11 +48,11 @@ def searching(page: Page, q: str) -> Any:
     [
         ("st", "atus", ("ArrowDown", "Enter"), "status:"),
         ("s", "tat", ("ArrowDown", "ArrowDown", "Tab"), "status.id:"),
-        ("s", "tatus:op", ("Enter",), "status:open "),  # none is marked before
-        ("status:o", "p", ("Enter",), "status:open "),  # the first one is marked, before and after
+        ("s", "tatus:op", ("Enter",), "status:open "),  # none was selected before
+        ("status:o", "p", ("Enter",), "status:open "),  # the first one is selected, before and after
     ],
 )
-def test_a_word_of_a_search_is_chosen_from_the_list_to_come(
+def test_a_word_of_a_search_is_chosen_from_the_delayed_list(
     page: Page, q: str, more: str, pressed: tuple[str, ...], becomes: str
 ) -> None:
     field = searching(page, q)
@@ -60,14 +61,14 @@ def test_a_word_of_a_search_is_chosen_from_the_list_to_come(
     expect(field).to_have_value(becomes)
 
 
-def test_enter_searches_when_the_list_to_come_has_nothing_more(page: Page) -> None:
+def test_enter_searches_when_the_delayed_list_has_nothing_more(page: Page) -> None:
     field = searching(page, "status:ope")
     with late(page, "**/-/query/**", lambda: page.keyboard.type("n"), "Enter"):
         expect(field).to_have_value("status:open")
     page.wait_for_url(re.compile("q=status%3Aopen"))
 
 
-def test_enter_searches_when_the_list_to_come_never_comes(page: Page) -> None:
+def test_enter_searches_when_the_list_never_arrives(page: Page) -> None:
     field = searching(page, "status:ope")
     page.route("**/-/query/**", lambda route: route.fulfill(content_type="application/json", body="null"))
     page.keyboard.type("n")
@@ -84,7 +85,7 @@ def test_the_jump_goes_where_the_whole_name_leads(page: Page, nora: Api) -> None
     page.wait_for_url(f"**/automations/{nora.ids['automation']}")
 
 
-def test_a_mention_takes_the_place_of_all_that_was_typed(page: Page, nora: Api) -> None:
+def test_a_mention_replaces_everything_that_was_typed(page: Page, nora: Api) -> None:
     task = nora.create("task", title="mentions in a hurry").ok()["id"]
     page.goto(f"/records/task/{task}")
     text = page.locator("textarea[data-typing]").first

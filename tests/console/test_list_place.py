@@ -1,4 +1,4 @@
-"""The list that a ticket was opened from: what comes next, what stands beside it, what its lists count."""
+"""The list from which a ticket was opened: the next ticket, the neighbours, the counts of the lists."""
 
 import html
 import re
@@ -17,21 +17,21 @@ names = pytest.mark.parametrize
 
 @pytest.fixture
 def five(nora: Api, request: pytest.FixtureRequest) -> list[dict[str, Any]]:
-    """Tickets with a word of their own, the oldest first."""
+    """Five tickets that share a unique word, the oldest first."""
     word = re.sub(r"\W", "", request.node.name)
     made = [mailed(nora, f"{word} {number}") for number in range(5)]
     return [{**each, "word": word} for each in made]
 
 
 def opened(visitor: Visitor, q: str, number: int) -> str:
-    """The path of a ticket as it stands in a list."""
+    """Returns the path of a ticket as it is linked in a list."""
     page = visitor.get(f"/search/ticket?sort=created&q={quote(q)}").text
     rows = re.findall(r'<td class="main"[^>]*><a [^>]*href="([^"]+)"', page)
     return html.unescape(rows[number])
 
 
 def beside(page: str, rel: str) -> str:
-    """Where the link to the ticket before (prev) or after (next) leads, "" for none."""
+    """Returns the target of the link to the previous (prev) or next (next) ticket, "" for none."""
     links = re.findall(rf'<a href="([^"]+)"[^>]*rel="{rel}"', page)
     return html.unescape(links[0]) if links else ""
 
@@ -41,7 +41,7 @@ def mask(path: str) -> str:
 
 
 def act(visitor: Visitor, path: str, fields: dict[str, str]) -> str:
-    """Set a property on the page of a ticket; the path that this leads to."""
+    """Sets a property on the page of a ticket; returns the path of the redirect."""
     page = path.partition("?")[0]
     text = visitor.get(path).text
     seen = dict(re.findall(r'name="(was_[^"]+)" value="([^"]*)"', text))
@@ -60,7 +60,7 @@ ACTS = {
 
 
 @names("kind", list(ACTS))
-def test_the_next_ticket_is_the_one_that_came_next(
+def test_the_next_ticket_is_the_following_one_of_the_list(
     signed_in: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
 ) -> None:
     q, fields = ACTS[kind]
@@ -74,7 +74,7 @@ def test_the_next_ticket_is_the_one_that_came_next(
     assert mask(beside(signed_in.get(path).text, "prev")) == five[3]["mask"]
 
 
-def test_what_a_colleague_closed_is_passed_over(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
+def test_tickets_closed_by_a_colleague_are_skipped(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
     path = opened(signed_in, f"subject:{five[0]['word']}* status:open", 1)
     nora.update("ticket", five[2]["id"], status="closed").ok()
     page = signed_in.get(path).text
@@ -86,23 +86,21 @@ def test_what_a_colleague_closed_is_passed_over(signed_in: Visitor, nora: Api, f
     assert mask(beside(signed_in.get(path).text, "prev")) == five[1]["mask"], "back to what was just done"
 
 
-def test_new_tickets_do_not_change_what_comes_next(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
+def test_new_tickets_do_not_change_the_next_one(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
     path = opened(signed_in, f"subject:{five[0]['word']}* sort:-created", 1)
     mailed(nora, f"{five[0]['word']} newer")
     expected = signed_in.get(path).text
     assert mask(beside(expected, "next")) in path and "after=" + mask(beside(expected, "next")) in path
 
 
-def test_a_ticket_that_one_may_not_read_stands_beside_none(
-    visitor: Visitor, nora: Api, five: list[dict[str, Any]]
-) -> None:
+def test_an_unreadable_ticket_has_no_neighbours(visitor: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
     hidden = mailed(nora, "Salaries", group_id=nora.ids["private"])
     assert visitor.sign_in("milo@desk.example").status_code == 303
     path = f"/tickets/{five[0]['mask']}?in=subject:nothing&at=1&before={hidden['mask']}&after={hidden['mask']}"
     assert hidden["mask"] not in visitor.get(path).text.partition('class="beside"')[2].partition("</nav>")[0]
 
 
-def test_of_one_second_the_newest_comes_first(nora: Api, five: list[dict[str, Any]]) -> None:
+def test_within_one_second_the_newest_comes_first(nora: Api, five: list[dict[str, Any]]) -> None:
     for each in five:
         nora.update("ticket", each["id"], created=1_700_000_000).ok()
     ids = [each["id"] for each in five]
@@ -126,18 +124,18 @@ def test_a_long_ticket_opens_at_its_newest_entry(page: Page, nora: Api, five: li
     expect(page.locator("#content")).to_be_focused()
 
 
-def test_an_act_on_a_list_renews_what_the_lists_count(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+def test_an_action_on_a_list_updates_the_counts(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto("/inbox?v=unassigned")
     count = page.locator("[data-view=unassigned]")
     before = int(count.inner_text())
     page.get_by_role("row").filter(has_text=f"{five[0]['word']} 0").get_by_role("checkbox").check()
     page.get_by_role("button", name="Assign to me").click()
     expect(count).to_have_text(str(before - 1))
-    nora.update("ticket", five[1]["id"], owner_id=nora.ids["milo"]).ok()  # by somebody else: news of the list
+    nora.update("ticket", five[1]["id"], owner_id=nora.ids["milo"]).ok()  # by another worker: an event for the list
     expect(count).to_have_text(str(before - 2))
 
 
-def test_an_act_that_is_refused_keeps_what_is_selected(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+def test_a_refused_action_preserves_the_selection(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
     page.goto("/inbox?v=unassigned")
     row = page.get_by_role("row").filter(has_text=f"{five[0]['word']} 0")
     row.get_by_role("checkbox").check()

@@ -1,5 +1,5 @@
-"""What keeps parts of pages live: streams for who is signed in, which end with the login and do not renew it. What each
-page makes of them is tested with the page."""
+"""Streams that update parts of pages: for signed-in workers; they end with the login and do not extend it. The use
+of the events is tested with each page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,20 +37,20 @@ def following(visitor: Visitor, **params: Any) -> Following:
 
 
 def ends_for_good(visitor: Visitor) -> bool:
-    """Whether a stream is refused so that a browser does not connect again, and is told nothing."""
+    """Returns whether a stream is refused in the way that stops a browser from reconnecting, without content."""
     refused = visitor.get(LOG, headers=EVENTS)
     return (refused.status_code, refused.content) == (204, b"")
 
 
 def note(nora: Api) -> None:
-    """One more entry, written by the server."""
+    """Makes the server write one more log entry."""
     nora.create("automation", name="live.test", extension_id="svc.trigger.webhook.respond", script="start:\n  log: x\n")
     hook = nora.create("webhook_listener", name="Live", automations_kata="automation/x:\n  uri: live.test\n").ok()
     assert nora.session.post(f"{nora.url}/webhooks/{hook['guid']}", timeout=60).status_code == 200
 
 
 def session_of(desk: Desk) -> tuple[int, int]:
-    """Id and seen_at of the newest session."""
+    """Returns id and seen_at of the newest session."""
 
     def read(tx: Transaction) -> tuple[int, int]:
         row = tx.row(lambda: TABLE.select(TABLE.id, TABLE.seen_at).order_by(TABLE.id.desc()))
@@ -61,12 +61,12 @@ def session_of(desk: Desk) -> tuple[int, int]:
 
 
 def change(desk: Desk, column: str, value: int) -> None:
-    """A value of the newest session, as time or somebody else would change it."""
+    """Sets a column of the newest session, as time or another worker would change it."""
     id = session_of(desk)[0]
     desk.store.write(lambda tx: tx.update(SESSION, id, {column: value}))
 
 
-def test_it_tells_the_newest_and_goes_on_where_it_was_cut_off(visitor: Visitor, nora: Api, desk: Desk) -> None:
+def test_it_sends_the_newest_and_resumes_where_it_was_cut_off(visitor: Visitor, nora: Api, desk: Desk) -> None:
     before = visitor.get(LOG).json()["id"]
     with following(visitor, since=before) as stream:
         note(nora)
@@ -76,7 +76,7 @@ def test_it_tells_the_newest_and_goes_on_where_it_was_cut_off(visitor: Visitor, 
         assert stream.next().data == visitor.get(LOG).json()
 
 
-def test_what_a_page_asks_for_by_itself_renews_no_login(visitor: Visitor, nora: Api, desk: Desk) -> None:
+def test_automatic_requests_of_a_page_extend_no_login(visitor: Visitor, nora: Api, desk: Desk) -> None:
     _, now = session_of(desk)
     long_ago = now - SEEN_EVERY_SECONDS - 1
     change(desk, "seen_at", long_ago)
@@ -116,7 +116,7 @@ def test_it_ends_with_the_login(
         assert stream.end()["__error"] == "ERROR_UNAUTHORIZED"
 
 
-def test_who_is_no_administrator_any_more_is_told_nothing(visitor: Visitor, nora: Api, desk: Desk) -> None:
+def test_a_former_administrator_gets_no_events(visitor: Visitor, nora: Api, desk: Desk) -> None:
     second = nora.create(
         "worker", first_name="Livia", email="livia@desk.example", language="en_US", timezone="UTC", is_superuser=1,
         password="correct horse battery",
@@ -127,19 +127,19 @@ def test_who_is_no_administrator_any_more_is_told_nothing(visitor: Visitor, nora
         nora.update("worker", second, is_superuser=0).ok()
         note(nora)
         assert stream.end()["__error"] == "ERROR_PERMISSIONS"
-    # Nor may who has the id of a session from before learn by it what came with other rights.
+    # An id of the session from before must not reveal events that came with other rights.
     assert ends_for_good(livia)
     assert place(livia.get(LOG, headers=LIVE)).startswith("/login")
     assert livia.get(LOG).status_code == 403
 
 
-def test_who_may_not_open_the_page_may_not_follow_it(server: Server, nora: Api) -> None:
+def test_a_stream_requires_access_to_its_page(server: Server, nora: Api) -> None:
     assert ends_for_good(Visitor(server.url))
     assert place(Visitor(server.url).get(LOG)).startswith("/login")
 
 
-def test_a_form_of_who_is_signed_out_is_no_stream_and_is_refused(server: Server) -> None:
-    """An empty answer would say that it was saved."""
+def test_a_form_of_a_signed_out_worker_is_refused_despite_stream_headers(server: Server) -> None:
+    """An empty response would mean that it was saved."""
     asked = Visitor(server.url).session.post
     form = {"name": "live.none"}
     refused = asked(f"{server.url}/automations/new", data=form, headers=EVENTS, allow_redirects=False, timeout=60)
@@ -150,14 +150,14 @@ WRONG = [("since", "x"), ("since", "-1")]
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_a_place_that_is_none_is_the_newest(visitor: Visitor, nora: Api, desk: Desk, name: str, value: str) -> None:
+def test_an_invalid_position_means_the_newest(visitor: Visitor, nora: Api, desk: Desk, name: str, value: str) -> None:
     newest = visitor.get(LOG).json()["id"]
     with following(visitor, **{name: value}) as stream:
         assert stream.last == str(newest)
 
 
-def test_a_page_goes_on_when_the_service_has_started_again(chromium: Browser, tmp_path: Path) -> None:
-    """What came meanwhile is shown as well."""
+def test_a_page_resumes_after_a_restart_of_the_service(chromium: Browser, tmp_path: Path) -> None:
+    """Entries written in the meantime are shown as well."""
     server = Server(tmp_path / "data")
     nora = server.set_up()
     visitor = Visitor(server.url)

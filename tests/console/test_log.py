@@ -1,4 +1,4 @@
-"""The page of the automation log: filters, levels, runs, files, and that it stays live."""
+"""The page of the automation log: filters, levels, runs, files, and live updates."""
 
 import csv
 import html
@@ -46,7 +46,7 @@ def hook(nora: Api) -> str:
 
 @pytest.fixture(scope="module")
 def many(desk: Desk) -> Iterator[None]:
-    """As many old entries as the log page must bear."""
+    """Inserts the number of old entries that the log page must cope with."""
 
     def write(tx: Transaction) -> None:
         names = ("automation_name", "created_at", "level", "message")
@@ -69,7 +69,7 @@ def call(nora: Api, token: str, body: str) -> None:
 
 
 def exported(visitor: Visitor, q: str, **more: str) -> list[dict[str, Any]]:
-    """What the file of JSON lines holds."""
+    """Returns the rows of the exported file of JSON lines."""
     answer = visitor.get(f"{PATH}/export", params={"q": q, "format": "jsonl", **more})
     assert answer.status_code == 200 and "automation-log.jsonl" in answer.headers["Content-Disposition"]
     return [json.loads(line) for line in answer.text.splitlines()]
@@ -82,7 +82,7 @@ def exported(visitor: Visitor, q: str, **more: str) -> list[dict[str, Any]]:
         "level:!debug", "message:*late*", 'created:"-1 hour to now"', "id:>2", f"automation:{NAME} message:*first*",
     ],
 )  # fmt: skip
-def test_filters_find_what_the_api_finds(signed_in: Visitor, nora: Api, hook: str, q: str) -> None:
+def test_filters_match_those_of_the_api(signed_in: Visitor, nora: Api, hook: str, q: str) -> None:
     told = nora.get("/rest/automations/logs/search.json", q=q, limit=100).ok()["results"]
     assert [each["id"] for each in exported(signed_in, q)][:100] == [each["id"] for each in told] != []
     page = html.unescape(signed_in.get(PATH, params={"q": q}).text)
@@ -96,7 +96,7 @@ def test_a_level_is_added_to_the_search(signed_in: Visitor, nora: Api, hook: str
     assert "the last, late one" in page and "=cmd()" not in page and 'value="error" selected' in page
 
 
-def test_a_wrong_search_says_so_and_stays(signed_in: Visitor) -> None:
+def test_an_invalid_search_is_reported_and_stays(signed_in: Visitor) -> None:
     answer = signed_in.get(PATH, params={"q": "levle:error"})
     assert answer.status_code == 422 and 'value="levle:error"' in answer.text and "did you mean" in answer.text
     assert signed_in.get(f"{PATH}/export?q=levle:error").status_code == 422
@@ -105,9 +105,7 @@ def test_a_wrong_search_says_so_and_stays(signed_in: Visitor) -> None:
     assert "No entry fits." in nothing and "message:nowhere" in nothing and "Clear the filter" in nothing
 
 
-def test_entries_are_shown_by_run_and_lead_to_the_line_that_wrote_them(
-    signed_in: Visitor, nora: Api, hook: str
-) -> None:
+def test_entries_are_grouped_by_run_and_link_to_their_script_line(signed_in: Visitor, nora: Api, hook: str) -> None:
     runs = signed_in.get(PATH, params={"q": f"automation:{NAME}", "group": "run"}).text
     rows = re.findall(rf"<tr>(?:(?!</tr>).)*{NAME.replace('.', '.<wbr>')}.*?</tr>", runs, re.DOTALL)
     assert len(rows) >= 2 and all('data-label="Entries">3<' in row and "error" in row for row in rows)
@@ -123,7 +121,7 @@ def test_entries_are_shown_by_run_and_lead_to_the_line_that_wrote_them(
     assert len(marked) == 1 and "> 6<" in marked[0] and "log.error: the last, late one" in html.unescape(marked[0])
 
 
-def test_files_hold_no_formula_and_pages_no_markup_of_others(signed_in: Visitor, nora: Api, hook: str) -> None:
+def test_files_contain_no_formulas_and_pages_no_foreign_markup(signed_in: Visitor, nora: Api, hook: str) -> None:
     answer = signed_in.get(f"{PATH}/export", params={"q": f"automation:{NAME}"})
     assert answer.headers["Content-Type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
@@ -141,7 +139,7 @@ def test_ten_thousand_entries_are_one_small_page(signed_in: Visitor, many: None)
     assert len(exported(signed_in, "automation:many")) == MANY
 
 
-def test_how_long_entries_are_kept_is_a_setting(signed_in: Visitor, nora: Api) -> None:
+def test_the_retention_of_entries_is_a_setting(signed_in: Visitor, nora: Api) -> None:
     (path,) = re.findall(r'href="([^"]+)" aria-label="Change how long', signed_in.get(PATH).text)
     assert signed_in.send(path, {"automation_log_days": "0"}).status_code == 422
     assert signed_in.send(path, {"automation_log_days": "1"}).status_code == 303
@@ -150,7 +148,7 @@ def test_how_long_entries_are_kept_is_a_setting(signed_in: Visitor, nora: Api) -
     assert "Entries are kept for 14 days" in signed_in.get(PATH).text
 
 
-def test_entries_go_when_their_time_is_over(tmp_path: Path) -> None:
+def test_expired_entries_are_deleted(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for age in (3, 2, 1):
         desk.own("automation_log", created_at=NOW - age * 86400, level=3, message=str(age))
@@ -161,7 +159,7 @@ def test_entries_go_when_their_time_is_over(tmp_path: Path) -> None:
     assert [each["message"] for each in entries] == ["1"]
 
 
-def test_runs_are_looked_for_among_the_newest_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_searched_among_the_newest_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(tmp_path)
     for run_id in (1, 1, 2, 3):
         desk.own("automation_log", created_at=NOW, level=3, message="x", run_id=run_id)
@@ -171,7 +169,7 @@ def test_runs_are_looked_for_among_the_newest_entries(tmp_path: Path, monkeypatc
     assert [(each.id, each.count) for each in found] == [(3, 1), (2, 1), (1, 1)] and total == 3
 
 
-def test_the_list_stays_live_and_rests_while_it_is_read(
+def test_the_list_is_live_and_pauses_while_it_is_read(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api, hook: str, many: None
 ) -> None:
     with chromium.page(server.url, (390, 844), signed_in.cookies) as page:

@@ -1,4 +1,4 @@
-"""What stands around every page: the rail, the bar of a phone, icons, pictures, and what a page weighs."""
+"""The frame around every page: the rail, the bar of a phone, icons, charts, and the weight of a page."""
 
 import gzip
 import re
@@ -29,7 +29,7 @@ from tests.service import Api, Server
 pytestmark = pytest.mark.sqlite("the same with any store")
 
 STATIC = Path(console.__file__).parent / "static"
-MAX_SCRIPT, MAX_STYLE = 42 * 1024, 31 * 1024  # bytes of a page, before compression
+MAX_SCRIPT, MAX_STYLE = 42 * 1024, 31 * 1024  # bytes per page, before compression
 MAX_TICKET_SCRIPT = 52 * 1024  # a ticket folds emails, and has the editor of a reply
 PAGES = (
     "/inbox",
@@ -50,7 +50,7 @@ PAGES = (
 
 
 def _imported(name: str, seen: set[str]) -> set[str]:
-    """A script with those that it imports."""
+    """Returns a script and all scripts that it imports."""
     if name not in seen:
         seen.add(name)
         for other in re.findall(r'from "\./([a-z]+\.js)"|import "\./([a-z]+\.js)"', (STATIC / name).read_text("utf-8")):
@@ -59,7 +59,7 @@ def _imported(name: str, seen: set[str]) -> set[str]:
 
 
 def _weight(page: str) -> tuple[int, int]:
-    """Bytes of scripts and of styles that a page asks for."""
+    """Returns the bytes of scripts and of styles that a page loads."""
     scripts: set[str] = set()
     for name in re.findall(r'<script[^>]*src="/static/[^/]*/([^"]*)"', page):
         _imported(name, scripts)
@@ -68,7 +68,7 @@ def _weight(page: str) -> tuple[int, int]:
 
 
 def _sent(name: str) -> int:
-    """Bytes of a file as it goes out, before compression."""
+    """Returns the bytes of a file as served, before compression."""
     found = static_files.answer(f"{static_files.PREFIX}{name}")
     assert found is not None
     return len(found.body)
@@ -85,10 +85,10 @@ def test_a_page_weighs_little(signed_in: Visitor, nora: Api, path: str) -> None:
     most = MAX_TICKET_SCRIPT if path.startswith("/tickets/") else MAX_SCRIPT
     assert (
         answer.status_code == 200 and 0 < scripts <= most and 0 < styles <= MAX_STYLE + (path == "/") * 4096
-    )  # the start has pictures
+    )  # the start page has charts
 
 
-def test_what_an_editor_needs_comes_with_the_pages_that_have_one(signed_in: Visitor, nora: Api) -> None:
+def test_the_editor_is_loaded_only_by_pages_that_have_one(signed_in: Visitor, nora: Api) -> None:
     for path in ("/automations/new", f"/automations/{nora.ids['automation']}", "/admin/apps/new"):
         page = signed_in.get(path).text
         assert ("/editor.js" in page and "/editor.css" in page) is ("data-editor" in page), path
@@ -102,7 +102,7 @@ def test_what_an_editor_needs_comes_with_the_pages_that_have_one(signed_in: Visi
         ("checking", "data-checks", ("/admin/apps/new", "/admin/people")),
     ],
 )
-def test_what_some_forms_need_comes_with_the_pages_that_have_one(
+def test_form_scripts_are_loaded_only_by_pages_that_need_them(
     signed_in: Visitor, name: str, mark: str, pages: tuple[str, ...]
 ) -> None:
     for path in pages:
@@ -110,7 +110,7 @@ def test_what_some_forms_need_comes_with_the_pages_that_have_one(
         assert (f"/{name}.js" in page) is (mark in page) is (path != "/admin/people"), path
 
 
-def test_files_are_sent_compressed_to_those_that_take_it(server: Server, signed_in: Visitor) -> None:
+def test_files_are_compressed_for_clients_that_accept_it(server: Server, signed_in: Visitor) -> None:
     address = re.findall(r'href="(/static/[^"]*console\.css)"', signed_in.get("/").text)[0]
     plain = requests.get(server.url + address, headers={"Accept-Encoding": "identity"}, timeout=30)
     packed = requests.get(server.url + address, headers={"Accept-Encoding": "br, gzip"}, timeout=30, stream=True)
@@ -136,8 +136,8 @@ def _templates() -> Iterator[Path]:
     return (STATIC.parent / "templates").rglob("*.html")
 
 
-def test_templates_name_only_components_that_there_are() -> None:
-    """No type checker reads them."""
+def test_templates_use_only_existing_components() -> None:
+    """No type checker reads templates."""
     named = {name for path in _templates() for name in re.findall(r"\bui\.([A-Za-z_]+)", path.read_text("utf-8"))}
     assert len(named) > 30 and {name for name in named if not hasattr(ui, name)} == set()
 
@@ -151,7 +151,7 @@ def wide(chromium: Browser, server: Server, nora_in_a_browser: Visitor) -> Itera
         yield opened
 
 
-def test_a_closed_group_stays_closed_but_for_the_page_in_it(wide: Page) -> None:
+def test_a_closed_group_stays_closed_except_for_the_current_page(wide: Page) -> None:
     wide.goto("/help")
     group = wide.locator('.rail [data-group="administration"]')
     group.locator("summary").click()
@@ -189,11 +189,11 @@ def test_the_bar_of_a_phone_leads_to_everything(
         expect(phone.get_by_role("heading", level=1)).to_have_text("Backups")
 
 
-# -- pictures ---------------------------------------------------------------------------------------------------------
+# -- charts -----------------------------------------------------------------------------------------------------------
 
 
 class _Table(HTMLParser):
-    """The cells of the table behind a picture, and what it says to who does not see it."""
+    """The cells of the table behind a chart, and the chart's text for screen readers."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ class _Table(HTMLParser):
             self._is_cell = False
 
 
-def test_a_picture_says_the_same_as_the_table_behind_it() -> None:
+def test_a_chart_shows_the_values_of_its_table() -> None:
     shown = charts.columns("Odd <days>", ["a", "b", "c"], [Series("Up", [1, 0, 7]), Series("Down & out", [0, 2, 8])])
     table = _Table(shown)
     assert table.cells == ["Day", "Up", "Down & out", "a", "1", "0", "b", "0", "2", "c", "7", "8"]
@@ -222,12 +222,12 @@ def test_a_picture_says_the_same_as_the_table_behind_it() -> None:
     assert tall == [100 * value / 8 for value in (1, 7, 2, 8)]  # nothing is drawn for 0, and 8 is the top
 
 
-def test_a_picture_of_nothing_is_empty() -> None:
+def test_a_chart_without_data_is_empty() -> None:
     assert "<rect" not in charts.columns("None", ["a"], [Series("Up", [0])])
     assert 'width="0"' in charts.rows("None", [("Old", 0, "/")])
 
 
-def test_the_start_draws_what_there_is(signed_in: Visitor, nora: Api) -> None:
+def test_the_start_page_draws_the_existing_data(signed_in: Visitor, nora: Api) -> None:
     before = _totals(signed_in)
     nora.parse(b"From: ana@customer.example\nTo: support@desk.example\nSubject: Drawn\n\nOne more.\n").ok()
     after = _totals(signed_in)
@@ -235,9 +235,7 @@ def test_the_start_draws_what_there_is(signed_in: Visitor, nora: Api) -> None:
     assert after["Today"] == before["Today"] + 1 and after["Older"] == before["Older"]
 
 
-def test_a_picture_that_takes_too_long_is_left_out_for_a_while(
-    desk: Desk, nora: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_chart_is_omitted_for_a_while(desk: Desk, nora: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def slow(ctx: Context, q: str) -> dict[str, Any]:
@@ -248,12 +246,12 @@ def test_a_picture_that_takes_too_long_is_left_out_for_a_while(
     with monkeypatch.context() as patched:
         patched.setattr(reports.frame, "answer", slow)
         assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)
-        assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)  # not asked again
+        assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)  # not computed again
     assert len(reports.pictures(later)) == len(reports.PICTURES) + 1
 
 
 def _visit(desk: Desk, nora: Api, now: int) -> Visit:
-    """A look at the start page in this process, as nora."""
+    """Returns a visit of the start page in this process, as nora."""
     line, peer = RequestStartLine("GET", "/", "HTTP/1.1"), "127.0.0.1"
     visit = Visit(desk.service, Request(line, HTTPHeaders(), peer, peer), now)
     visit.__dict__["ctx"] = desk.context(nora.ids["nora"])
@@ -268,13 +266,13 @@ def _totals(visitor: Visitor) -> dict[str, int]:
     return {name: int(number) for name, number in found.items()}
 
 
-def test_response_times_are_told_by_their_middle_and_by_nine_of_ten(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_response_times_are_given_as_median_and_90th_percentile(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     ids = [
         nora.create("ticket", subject=f"Answered {number}", group_id=nora.ids["support"]).ok()["id"]
         for number in range(10)
     ]
     tickets = desk.registry.type("ticket").table
-    desk.store.write(lambda tx: [  # tickets of other tests were answered, too
+    desk.store.write(lambda tx: [  # tickets of other tests have replies too
         tx.update(tickets, each[tickets.names.index("id")], {"elapsed_response_first": 0}) for each in tx.find(tickets)
     ])  # fmt: skip
     for number, id in enumerate(ids, 1):

@@ -1,5 +1,5 @@
-"""Macros as somebody without scripts uses them: the menu of a ticket, inputs, drafts, undo, several tickets, the jump.
-What a macro may do is told in tests/api/test_macros.py."""
+"""Macros as used without scripts: the menu of a ticket, inputs, drafts, undo, several tickets, the jump. The
+permissions of a macro are tested in tests/api/test_macros.py."""
 
 import html
 import itertools
@@ -36,7 +36,7 @@ def ticket(nora: Api) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def none_left(nora: Api) -> Iterator[None]:
-    """Other tests look at tickets without macros."""
+    """Removes all macros, since other tests expect tickets without them."""
     yield
     for id in nora.found("automation", f"trigger:{MACRO}"):
         nora.remove("automation", id).ok()
@@ -49,7 +49,7 @@ def arrived(nora: Api) -> dict[str, Any]:
 
 
 def made(nora: Api, returned: str, label: str, before: str = "") -> int:
-    """The id of a new macro."""
+    """Creates a macro and returns its id."""
     script = f"{before}start:\n  return:\n" + "".join(f"    {line}\n" for line in returned.splitlines())
     name = f"macro.m{next(_numbers)}"
     fields = {"name": name, "extension_id": MACRO, "description": label, "script": script}
@@ -66,7 +66,7 @@ def state(nora: Api, ticket: dict[str, Any]) -> tuple[str, int]:
 
 
 def undo(visitor: Visitor, path: str) -> None:
-    """Press Undo in the message of the next page."""
+    """Presses Undo in the message of the next page."""
     [form] = re.findall(
         r'<div class="toast">.*?<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', visitor.get(path).text, re.DOTALL
     )
@@ -96,7 +96,7 @@ def test_a_macro_of_the_menu_changes_the_ticket_and_is_undone(
     assert state(nora, ticket) == before
 
 
-def test_texts_stand_in_the_answer_for_a_review(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_texts_are_placed_in_the_reply_for_review(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     id = made(nora, f"reply: Dear <Ana> {{{{ticket_mask}}}}\nnote: Called\n{CLOSE}", "Answer")
     answer = run(signed_in, ticket, id, back=f"{ticket['page']}?in=status%3Aopen&at=1")
     address = f"{ticket['page']}/answer?in=status%3Aopen&at=1&answer=reply"
@@ -105,7 +105,7 @@ def test_texts_stand_in_the_answer_for_a_review(signed_in: Visitor, nora: Api, t
     assert place(signed_in.get(address)) == page
     shown = signed_in.get(page.partition("#")[0]).text
     assert f"Dear &lt;Ana&gt; {ticket['mask']}</textarea>" in shown and 'value="ana@kite.example"' in shown
-    assert re.search(r'<option value="2" selected>', shown) is not None  # closed, as the macro has it
+    assert re.search(r'<option value="2" selected>', shown) is not None  # closed, as the macro says
     assert "Review the reply, then send it. Review the note, then add it." in text_of(shown)
     run(signed_in, ticket, id)
     [draft] = nora.search("draft", f"ticket.id:{ticket['id']}", expand="params").ok()["results"]
@@ -116,7 +116,7 @@ def test_texts_stand_in_the_answer_for_a_review(signed_in: Visitor, nora: Api, t
     assert "Called</textarea>" not in signed_in.get(f"{ticket['page']}?answer=note").text
 
 
-def test_a_reply_that_meets_somebody_typing_is_a_draft_beside_theirs(
+def test_a_reply_next_to_another_draft_becomes_a_separate_draft(
     nora: Api, desk: Desk, ticket: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(nora, "reply: Theirs", "Answer")
@@ -130,7 +130,7 @@ def test_a_reply_that_meets_somebody_typing_is_a_draft_beside_theirs(
     assert [each["params"]["content"] for each in drafts] == ["Mine", "Theirs"]
 
 
-def test_what_a_macro_sends_can_be_taken_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_mail_sent_by_a_macro_can_be_undone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     run(signed_in, ticket, made(nora, "reply: It is done.\nsend@bool: yes\nchanges:\n  status: closed", "Done"))
     queued = f"ticket.id:{ticket['id']} is.queued:yes"
     assert len(nora.found("draft", queued)) == 1 and state(nora, ticket)[0] == "closed"
@@ -138,7 +138,7 @@ def test_what_a_macro_sends_can_be_taken_back(signed_in: Visitor, nora: Api, tic
     assert not nora.found("draft", queued) and state(nora, ticket)[0] == "open"
 
 
-def test_inputs_are_asked_for_and_mistakes_are_told(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_inputs_are_requested_and_mistakes_are_reported(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     asked = "inputs:\n  text/days:\n    type: number\n    required@bool: yes\n    description: How many\n"
     id = made(nora, "reply: In {{inputs.days}} days", "Promise", before=asked)
     form = f"{ticket['page']}/macros?macro={id}"
@@ -156,7 +156,7 @@ def test_inputs_are_asked_for_and_mistakes_are_told(signed_in: Visitor, nora: Ap
     assert failed.status_code == 422 and "means nothing here" in text_of(failed.text)
 
 
-def test_many_macros_are_looked_for_by_name(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_many_macros_are_searched_by_name(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     for number in range(8):
         made(nora, CLOSE, f"Step {number}")
     page = signed_in.get(ticket["page"]).text
@@ -165,9 +165,7 @@ def test_many_macros_are_looked_for_by_name(signed_in: Visitor, nora: Api, ticke
     assert listed.count("<option") == 8 and 'list="macro-names"' in listed
 
 
-def test_the_jump_finds_macros_of_the_ticket_that_is_open(
-    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
-) -> None:
+def test_the_jump_finds_macros_of_the_open_ticket(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     id = made(nora, CLOSE, "Close as done")
 
     def hits(q: str, **headers: str) -> list[tuple[str, str]]:
@@ -202,7 +200,7 @@ def test_in_a_browser_changes_come_in_place_and_texts_with_the_page(
         expect(page.locator("#ticket-head .badge")).to_contain_text("waiting")
 
 
-def test_one_is_run_on_several_tickets_and_undone(signed_in: Visitor, nora: Api) -> None:
+def test_a_macro_is_run_on_several_tickets_and_undone(signed_in: Visitor, nora: Api) -> None:
     tickets = [arrived(nora) for _ in range(3)]
     assert 'value="macro"' not in signed_in.get("/inbox?v=open").text
     id = made(nora, f"{CLOSE}\nreply: Bye\nsend@bool: yes", "Close as done")
@@ -235,7 +233,7 @@ def test_the_editor_tries_a_macro_on_the_newest_ticket(signed_in: Visitor, nora:
     assert state(nora, ticket)[0] == "open"
 
 
-def test_a_first_macro_is_begun_with_an_example(signed_in: Visitor, ticket: dict[str, Any]) -> None:
+def test_a_first_macro_begins_with_an_example(signed_in: Visitor, ticket: dict[str, Any]) -> None:
     new = f"/automations/new?trigger={MACRO}"
     assert f'href="{new}"' in signed_in.get(f"{ticket['page']}/macros").text
     page = signed_in.get(new).text
@@ -245,7 +243,7 @@ def test_a_first_macro_is_begun_with_an_example(signed_in: Visitor, ticket: dict
     assert "We look into Pump and write again" in text_of(signed_in.send("/automations/new", form, page=new).text)
 
 
-def test_several_tickets_end_when_the_time_is_over(nora: Api, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_tickets_stop_when_the_time_is_over(nora: Api, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     ids, ctx = [arrived(nora)["id"] for _ in range(2)], desk.context(nora.ids["nora"])
     made(nora, CLOSE, "Close as done")
     found = several.run_each(ctx, ids, "nothing")

@@ -1,4 +1,4 @@
-"""Mail in the console: transports are made and tried, senders set, mailboxes looked at, the outbox emptied."""
+"""Mail in the console: transports are created and tried, senders set, mailboxes read, the outbox emptied."""
 
 import base64
 import html
@@ -29,7 +29,7 @@ PASSWORD = "hunter2-of-the-mail-server"
 
 @pytest.fixture(scope="module", autouse=True)
 def empty_outbox(nora: Api) -> None:
-    """Without what other tests of the console left in it."""
+    """Removes what other tests of the console left in the outbox."""
     for id in nora.found("draft", "is.queued:yes"):
         nora.remove("draft", id).ok()
 
@@ -48,20 +48,20 @@ def form(smtp: SmtpServer, **changes: str) -> dict[str, str]:
 
 
 def made(signed_in: Visitor, smtp: SmtpServer, **changes: str) -> str:
-    """The path of a new transport."""
+    """Creates a transport; returns its path."""
     answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
     assert answer.status_code == 303, answer.text
     return place(answer)
 
 
 def waiting(nora: Api, subject: str, to: str = "ana@customer.example") -> int:
-    """The id of a mail in the outbox."""
+    """Puts a mail into the outbox; returns its id."""
     params = {"to": to, "subject": subject, "content": f"Text of {subject}"}
     made = nora.create("draft", type="mail.transactional", name=subject, to=to, params=params, is_queued=1).ok()
     return int(made["id"])
 
 
-def test_a_transport_is_made_tried_and_removed(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
+def test_a_transport_is_created_tried_and_removed(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
     path = made(signed_in, smtp, name=HOSTILE)
     page = signed_in.get(path)
     assert "<script>alert" not in page.text and HOSTILE in html.unescape(page.text)
@@ -76,7 +76,7 @@ def test_a_transport_is_made_tried_and_removed(signed_in: Visitor, nora: Api, sm
     assert signed_in.get(path).status_code == 404
 
 
-def test_what_the_mail_server_says_is_told(signed_in: Visitor, nora: Api) -> None:
+def test_messages_of_the_mail_server_are_shown(signed_in: Visitor, nora: Api) -> None:
     with SmtpServer(refused={"ana@customer.example": "550 5.1.1 <b>nobody</b> of that name"}) as smtp:
         path = made(signed_in, smtp)
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
@@ -91,7 +91,7 @@ def test_what_the_mail_server_says_is_told(signed_in: Visitor, nora: Api) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")
-def test_a_token_takes_the_place_of_a_password(signed_in: Visitor, nora: Api) -> None:
+def test_a_token_replaces_a_password(signed_in: Visitor, nora: Api) -> None:
     service = nora.create("connected_service", name="Mail", extension_id="svc.service.provider.token.bearer").ok()["id"]
     account = nora.create(
         "connected_account", name="Mail of the desk", service_id=service, params={"token": "t0ken"},
@@ -108,12 +108,12 @@ def test_a_token_takes_the_place_of_a_password(signed_in: Visitor, nora: Api) ->
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
-def test_a_password_is_written_and_never_shown(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_a_password_is_stored_and_never_shown(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     with SmtpServer(login=("desk", PASSWORD)) as smtp:
         path = made(signed_in, smtp, username="desk", password=PASSWORD)
         for shown in (path, "/admin/mail", "/admin/system/audit"):
             assert PASSWORD not in signed_in.get(shown).text
-        # Left blank it stays, and is sent to this server alone.
+        # A blank password stays, and is sent to this server only.
         assert signed_in.send(path, form(smtp, username="desk", name="Renamed")).status_code == 303
         assert signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path).status_code == 303
         id = int(path.rpartition("/")[2])
@@ -134,7 +134,7 @@ def test_a_password_is_written_and_never_shown(signed_in: Visitor, nora: Api, de
     ({"connected_account": "7"}, "username", "a connected account takes a username and no password"),
     ({"extension_id": "core.mail.transport.pigeon"}, "extension_id", "not a mail transport"),
 ])  # fmt: skip
-def test_mistakes_of_a_transport_stand_at_their_field(
+def test_mistakes_of_a_transport_are_shown_at_their_field(
     changes: dict[str, str], field: str, words: str, signed_in: Visitor, smtp: SmtpServer
 ) -> None:
     answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
@@ -145,8 +145,8 @@ def test_mistakes_of_a_transport_stand_at_their_field(
         assert value(answer.text, "name") == "Provider"
 
 
-def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
-    signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")  # nor does the first become it
+def test_a_sender_is_set_and_waiting_mail_is_sent(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
+    signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")  # else the first is
     id = waiting(nora, "Waits for a transport")
     loaded(signed_in, f"{OUTBOX}?state=parked", "Waits for a transport")
     path = made(signed_in, smtp)
@@ -167,12 +167,12 @@ def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: A
     address = nora.found("address", "email:desk@desk.example")[0]
     signed_in.send(f"/admin/mail/senders/{address}/remove", {}, page="/admin/mail")
     assert nora.record("address", address).ok()["mail_transport_id"] == 0
-    undo = {"email": "desk@desk.example", "transport": transport}  # what the message carries
+    undo = {"email": "desk@desk.example", "transport": transport}  # fields that the message carries
     assert f'name="transport" value="{transport}"' in signed_in.get("/admin/mail").text
     signed_in.send("/admin/mail/senders", undo, page="/admin/mail")
     assert str(nora.record("address", address).ok()["mail_transport_id"]) == str(transport)
     signed_in.send(f"/admin/mail/senders/{address}/remove", {}, page="/admin/mail")
-    default = {"email": "support@localhost", "transport": "0", "is_default": "1"}  # as other tests expect it
+    default = {"email": "support@localhost", "transport": "0", "is_default": "1"}  # restores what other tests expect
     signed_in.send("/admin/mail/senders", default, page="/admin/mail")
     signed_in.send(f"{path}/delete", {}, page=path)
 
@@ -183,7 +183,7 @@ def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: A
     ({"email": "a@b.example", "transport": "999999"}, "no mail transport 999999"),
     ({"email": HOSTILE, "transport": "0", "is_default": "1"}, "is not a mail address"),
 ])  # fmt: skip
-def test_mistakes_of_a_sender_are_told(sent: dict[str, str], words: str, signed_in: Visitor, nora: Api) -> None:
+def test_mistakes_of_a_sender_are_reported(sent: dict[str, str], words: str, signed_in: Visitor, nora: Api) -> None:
     answer = signed_in.send("/admin/mail/senders", sent, page="/admin/mail")
     assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower()
     assert "<script>alert" not in answer.text
@@ -219,7 +219,7 @@ def test_mail_that_a_server_refused_is_sent_again_and_dropped(
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
-def test_a_draft_that_somebody_still_writes_is_not_in_the_outbox(signed_in: Visitor, nora: Api) -> None:
+def test_an_unfinished_draft_is_not_in_the_outbox(signed_in: Visitor, nora: Api) -> None:
     draft = nora.create("draft", type="mail.compose", name="Still written", worker_id=nora.ids["nora"]).ok()["id"]
     assert "Still written" not in signed_in.get(OUTBOX).text
     for path in ("send", "drop"):
@@ -229,7 +229,7 @@ def test_a_draft_that_somebody_still_writes_is_not_in_the_outbox(signed_in: Visi
     assert signed_in.get(f"{OUTBOX}?state=lost").status_code == 422
 
 
-def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_a_mailbox_is_created_read_and_removed(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     sent = {"name": HOSTILE, "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk",
             "password": PASSWORD, "is_enabled": "1", "folder": "INBOX"}  # fmt: skip
     answer = signed_in.send(f"{MAILBOXES}/new", sent)
@@ -242,7 +242,7 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     assert "1 failing" in page and "failed once" in page and "since just now" in page
     answer = signed_in.send(f"{path}/check", {}, page="/admin/mail")
     assert answer.status_code == 422 and "no mail server at 127.0.0.1" in text_of(answer.text)
-    # Without the login box ticked it is off, and cannot be looked at.
+    # With the box unticked the mailbox is off, and cannot be read.
     off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
     assert signed_in.send(path, off | {"name": "Off"}).status_code == 303
     assert desk.row("mailbox", id)["password"] == PASSWORD and not desk.row("mailbox", id)["is_enabled"]
@@ -258,7 +258,7 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
 @pytest.mark.parametrize(("kind", "heard", "wrong"), [
     (ImapServer, "< * OK", "LOGIN (left out)"), (Pop3Server, "< +OK", "PASS (left out)"),
 ])  # fmt: skip
-def test_what_a_server_says_that_lets_nobody_in_is_told_without_the_password(
+def test_a_refused_login_is_reported_without_the_password(
     kind: type[ImapServer] | type[Pop3Server], heard: str, wrong: str, signed_in: Visitor
 ) -> None:
     with kind() as server:
@@ -279,7 +279,7 @@ def test_what_a_server_says_that_lets_nobody_in_is_told_without_the_password(
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
-def test_a_mail_server_is_asked_in_words_that_are_shown(signed_in: Visitor, nora: Api) -> None:
+def test_the_dialogue_with_a_mail_server_is_shown(signed_in: Visitor, nora: Api) -> None:
     with SmtpServer(login=("desk", PASSWORD)) as smtp:
         path = made(signed_in, smtp, username="desk", password="another password")
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
@@ -291,7 +291,7 @@ def test_a_mail_server_is_asked_in_words_that_are_shown(signed_in: Visitor, nora
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
-def test_mail_that_could_not_be_taken_is_read_taken_and_discarded(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     assert "There is none" in text_of(signed_in.get(FAILED).text)
     settings, raw = desk.service.settings, f"Subject: =?utf-8?q?Br=C3=B6ken?=\n\n{HOSTILE}".encode()
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", raw, f"the mail names no sender {HOSTILE}")
@@ -348,13 +348,13 @@ def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> 
     ({"name": ""}, "name"), ({"host": "a b"}, "host"), ({"port": "0"}, "port"), ({"protocol": "uucp"}, "protocol"),
     ({"timeout_secs": "many"}, "timeout_secs"), ({"connected_account_id": "999999"}, "connected_account_id"),
 ])  # fmt: skip
-def test_mistakes_of_a_mailbox_stand_at_their_field(changes: dict[str, str], field: str, signed_in: Visitor) -> None:
+def test_mailbox_mistakes_are_shown_at_their_field(changes: dict[str, str], field: str, signed_in: Visitor) -> None:
     sent = {"name": "Box", "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk", **changes}
     answer = signed_in.send(f"{MAILBOXES}/new", sent)
     assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text
 
 
-def test_milo_may_not_touch_mail(visitor: Visitor, nora: Api) -> None:
+def test_milo_cannot_change_mail_settings(visitor: Visitor, nora: Api) -> None:
     assert visitor.sign_in("milo@desk.example").status_code == 303
     for path in ("/admin/mail", f"{TRANSPORTS}/new", f"{MAILBOXES}/new", OUTBOX, FAILED, LISTENER, f"{FAILED}/x"):
         assert visitor.get(path).status_code == 403
@@ -406,7 +406,7 @@ def test_a_transport_by_keyboard(chromium: Browser, server: Server, signed_in: V
         page.wait_for_url("**/admin/mail")
 
 
-def test_where_mail_goes_is_told(signed_in: Visitor, nora: Api) -> None:
+def test_dns_records_of_mail_domains_are_shown(signed_in: Visitor, nora: Api) -> None:
     group = nora.create("group", name=HOSTILE).ok()["id"]
     other, shared = (nora.upsert("address", f"email:{each}", email=each).ok()["id"] for each in
                      ("orders@desk.example", "shared@desk.example"))  # fmt: skip
@@ -425,7 +425,7 @@ def test_where_mail_goes_is_told(signed_in: Visitor, nora: Api) -> None:
     for to, name, id in (("orders@desk.example", "bucket_id", bucket), ("shared@desk.example", "group_id", group)):
         made = nora.parse(f"From: ana@customer.example\nTo: {to}\nSubject: Routed\n\nHi.\n").ok()["id"]
         assert nora.record("ticket", made).ok()[name] == id, to
-    shown = signed_in.get("/admin/mail/dns").text  # asks nobody before it is told to
+    shown = signed_in.get("/admin/mail/dns").text  # sends no query before the button is pressed
     assert "<code>desk.example</code>" in shown and "Check now" in shown and "SPF" not in shown.partition("<main")[2]
     for uri, id in (("group", late), ("group", group), ("mail_transport", transport)):
         nora.remove(uri, id).ok()

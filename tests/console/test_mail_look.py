@@ -1,5 +1,5 @@
-"""Mail that leaves, drawn as mail programs draw it: in light and dark, on a phone, and without the head and its styles
-as Gmail and Outlook on the web show it."""
+"""Sent mail as mail programs display it: in light and dark, on a phone, and without the head and its styles as Gmail
+and Outlook on the web show it."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def without_head(html: str) -> str:
 
 
 def contrast(page: Page, selector: str) -> float:
-    """Of the letters of an element with the ground of the page, as WCAG measures it."""
+    """Returns the contrast of an element's text with the background, as defined by WCAG."""
     return float(page.evaluate(
         """selector => {
           const light = color => { const [r, g, b] = color.match(/[\\d.]+/g).map(Number)
@@ -75,7 +75,7 @@ def test_a_reply_is_readable(empty_page: Page, mail: str, scheme: str, width: in
     page = empty_page
     page.set_viewport_size({"width": width, "height": 600})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto("about:blank")  # forgets the colours of the page before
+    page.goto("about:blank")  # discards the colours of the previous page
     page.set_content(mail if has_head else without_head(mail))
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it is wider than the screen"
     for selector in ("p", "a", "td", "code", "blockquote p"):

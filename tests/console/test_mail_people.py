@@ -1,4 +1,4 @@
-"""Who wrote an email, on the page of its ticket: names, workers who are not proven, and authors of forwarded email."""
+"""The authors of email on the page of its ticket: names, unverified workers, and authors of forwarded email."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ The pump is broken.
 
 
 def received(nora: Api, sender: str, text: str = "It leaks.", **headers: str) -> tuple[int, str]:
-    """The id of a ticket, and its path."""
+    """Delivers a mail; returns the id of the ticket, and its path."""
     named = {"From": sender, "To": "support@localhost", "Subject": f"Boat of {sender}"} | headers
     head = "".join(f"{name}: {value}\n" for name, value in named.items())
     made = nora.parse(f"{head}\n{text}\n".encode()).ok()
@@ -37,7 +37,7 @@ def test_a_customer_is_shown_by_name(signed_in: Visitor, nora: Api) -> None:
     assert "handed in mail" not in text_of(page) and "unproven sender" not in text_of(page)
 
 
-def test_who_writes_a_workers_address_into_from_is_marked_and_chooses_no_name(signed_in: Visitor, nora: Api) -> None:
+def test_a_forged_worker_address_is_marked_and_sets_no_name(signed_in: Visitor, nora: Api) -> None:
     _id, path = received(nora, "The Boss <milo@desk.example>")
     page = signed_in.get(path).text
     assert "unproven sender" in text_of(page) and "The Boss" not in page.partition("<h1")[2].replace(
@@ -45,7 +45,7 @@ def test_who_writes_a_workers_address_into_from_is_marked_and_chooses_no_name(si
     )
 
 
-def test_the_author_of_a_forwarded_email_takes_the_workers_place_and_back(signed_in: Visitor, nora: Api) -> None:
+def test_the_author_of_a_forwarded_email_replaces_the_worker_and_back(signed_in: Visitor, nora: Api) -> None:
     email = customer()
     id, path = received(nora, "milo@desk.example", FORWARD.replace("AUTHOR", email), Subject="Fwd: Pump broken")
     page = signed_in.get(path).text

@@ -1,4 +1,4 @@
-"""What styles of a mail look like in a browser: none lays its words or links over the page around it."""
+"""Styles of a mail in a browser: none places its text or links over the surrounding page."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def test_nothing_of_a_mail_covers_the_page_around_it(empty_page: Page, html: str
     assert covered(empty_page, clean_html(html)) == []
 
 
-def test_what_is_harmless_is_seen(empty_page: Page) -> None:
+def test_harmless_styles_have_their_effect(empty_page: Page) -> None:
     html = "<p style=\"COLOR:rgb(31, 73, 125);font:x;font-size:11.0pt;font-family:'Calibri',sans-serif\">x</p>"
     empty_page.set_content(AROUND.replace("{}", clean_html(html)))
     shown = empty_page.evaluate(

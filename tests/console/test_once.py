@@ -1,4 +1,4 @@
-"""A form that creates something is carried out once, however often and by whatever way it arrives."""
+"""A form that creates something is carried out once, however often and by whatever path it arrives."""
 
 import re
 from collections.abc import Callable
@@ -27,13 +27,13 @@ def count(nora: Api, uri: str, q: str) -> int:
 
 
 def replies(nora: Api, ticket: dict[str, Any]) -> int:
-    """Replies that left, or that wait to leave."""
+    """Returns the number of replies that were sent or wait to be sent."""
     waiting = count(nora, "draft", f"ticket.id:{ticket['id']} is.queued:yes")
     return waiting + count(nora, "message", f"ticket.id:{ticket['id']} isOutgoing:yes")
 
 
 def sent_twice(visitor: Visitor, path: str, form: dict[str, Any], page: str) -> list[requests.Response]:
-    """The responses to the same form, sent twice."""
+    """Returns the responses to the same form, sent twice."""
     same = {**form, "_xsrf": visitor.token(page)}
     return [visitor.post(path, same) for _ in range(2)]
 
@@ -77,7 +77,7 @@ def test_a_form_sent_twice_creates_one(signed_in: Visitor, nora: Api, ticket: di
 
 
 @names("form", [{}, {"do": "save"}], ids=["sent", "only saved"])
-def test_a_reply_sent_twice_leaves_once(
+def test_a_reply_submitted_twice_is_sent_once(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], form: dict[str, str]
 ) -> None:
     page = ticket["page"]
@@ -86,7 +86,7 @@ def test_a_reply_sent_twice_leaves_once(
     assert place(first) == place(second) and replies(nora, ticket) == 1
 
 
-def test_two_arrivals_at_once_leave_once(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_two_simultaneous_submissions_are_sent_once(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     page = ticket["page"]
     form = answer_to(ticket) | {"_xsrf": signed_in.token(page)}
     with ThreadPoolExecutor(6) as threads:
@@ -95,7 +95,7 @@ def test_two_arrivals_at_once_leave_once(signed_in: Visitor, nora: Api, ticket: 
     assert replies(nora, ticket) == 1
 
 
-def test_the_second_arrival_can_undo_as_the_first(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_the_second_submission_can_undo_like_the_first(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     page = ticket["page"]
     sent_twice(signed_in, f"{page}/answer", answer_to(ticket), page)
     undo(signed_in, page)
@@ -117,8 +117,8 @@ def test_a_revision_of_a_draft_is_sent_once(signed_in: Visitor, nora: Api, ticke
     assert "It is on its way. Really." in changed.text and replies(nora, ticket) == 1
 
 
-def test_the_same_words_in_another_form_are_asked_about(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
-    """Back without scripts: the page is a new one, and the browser puts the words back."""
+def test_the_same_text_in_another_form_is_confirmed(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    """Going back without scripts: the page is a new one, and the browser restores the text."""
     page = ticket["page"]
     assert signed_in.send(f"{page}/answer", answer_to(ticket), page=page).status_code == 303
     asked = signed_in.send(f"{page}/answer", answer_to(ticket), page=page)
@@ -136,7 +136,7 @@ def test_a_refused_form_may_be_sent_again(signed_in: Visitor, nora: Api, ticket:
     assert replies(nora, ticket) == 1
 
 
-def test_a_form_is_known_after_a_restart(tmp_path: Path) -> None:
+def test_a_form_is_recognized_after_a_restart(tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
     client = server.set_up()
     people(client)
@@ -155,7 +155,7 @@ def test_a_form_is_known_after_a_restart(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
-def test_a_form_that_was_interrupted_is_asked_about(tmp_path: Path) -> None:
+def test_an_interrupted_form_asks_for_confirmation(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     ines = desk.context(desk.worker("ines"))
 
@@ -194,7 +194,7 @@ def press_twice(page: Page) -> None:
 
 @names("do", [click_twice, press_twice])
 @names("is_kept", [True, False], ids=["kept as a draft", "at once"])
-def test_two_acts_send_one_reply(
+def test_two_clicks_send_one_reply(
     page: Page, nora: Api, ticket: dict[str, Any], do: Callable[[Page], None], is_kept: bool
 ) -> None:
     page.goto(ticket["page"])
@@ -208,7 +208,7 @@ def test_two_acts_send_one_reply(
 
 
 @names("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_back_and_send_again(
+def test_going_back_and_sending_again(
     chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any], scripts: bool
 ) -> None:
     cookies = nora_in_a_browser.cookies

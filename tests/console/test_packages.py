@@ -1,4 +1,4 @@
-"""Packages in the console: opened, questioned, rehearsed, imported once; and records handed out as a package."""
+"""Packages in the console: opened, questions answered, rehearsed, imported once; and records exported as a package."""
 
 import html
 import json
@@ -19,7 +19,7 @@ BASE = "/admin/packages"
 
 
 def parcel(*records: dict[str, Any], prompts: list[dict[str, Any]] | None = None, **package: Any) -> str:
-    """A package as text."""
+    """Returns a package as text."""
     head = {"name": "Parcel", "revision": 3, "requires": {"svc_version": "1.0.0", "plugins": []}} | package
     head["configure"] = {"prompts": prompts or [], "placeholders": []}
     return json.dumps({"package": head, "records": list(records)}, indent=1)
@@ -67,11 +67,11 @@ def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api
     assert "is imported" in done and f'href="/automations/webhooks/{hook}"' in done
 
 
-def test_imports_are_remembered_with_what_is_left_of_them(signed_in: Visitor, nora: Api, visitor: Visitor) -> None:
+def test_imports_are_listed_with_their_remaining_records(signed_in: Visitor, nora: Api, visitor: Visitor) -> None:
     text = parcel(org("one", "Remembered"), org("two", "Forgotten"), name="Two of them", revision=7)
     assert "Two of them" not in signed_in.get(BASE).text
     assert run(signed_in, text, "try").status_code == 200
-    assert "Two of them" not in signed_in.get(BASE).text  # a rehearsal is no import
+    assert "Two of them" not in signed_in.get(BASE).text  # a rehearsal is not an import
     assert run(signed_in, text, "import").status_code == 303
     nora.delete(f"/rest/records/org/{nora.found('org', 'name:Forgotten')[0]}.json")
     listed = signed_in.get(BASE).text
@@ -85,7 +85,7 @@ def test_imports_are_remembered_with_what_is_left_of_them(signed_in: Visitor, no
     assert signed_in.get(f"{BASE}/imported/999999").status_code == 404
 
 
-def test_a_file_is_opened_as_a_pasted_text_is(signed_in: Visitor) -> None:
+def test_a_file_is_opened_like_a_pasted_text(signed_in: Visitor) -> None:
     form = {"_xsrf": signed_in.token(BASE), "package_json": ""}
     files = {"file": ("parcel.json", parcel(org("one", "Filed")), "application/json")}
     answer = signed_in.post(f"{BASE}/look", form, files=files)
@@ -109,13 +109,13 @@ def test_a_file_is_opened_as_a_pasted_text_is(signed_in: Visitor) -> None:
         ('{"package": ' + "[" * 100, "JSON"),
     ],
 )
-def test_what_is_no_package_is_told(signed_in: Visitor, text: str, told: str) -> None:
+def test_an_invalid_package_is_reported(signed_in: Visitor, text: str, told: str) -> None:
     for answer in (look(signed_in, text), run(signed_in, text, "import")):
         assert answer.status_code == 422 and told in html.unescape(answer.text) and HOSTILE not in answer.text
         assert html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", answer.text, re.S)[0]) == text
 
 
-def test_what_a_package_needs_is_told(signed_in: Visitor) -> None:
+def test_missing_requirements_are_reported(signed_in: Visitor) -> None:
     fine = look(signed_in, parcel(requires={"svc_version": SVC_VERSION, "plugins": ["svc.core"]}))
     assert fine.status_code == 200 and "plugin svc.core" in fine.text and "disabled>" not in fine.text
     for requires in ({"svc_version": "99.0"}, {"plugins": ["svc.flying", "svc.core"]}, {"svc_version": 5}):
@@ -167,13 +167,13 @@ def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api
         wrong = run(signed_in, text, "import", **(answers | changes))
         [field] = changes
         assert wrong.status_code == 422 and told in wrong.text and f'href="#{field}"' in wrong.text
-        assert "prompt &#39;" not in wrong.text  # nor what the API calls it
+        assert "prompt &#39;" not in wrong.text  # nor the name that the API uses
     empty = run(signed_in, text, "import", **(answers | {"p0": "", "p3": ""}))
     assert empty.text.count("Answer this question.") == 4  # each at its field and in the summary
     assert 'href="#p0"' in empty.text and 'href="#p3"' in empty.text and "send prompts[" not in empty.text
 
 
-def test_nothing_is_made_when_something_is_wrong(signed_in: Visitor, nora: Api) -> None:
+def test_nothing_is_created_when_something_is_wrong(signed_in: Visitor, nora: Api) -> None:
     text = parcel(*(org(f"o{number}", "Half") for number in range(6)), {"uid": "bad", "_context": "org"})
     for do in ("try", "import"):
         answer = run(signed_in, text, do)
@@ -181,7 +181,7 @@ def test_nothing_is_made_when_something_is_wrong(signed_in: Visitor, nora: Api) 
     assert orgs(nora, "Half") == 0
 
 
-def test_a_result_is_for_who_imported_and_secrets_are_shown_once(
+def test_a_result_is_for_its_importer_and_secrets_are_shown_once(
     signed_in: Visitor, visitor: Visitor, nora: Api
 ) -> None:
     app = {"uid": "app", "_context": "oauth_app", "name": "Carried", "callback_url": "https://app.example/back"}
@@ -205,7 +205,7 @@ def test_a_result_is_for_who_imported_and_secrets_are_shown_once(
     assert signed_in.get(f"{BASE}/done/{'A' * 32}").status_code == 404
 
 
-def test_records_are_exported_and_come_back(signed_in: Visitor, nora: Api) -> None:
+def test_records_are_exported_and_reimported(signed_in: Visitor, nora: Api) -> None:
     path = f"{BASE}/export"
     calendar = nora.create("calendar", name=HOSTILE, owner__context="app", owner_id=0).ok()["id"]
     snippet = nora.create(
@@ -257,7 +257,7 @@ def test_a_package_by_keyboard(page: Page, nora: Api) -> None:
     assert orgs(nora, "By keys By default") == 1
 
 
-def test_a_package_is_updated_and_what_was_changed_here_is_asked_about(signed_in: Visitor, nora: Api) -> None:
+def test_an_update_of_a_package_asks_about_local_changes(signed_in: Visitor, nora: Api) -> None:
     def reminders(title: str) -> str:
         entries = [{"uid": f"r{each}", "_context": "task", "title": f"{title} {each}"} for each in range(2)]
         return parcel(*entries).replace('"Parcel"', '"Reminders"')

@@ -1,4 +1,4 @@
-"""Pages that administrators work with, over HTTP: what they do is what the API then says."""
+"""Pages of administrators, over HTTP: their effects are visible in the API."""
 
 import html
 import re
@@ -16,7 +16,7 @@ SCOPES = """"tickets:read":
 """
 
 
-def test_a_token_can_do_what_its_scopes_say(signed_in: Visitor, nora: Api, server: Server) -> None:
+def test_a_token_has_the_rights_of_its_scopes(signed_in: Visitor, nora: Api, server: Server) -> None:
     made = nora.create("oauth_app", name="Reader", callback_url="https://r.example/", scopes=SCOPES).ok()["id"]
     chosen = signed_in.send("/admin/tokens/new", {"app_id": made, "choose": "1"})
     assert chosen.status_code == 200 and "Read tickets" in chosen.text
@@ -41,7 +41,7 @@ def test_a_token_can_do_what_its_scopes_say(signed_in: Visitor, nora: Api, serve
     assert client.search("ticket").status == 401
 
 
-def test_an_app_from_making_to_removing(signed_in: Visitor, nora: Api) -> None:
+def test_an_app_is_created_changed_and_removed(signed_in: Visitor, nora: Api) -> None:
     form = {"name": "Shop", "callback_url": "https://shop.example/back", "scopes": SCOPES.replace("\n", "\r\n")}
     bad = SCOPES.replace("endpoints", "endpionts").replace("GET", "GTE")
     looked = signed_in.send("/admin/apps/new", {**form, "scopes": bad, "look": "1"})
@@ -93,11 +93,11 @@ def test_an_app_from_making_to_removing(signed_in: Visitor, nora: Api) -> None:
         ("a: &a [1]\nb: *a\n", [(1, 'anchors and aliases (& and *name) are not supported; write "*" in quotes')]),
     ],
 )
-def test_mistakes_of_scopes_are_told_at_their_lines(text: str, found: list[tuple[int, str]]) -> None:
+def test_mistakes_of_scopes_are_reported_at_their_lines(text: str, found: list[tuple[int, str]]) -> None:
     assert scope_check.mistakes(text) == found
 
 
-def test_a_webhook_from_making_to_removing(signed_in: Visitor, nora: Api, server: Server) -> None:
+def test_a_webhook_is_created_changed_and_removed(signed_in: Visitor, nora: Api, server: Server) -> None:
     base = "/automations/webhooks"
     assert signed_in.send(f"{base}/new", {"name": "", "automation": "shop.echo"}).status_code == 422
     page = place(signed_in.send(f"{base}/new", {"name": "Orders", "automation": "shop.echo"}))
@@ -123,7 +123,7 @@ def test_a_webhook_from_making_to_removing(signed_in: Visitor, nora: Api, server
     assert place(signed_in.send(f"{page}/delete", page=page)) == base and signed_in.get(page).status_code == 404
 
 
-def test_what_was_saved_can_be_undone(signed_in: Visitor, nora: Api) -> None:
+def test_a_saved_change_can_be_undone(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("webhook_listener", name="Before").ok()["id"]
     page = f"/automations/webhooks/{id}"
     signed_in.send(page, {"name": "After", "automations_kata": ""})
@@ -170,7 +170,7 @@ def test_simulating_changes_nothing_and_running_does(signed_in: Visitor, nora: A
         ("page=99999", 'rel="prev"'),
     ],
 )
-def test_the_log_is_searched_as_the_api_does(query: str, words: str, signed_in: Visitor) -> None:
+def test_the_log_is_searched_like_the_api(query: str, words: str, signed_in: Visitor) -> None:
     assert words in html.unescape(signed_in.get(f"/automations/log?{query}").text)
 
 

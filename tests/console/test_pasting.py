@@ -1,4 +1,4 @@
-"""What is pasted into an answer: text wins over the picture of it that office programs put beside it."""
+"""Pasting into a reply: text takes precedence over the picture of it that office programs add."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Workers, groups and rosters in the console: what administrators do there, and what others may not."""
+"""Workers, groups and rosters in the console: tasks of administrators, and refusals for others."""
 
 import html
 import re
@@ -19,7 +19,7 @@ INES = {
 
 
 def made(nora: Api, name: str, **fields: Any) -> int:
-    """The id of a new worker with a password."""
+    """Creates a worker with a password; returns the id."""
     created = nora.create(
         "worker", first_name=name, email=f"{name.lower()}@desk.example", language="en_US", timezone="UTC",
         password=PASSWORD, **fields,
@@ -27,7 +27,7 @@ def made(nora: Api, name: str, **fields: Any) -> int:
     return int(created["id"])
 
 
-def test_a_worker_is_made_and_chooses_a_password_behind_a_link(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_a_worker_is_created_and_chooses_a_password_by_a_link(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     answer = signed_in.send(f"{BASE}/new", INES)
     assert answer.status_code == 200 and "shown this once" in answer.text
     link = re.search(r"http://[^<\"]*(/reset/[\w-]+)", answer.text)
@@ -46,7 +46,7 @@ def test_a_worker_is_made_and_chooses_a_password_behind_a_link(signed_in: Visito
     assert not visitor.is_in
 
 
-def test_an_invitation_by_mail_tells_whether_it_leaves(signed_in: Visitor, nora: Api) -> None:
+def test_an_invitation_by_mail_says_whether_it_is_sent(signed_in: Visitor, nora: Api) -> None:
     others = [each["id"] for each in nora.search("mail_transport", limit=250)["results"]]
     for id in others:
         nora.remove("mail_transport", id).ok()
@@ -72,7 +72,7 @@ def test_an_invitation_by_mail_tells_whether_it_leaves(signed_in: Visitor, nora:
         ({"phone": "0" * 100}, "Phone"),
     ],
 )
-def test_mistakes_are_told_and_what_was_typed_stays(
+def test_mistakes_are_reported_and_the_input_stays(
     signed_in: Visitor, nora: Api, changes: dict[str, str], told: str
 ) -> None:
     before = nora.search("worker")["total"]
@@ -96,7 +96,7 @@ def test_a_worker_is_changed(signed_in: Visitor, nora: Api) -> None:
     assert wrong.status_code == 422 and value(wrong.text, "title") == "Clerk"
 
 
-def test_disabling_hands_tickets_over_and_shuts_the_door(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_disabling_hands_tickets_over_and_locks_the_worker_out(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     id = made(nora, "Leaver")
     visitor.sign_in("leaver@desk.example")
     nora.update("group", nora.ids["support"], members={"member": str(id)}).ok()
@@ -117,7 +117,7 @@ def test_disabling_hands_tickets_over_and_shuts_the_door(signed_in: Visitor, vis
     assert owners == [nora.ids["milo"], nora.ids["milo"], id]
     assert not visitor.is_in and visitor.sign_in("leaver@desk.example").status_code != 303
     assert signed_in.send(f"{BASE}/{id}/invite", page=f"{BASE}/{id}").status_code == 303
-    nora.update("ticket", tickets[0], owner_id=id)  # left over, as after many
+    nora.update("ticket", tickets[0], owner_id=id)  # left over, as with many tickets
     assert "Hand over the tickets of Leaver" in signed_in.get(f"{BASE}/{id}/disable").text
     signed_in.send(f"{BASE}/{id}/disable", {"tickets": "free"})
     assert nora.record("ticket", tickets[0])["owner_id"] == 0 and nora.record("worker", id)["is_disabled"] == 1
@@ -152,7 +152,7 @@ def test_the_last_administrator_stays_one(signed_in: Visitor, nora: Api) -> None
     assert answer.status_code == 422 and "last administrator" in answer.text
 
 
-def test_a_group_with_buckets_is_made_changed_and_deleted(signed_in: Visitor, nora: Api) -> None:
+def test_a_group_with_buckets_is_created_changed_and_deleted(signed_in: Visitor, nora: Api) -> None:
     groups = f"{BASE}/groups"
     answer = signed_in.send(f"{groups}/new", {"name": HOSTILE, "is_private": "1"})
     id = nora.found("group", "sort:-id")[0]
@@ -185,7 +185,7 @@ def test_a_group_with_buckets_is_made_changed_and_deleted(signed_in: Visitor, no
     assert signed_in.send(support, {"name": "Support"}).status_code == 422
 
 
-def test_who_is_away_is_seen_wherever_workers_are_chosen(signed_in: Visitor, nora: Api) -> None:
+def test_absences_are_shown_wherever_workers_are_chosen(signed_in: Visitor, nora: Api) -> None:
     vera, gil = made(nora, "Vera"), made(nora, "Gil")
     person = f"{BASE}/{vera}"
     page = signed_in.get(person).text
@@ -210,7 +210,7 @@ def test_who_is_away_is_seen_wherever_workers_are_chosen(signed_in: Visitor, nor
         nora.remove("worker", id).ok()
 
 
-def test_a_group_answers_the_first_mail_by_itself(signed_in: Visitor, nora: Api) -> None:
+def test_a_group_acknowledges_the_first_mail_automatically(signed_in: Visitor, nora: Api) -> None:
     made = nora.create("group", name="Echo").ok()["id"]
     group, preview = f"{BASE}/groups/{made}", f"{BASE}/acknowledgements/{made}"
     answer = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{maks}}."})
@@ -230,13 +230,13 @@ def test_a_group_answers_the_first_mail_by_itself(signed_in: Visitor, nora: Api)
     assert nora.record("ticket", id)["mask"] in signed_in.get(preview).text
 
 
-def test_the_matrix_changes_what_was_changed_on_it_and_nothing_else(signed_in: Visitor, nora: Api) -> None:
+def test_the_matrix_changes_only_edited_cells(signed_in: Visitor, nora: Api) -> None:
     group = nora.create("group", name="Matrix").ok()["id"]
     milo, olga = nora.ids["milo"], nora.ids["olga"]
     path = f"{BASE}/rosters?group={group}"
     page = signed_in.get(path).text
     before = html.unescape(value(page, "before"))
-    nora.update("group", group, members={"member": str(olga)}).ok()  # by somebody else, meanwhile
+    nora.update("group", group, members={"member": str(olga)}).ok()  # a simultaneous change
     cells = {f"part[g{group}][w{milo}]": "manager", f"part[g{group}][w{olga}]": "remove"}
     answer = signed_in.send(path, {**cells, "before": before})
     assert place(answer) == f"{BASE}/rosters?group={group}"
@@ -277,7 +277,7 @@ def test_many_groups_and_buckets_are_shown_page_by_page(signed_in: Visitor, nora
         nora.remove("group", id).ok()
 
 
-def test_managers_change_their_own_rosters_and_no_others(visitor: Visitor, nora: Api) -> None:
+def test_managers_change_only_their_own_rosters(visitor: Visitor, nora: Api) -> None:
     visitor.sign_in("milo@desk.example")
     assert visitor.get(f"{BASE}/rosters").status_code == 403
     group = nora.create("group", name="Milos own", members={"manager": str(nora.ids["milo"])}).ok()["id"]
@@ -302,7 +302,7 @@ def test_names_with_markup_stay_text(signed_in: Visitor, nora: Api) -> None:
         assert HOSTILE not in page.text and "<script>" not in page.text, path
 
 
-def test_a_role_grants_what_is_ticked(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     roles = f"{BASE}/roles"
     everyone = {each["id"]: each["privs_mode"] for each in nora.search("role").ok()["results"]}
     for each in everyone:
@@ -369,7 +369,7 @@ def test_people_by_keyboard(page: Page, nora: Api) -> None:
     nora.remove("group", group).ok()
 
 
-def test_a_list_tells_what_can_be_searched_and_shows_the_last_page_for_one_too_far(signed_in: Visitor) -> None:
+def test_a_list_describes_its_search_and_shows_the_last_page_for_one_too_far(signed_in: Visitor) -> None:
     wrong = text_of(signed_in.get(f"{BASE}?q=stauts:x").text)
     assert "'stauts' is not a filter of worker" in wrong and "Nothing was searched." in wrong and "fits" not in wrong
     (help_path,) = re.findall(r'href="(/help/types/[^"]*)"', signed_in.get(f"{BASE}?q=stauts:x").text)

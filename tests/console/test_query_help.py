@@ -1,4 +1,4 @@
-"""The search of a list while it is typed: what may come at the caret, what is wrong and where, its terms as chips."""
+"""The search of a list while it is typed: suggestions at the caret, mistakes and their positions, terms as chips."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def asked(small: Desk, marked: str, uri: str = "ticket") -> tuple[list[QueryOption], QueryMistake | None]:
-    """What is told of a text whose caret is `|`."""
+    """Returns suggestions and the mistake for a text whose caret is `|`."""
     at, q = marked.index("|"), marked.replace("|", "", 1)
     helping = QueryHelp(small.context(), small.registry.type(uri))
     typed = helping.typed(q, at)
@@ -100,7 +100,7 @@ def taken(marked: str, option: QueryOption) -> str:
         ("]) ) x:|", []),
     ],
 )
-def test_what_may_come_at_the_caret(small: Desk, marked: str, labels: list[str]) -> None:
+def test_suggestions_at_the_caret(small: Desk, marked: str, labels: list[str]) -> None:
     found = [each.label for each in asked(small, marked)[0]]
     assert found[: len(labels)] == labels and (bool(found) is bool(labels))
 
@@ -128,7 +128,7 @@ def test_what_may_come_at_the_caret(small: Desk, marked: str, labels: list[str])
         ("é😀 sta|", "status", "é😀 status:"),
     ],
 )
-def test_what_an_option_puts_there_can_be_searched_or_typed_on(small: Desk, marked: str, label: str, text: str) -> None:
+def test_an_inserted_option_is_a_valid_or_continuable_search(small: Desk, marked: str, label: str, text: str) -> None:
     option = next(each for each in asked(small, marked)[0] if each.label == label)
     made = taken(marked, option)
     assert made == text.format(option.note.removeprefix("#"))
@@ -136,7 +136,7 @@ def test_what_an_option_puts_there_can_be_searched_or_typed_on(small: Desk, mark
         assert QueryHelp(small.context(), small.registry.type("ticket")).mistake(made) is None
 
 
-def test_what_is_offered_has_a_note_and_is_little(small: Desk) -> None:
+def test_suggestions_are_short_and_have_a_description(small: Desk) -> None:
     options, _mistake = asked(small, "|")
     assert len(options) == MAX_NAMES and all(each.note for each in options)
     noted = {each.label: each.note for each in asked(small, "sta|")[0] + asked(small, "group|")[0]}
@@ -144,7 +144,7 @@ def test_what_is_offered_has_a_note_and_is_little(small: Desk) -> None:
     assert asked(small, "shi|")[0][0].note == "Custom field Shift. (picklist)"
 
 
-def test_records_are_few_and_those_that_the_worker_may_read(small: Desk) -> None:
+def test_suggested_records_are_few_and_readable(small: Desk) -> None:
     for number in range(MAX_RECORDS + 3):
         small.create("org", name=f"Larch {number}")
     assert len([each for each in asked(small, "org:larch|")[0] if each.note.startswith("#")]) == MAX_RECORDS
@@ -175,7 +175,7 @@ def test_records_are_few_and_those_that_the_worker_may_read(small: Desk) -> None
         ("set.timezone:Nowhere", 13, 20, "", "Nowhere"),
     ],
 )
-def test_where_a_mistake_is_and_what_was_meant(
+def test_the_position_of_a_mistake_and_its_correction(
     small: Desk, q: str, start: int, end: int, instead: str, told: str
 ) -> None:
     helping = QueryHelp(small.context(), small.registry.type("ticket"))
@@ -210,7 +210,7 @@ def test_where_a_mistake_is_and_what_was_meant(
         ("(status:open| x", True),
     ],
 )
-def test_what_is_not_at_its_end_yet_is_no_mistake(small: Desk, marked: str, is_told: bool) -> None:
+def test_unfinished_input_is_not_a_mistake(small: Desk, marked: str, is_told: bool) -> None:
     assert (asked(small, marked)[1] is not None) is is_told
 
 
@@ -254,8 +254,8 @@ def test_terms_are_chips_that_can_be_removed(small: Desk, q: str, expected: list
 
 
 @pytest.mark.sqlite("what runs on the event loop")
-def test_chips_keep_a_page_on_the_event_loop(small: Desk) -> None:
-    """Where the list was found already, and would be found once more on a thread."""
+def test_chips_stay_within_the_budget_of_the_event_loop(small: Desk) -> None:
+    """The list was found there, and would otherwise be searched again on a thread."""
     on_loop = replace(small.context(), steps=100_000)
     record_type = small.registry.type("worker")
     assert search_words.labels(on_loop, record_type, [MILO, 10**17]) == {MILO: "Milo Hart"}
@@ -273,14 +273,14 @@ def test_hostile_texts_are_only_mistakes(small: Desk, q: str) -> None:
     assert len(helping.chips(q)) <= MAX_TERMS
 
 
-def test_chips_know_no_store() -> None:
+def test_chips_work_without_a_store() -> None:
     assert [each.words for each in chips("nope:1 x", lambda name: None)] == ["nope:1", "“x”"]
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_answers_in_json(signed_in: Visitor, visitor: Visitor) -> None:
+def test_the_page_responds_in_json(signed_in: Visitor, visitor: Visitor) -> None:
     answer = signed_in.get("/-/query/ticket", params={"q": "status:op", "at": 9}).json()
     assert answer["options"] == [{"label": "open", "note": "", "insert": "open", "start": 7, "end": 9}]
     assert answer["takes_first"] is True and answer["mistake"] is None and answer["chips"][0]["without"] == ""
@@ -289,7 +289,7 @@ def test_the_page_answers_in_json(signed_in: Visitor, visitor: Visitor) -> None:
     long = signed_in.get("/-/query/ticket", params={"q": "x" * (MAX_QUERY_CHARS + 1)}).json()
     assert str(MAX_QUERY_CHARS) in long["mistake"]["message"] and long["options"] == long["chips"] == []
     assert signed_in.get("/-/query/nope").status_code == 404
-    assert signed_in.get("/-/query/ticket?at=x").status_code == 200  # as behind the text
+    assert signed_in.get("/-/query/ticket?at=x").status_code == 200  # treated as after the end
     assert visitor.get("/-/query/ticket").status_code in (303, 401, 403)
 
 
@@ -304,8 +304,8 @@ def test_chips_and_mistakes_need_no_scripts(signed_in: Visitor, nora: Api) -> No
     assert "“status”" in text_of(answer.text)
 
 
-def test_the_place_is_that_in_what_was_typed(signed_in: Visitor) -> None:
-    """The list has a search of its own before it."""
+def test_positions_refer_to_the_typed_text(signed_in: Visitor) -> None:
+    """The list prepends a filter of its own."""
     page = signed_in.get("/inbox", params={"q": "pump )"}).text
     assert "pump <mark>)</mark>" in page and "at position 5" in page
 
@@ -341,7 +341,7 @@ def test_a_search_is_written_with_the_keyboard_alone(page: Page, nora: Api) -> N
     expect(page.get_by_role("combobox", name="Search")).to_have_value("title:typed*")
 
 
-def test_a_mistake_is_told_and_the_rows_stay(page: Page, nora: Api) -> None:
+def test_a_mistake_is_reported_and_the_rows_stay(page: Page, nora: Api) -> None:
     nora.create("task", title="stays").ok()
     page.goto("/search/task?q=title:stays")
     field = page.get_by_role("combobox", name="Search")
@@ -365,7 +365,7 @@ def test_a_mistake_is_told_and_the_rows_stay(page: Page, nora: Api) -> None:
     expect(page.get_by_role("combobox", name="Search")).to_have_value("title:stays status:open")
 
 
-def test_the_list_of_options_closes_and_leaves_the_keys_to_the_line(page: Page) -> None:
+def test_the_list_of_options_closes_and_releases_its_keys(page: Page) -> None:
     page.goto(TICKETS)
     field = page.get_by_role("combobox", name="Search")
     field.focus()
@@ -401,8 +401,8 @@ def test_it_works_from_right_to_left(chromium: Browser, server: Server, signed_i
         assert option["y"] >= line["y"] + line["height"]
 
 
-def test_what_is_still_being_asked_takes_no_option_of_before(page: Page, nora: Api) -> None:
-    """An option belongs to the text that it was offered for."""
+def test_a_pending_request_invalidates_older_options(page: Page, nora: Api) -> None:
+    """An option belongs to the text for which it was suggested."""
     page.goto(TICKETS)
     field = page.get_by_role("combobox", name="Search")
     field.focus()
@@ -415,7 +415,7 @@ def test_what_is_still_being_asked_takes_no_option_of_before(page: Page, nora: A
     expect(field).to_have_value("own")
 
 
-def test_a_failed_answer_is_told_and_nothing_is_lost(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+def test_a_failed_request_is_reported_and_nothing_lost(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, refused="ERR_FAILED") as opened:
         intercept(opened)
         opened.goto(TICKETS)

@@ -1,4 +1,4 @@
-"""Recipes in the console: chosen, filled in, created together or not at all, and opened in the editor."""
+"""Recipes in the console: chosen, filled in, created completely or not at all, and opened in the editor."""
 
 import re
 
@@ -17,7 +17,7 @@ FIELDS = {"p1": "no", "p3": "github@desk.example", "p4": SECRET}
 
 
 def made(nora: Api, name: str) -> dict[str, int]:
-    """How many records of each type bear a name."""
+    """Returns the number of records of each type with a name."""
     types = ("automation", "webhook_listener", "connected_account", "connected_service")
     return {each: nora.search(each, f'name:"{name}"').ok()["total"] for each in types}
 
@@ -36,7 +36,7 @@ def test_every_recipe_is_offered_and_has_its_form(signed_in: Visitor, nora: Api)
     assert signed_in.get(f"{BASE}/../starter").status_code == 404
 
 
-def test_a_recipe_is_created_with_all_that_belongs_to_it(signed_in: Visitor, nora: Api) -> None:
+def test_a_recipe_is_created_with_all_its_records(signed_in: Visitor, nora: Api) -> None:
     group = str(nora.ids["support"])
     path = f"{BASE}/github"
     answer = signed_in.send(path, {**FIELDS, "p0": "hub.one", "p2": group})
@@ -65,7 +65,7 @@ def test_a_recipe_is_created_disabled(signed_in: Visitor, nora: Api) -> None:
     ({"p0": HOSTILE}, "must have at most 60 letters"), ({"p0": "{{1}}"}, "must have at most 60 letters"),
     ({"p1": "maybe"}, "'maybe' is not offered"), ({"p2": "x"}, "'x' is not the id of a record"),
 ])  # fmt: skip
-def test_a_wrong_answer_creates_nothing_and_stays_in_the_form(
+def test_an_invalid_value_creates_nothing_and_stays_in_the_form(
     signed_in: Visitor, nora: Api, changes: dict[str, str], text: str
 ) -> None:
     before = nora.search("automation").ok()["total"], nora.search("connected_account").ok()["total"]
@@ -77,7 +77,7 @@ def test_a_wrong_answer_creates_nothing_and_stays_in_the_form(
     assert HOSTILE not in answer.text
 
 
-def test_a_name_that_is_taken_is_said_beside_the_name(signed_in: Visitor, nora: Api) -> None:
+def test_a_duplicate_name_is_reported_at_its_field(signed_in: Visitor, nora: Api) -> None:
     sent = {"p0": "mask.twice", "p1": "yes"}
     assert signed_in.send(f"{BASE}/masking", sent).status_code == 303
     again = signed_in.send(f"{BASE}/masking", sent)

@@ -1,4 +1,5 @@
-"""Forms of records from their fields: every type made, changed and deleted on its pages, by who may and nobody else."""
+"""Forms of records, generated from their fields: every type is created, changed and deleted on its pages, only by
+permitted workers."""
 
 import json
 from html.parser import HTMLParser
@@ -15,12 +16,13 @@ from tests.service import Api
 
 names = pytest.mark.parametrize
 GENERIC = sorted(set(MINIMAL) - set(PLACES))
-# What is set on every write, or counts that others keep.
+# Fields that every write sets, and counts that other records update.
 MOVING = {"changed_at", "updated", "updated_at", "updated_date"}
 
 
 class FormReader(HTMLParser):
-    """What a browser would send of the main form of a page: {name: value}, the ones of lists as lists."""
+    """The values that a browser would send of the main form of a page: {name: value}, lists for fields that are
+    lists."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -82,7 +84,7 @@ def form_of(visitor: Visitor, path: str) -> FormReader:
 
 
 def typed(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
-    """Fields of the API as they are put into a form."""
+    """Returns fields of the API as they are entered in a form."""
     values = dict(values)
     if "sender" in values:
         addresses, email = desk.registry.type("address"), values.pop("sender")
@@ -107,10 +109,10 @@ def stored(desk: Desk, uri: str, id: int) -> dict[str, Any]:
 
 
 @names("uri", GENERIC)
-def test_a_record_of_every_type_is_made_and_changed_by_its_form(
+def test_a_record_of_every_type_is_created_and_changed_by_its_form(
     signed_in: Visitor, nora: Api, desk: Desk, uri: str
 ) -> None:
-    """What is required and missing is told at its field; a form that is saved as it is changes nothing."""
+    """Missing required fields are reported at their field; saving an unchanged form changes nothing."""
     new = form_of(signed_in, f"/records/{uri}/new")
     given = typed(desk, MINIMAL[uri](nora))
     assert set(given) <= set(new.fields), set(given) - set(new.fields)
@@ -127,16 +129,16 @@ def test_a_record_of_every_type_is_made_and_changed_by_its_form(
     saved = signed_in.post(path, form_of(signed_in, path).fields)
     assert saved.status_code == 303, text_of(saved.text)[:800]
     assert stored(desk, uri, id) == before
-    if uri == "custom_record":  # which is a type more
+    if uri == "custom_record":  # which adds a record type
         nora.remove(uri, id).ok()
 
 
 @names("uri", sorted(PLACES))
-def test_types_with_pages_of_their_own_lead_administrators_there(
+def test_types_with_special_pages_redirect_administrators_there(
     signed_in: Visitor, nora: Api, visitor: Visitor, uri: str
 ) -> None:
-    """Also forms that are sent, since those pages may ask for the password; others may do nothing here that they may
-    not do elsewhere."""
+    """Including submitted forms, since those pages may ask for the password; other workers may do nothing here that
+    they may not do elsewhere."""
     own = PLACES[uri]
     token = {"_xsrf": signed_in.token("/records/task/new")}
     for path, there in ((f"/records/{uri}/new", own.format("new")), (f"/records/{uri}/7/edit", own.format(7)),
@@ -150,8 +152,8 @@ def test_types_with_pages_of_their_own_lead_administrators_there(
     visitor.send("/sign-out", page="/account")
 
 
-def test_others_make_change_and_delete_what_they_may(visitor: Visitor, nora: Api) -> None:
-    """A role of everybody grants all that roles can; what only administrators may is refused, without a button."""
+def test_others_create_change_and_delete_what_they_may(visitor: Visitor, nora: Api) -> None:
+    """A role of everyone grants all privileges; what only administrators may do is refused, and has no button."""
     template = made(nora, "html_template")
     visitor.sign_in("milo@desk.example")
     paths = ("html_template/new", f"html_template/{template}/edit", f"html_template/{template}/delete")
@@ -179,7 +181,7 @@ def test_others_make_change_and_delete_what_they_may(visitor: Visitor, nora: Api
     visitor.send("/sign-out", page="/account")
 
 
-def test_a_record_is_deleted_after_asking(signed_in: Visitor, nora: Api) -> None:
+def test_a_record_is_deleted_after_confirmation(signed_in: Visitor, nora: Api) -> None:
     task = nora.create("task", title=HOSTILE).ok()["id"]
     path = f"/records/task/{task}/delete"
     page = signed_in.get(path).text
@@ -192,7 +194,7 @@ def test_a_record_is_deleted_after_asking(signed_in: Visitor, nora: Api) -> None
     assert signed_in.send(path, page="/account").status_code == 404
 
 
-def test_hostile_values_are_refused_or_stored_as_they_are(signed_in: Visitor, nora: Api) -> None:
+def test_hostile_values_are_refused_or_stored_literally(signed_in: Visitor, nora: Api) -> None:
     path = "/records/task/new"
     form = form_of(signed_in, path).fields
     made_here = signed_in.post(path, {**form, "title": HOSTILE})
@@ -210,7 +212,7 @@ def test_hostile_values_are_refused_or_stored_as_they_are(signed_in: Visitor, no
     assert signed_in.get("/records/package/new").status_code in (403, 405)
 
 
-def test_what_is_never_returned_is_not_in_a_form_and_blank_keeps_it(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_secret_fields_are_not_in_a_form_and_blank_preserves_them(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     secret = json.dumps({"api_key": "s3cr3t-of-parcels"})
     id = made(nora, "connected_account", params=secret)
     before = stored(desk, "connected_account", id)
@@ -224,7 +226,7 @@ def test_what_is_never_returned_is_not_in_a_form_and_blank_keeps_it(signed_in: V
     assert stored(desk, "connected_account", id) == before | {"name": "Parcels"}
 
 
-def test_what_is_not_in_the_form_stays_and_undo_puts_back_what_was(signed_in: Visitor, nora: Api) -> None:
+def test_other_fields_stay_and_undo_restores_the_old_values(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("org", name="Larch", city="Oslo", street="1 Quay\n2 Quay").ok()["id"]
     path = f"/records/org/{id}/edit"
     token = signed_in.token(path)
@@ -235,7 +237,7 @@ def test_what_is_not_in_the_form_stays_and_undo_puts_back_what_was(signed_in: Vi
     assert f'action="{path}"' in page and "Undo" in page
 
 
-def test_a_number_that_stands_for_a_word_is_chosen_by_it(signed_in: Visitor, nora: Api) -> None:
+def test_a_number_that_stands_for_a_word_is_chosen_by_the_word(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("task", title="Count", status="waiting").ok()["id"]
     path = f"/records/task/{id}/edit"
     page = signed_in.get(path).text
@@ -245,8 +247,8 @@ def test_a_number_that_stands_for_a_word_is_chosen_by_it(signed_in: Visitor, nor
     assert signed_in.post(path, {**form_of(signed_in, path).fields, "status_id": "7"}).status_code == 422
 
 
-def test_custom_fields_stand_in_the_form(signed_in: Visitor, nora: Api) -> None:
-    """Those of every record, of each kind; of a set those of records that have it."""
+def test_custom_fields_are_in_the_form(signed_in: Visitor, nora: Api) -> None:
+    """Fields of every record, of each kind; fields of a fieldset for records that have it."""
     kinds = {
         "C": ("1", "1"), "D": ("b", "b"), "E": ("2027-01-31 09:00", None), "M": ("x\ny", "x, y"), "N": ("-7", "-7"),
         "O": ("12.34", None), "S": (HOSTILE, HOSTILE), "T": ("two\nlines", "two\nlines"),
@@ -298,12 +300,12 @@ def test_custom_fields_stand_in_the_form(signed_in: Visitor, nora: Api) -> None:
 TEXTS = ("name", "title", "subject", "label", "first_name", "email_comment", "phone", "content", "comment",
          "description",
          "notes", "body", "script", "q", "query", "url")  # fmt: skip
-WITHOUT_TEXT = {"activity_log", "address", "message", "notification", "time_entry"}  # that both could change
+WITHOUT_TEXT = {"activity_log", "address", "message", "notification", "time_entry"}  # that both workers could change
 OWN_VERSIONS = {"automation", "automation_event"}  # of their texts
 EDITED = sorted({*GENERIC, *PLACES} - WITHOUT_TEXT - OWN_VERSIONS)
 
 
-MORE = {"automation_timer": {"repeat": "once", "time": "2035-01-31 09:00"}}  # that the page wants besides
+MORE = {"automation_timer": {"repeat": "once", "time": "2035-01-31 09:00"}}  # further fields that the page requires
 
 
 def edit_path(uri: str, id: int) -> str:
@@ -311,9 +313,7 @@ def edit_path(uri: str, id: int) -> str:
 
 
 @names("uri", EDITED)
-def test_a_form_does_not_overwrite_what_somebody_else_saved(
-    signed_in: Visitor, nora: Api, desk: Desk, uri: str
-) -> None:
+def test_a_form_does_not_overwrite_simultaneous_changes(signed_in: Visitor, nora: Api, desk: Desk, uri: str) -> None:
     id = made(nora, uri)
     path = edit_path(uri, id)
     form = form_of(signed_in, path).fields | MORE.get(uri, {})
@@ -337,7 +337,7 @@ def test_a_form_does_not_overwrite_what_somebody_else_saved(
         nora.remove(uri, id).ok()
 
 
-def test_two_people_change_different_fields(signed_in: Visitor, nora: Api) -> None:
+def test_two_workers_change_different_fields(signed_in: Visitor, nora: Api) -> None:
     task = made(nora, "task", title="Splice")
     path = f"/records/task/{task}/edit"
     form = form_of(signed_in, path).fields

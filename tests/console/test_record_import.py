@@ -1,4 +1,5 @@
-"""A CSV file becomes records on pages: uploaded, mapped, checked, imported; by who may, all of it or nothing."""
+"""A CSV file is uploaded, mapped, checked and imported as records on pages; only by permitted workers, all of it or
+nothing."""
 
 import csv
 import io
@@ -26,7 +27,7 @@ def uploaded(who: Visitor, content: str | bytes, path: str = ORGS, name: str = "
 
 
 def chosen(page: str) -> dict[str, str]:
-    """What the selects of the page have."""
+    """Returns the selected options of the page."""
     found = {}
     for each in CHOSEN.finditer(page):
         option = re.search(r'<option value="([^"]*)" selected', each[0])
@@ -55,7 +56,7 @@ def test_a_file_is_uploaded_mapped_checked_and_imported(signed_in: Visitor, nora
 
 @pytest.mark.parametrize("uri", sorted(MINIMAL))
 def test_records_of_every_type_come_from_a_file(uri: str, signed_in: Visitor, nora: Api, desk: Desk) -> None:
-    """A check leaves nothing of what it tried, an import what the API would make of the same values."""
+    """A check leaves no trace; an import creates what the API would create from the same values."""
     fields = MINIMAL[uri](nora)
     table = io.StringIO()
     csv.writer(table).writerows([fields, [each if isinstance(each, str | int) else json.dumps(each)
@@ -68,9 +69,9 @@ def test_records_of_every_type_come_from_a_file(uri: str, signed_in: Visitor, no
     assert checked.status_code == 200, text_of(checked.text)
     assert stored(desk, uri) == before
     assert signed_in.send(path, {**form, "do": "import"}).status_code == 303
-    told = 2 if uri == "activity_log" else 0  # that the entry was made, and that a file was imported
+    told = 2 if uri == "activity_log" else 0  # the entry itself, and the import of a file
     assert stored(desk, uri) == before + 1 + told
-    if uri == "custom_record":  # which is a type more
+    if uri == "custom_record":  # which adds a record type
         nora.remove(uri, max(nora.found(uri, ""))).ok()
 
 
@@ -78,7 +79,7 @@ def stored(desk: Desk, uri: str) -> int:
     return desk.read(lambda tx: len(tx.find(desk.registry.type(uri).table)))
 
 
-def test_a_seventh_row_that_is_wrong_leaves_nothing(signed_in: Visitor, nora: Api) -> None:
+def test_an_error_in_the_seventh_row_leaves_nothing(signed_in: Visitor, nora: Api) -> None:
     rows = [f"Seven {number},https://kite.example" for number in range(6)] + ["Seven 6,nonsense"]
     path = place(uploaded(signed_in, "name,website\n" + "\n".join(rows)))
     for do, title in (("try", "What is wrong"), ("import", "Nothing was imported")):
@@ -89,7 +90,7 @@ def test_a_seventh_row_that_is_wrong_leaves_nothing(signed_in: Visitor, nora: Ap
     assert nora.found("org", "name:Seven*") == []
 
 
-def test_a_large_file_is_worked_on_while_a_page_tells_how_far_it_is(signed_in: Visitor, nora: Api) -> None:
+def test_the_import_of_a_large_file_shows_its_progress(signed_in: Visitor, nora: Api) -> None:
     rows = MAX_AT_ONCE + 1
     path = place(uploaded(signed_in, "name\n" + "\n".join(f"Large {number}" for number in range(rows))))
     form = {"c0": "name", "key": ""}
@@ -103,7 +104,7 @@ def test_a_large_file_is_worked_on_while_a_page_tells_how_far_it_is(signed_in: V
     assert "Refresh" not in signed_in.get(path).headers
     assert nora.search("org", "name:Large*").ok()["total"] == rows
     token = {"_xsrf": signed_in.token(ORGS)}
-    assert place(signed_in.post(path, {**token, **form, "do": "import"})) == path  # nothing twice
+    assert place(signed_in.post(path, {**token, **form, "do": "import"})) == path  # the repeated form imports nothing
     assert nora.search("org", "name:Large*").ok()["total"] == rows
 
 
@@ -115,7 +116,7 @@ def test_records_are_updated_by_a_key(signed_in: Visitor, nora: Api) -> None:
     assert nora.record("org", id)["city"] == "Chur"
 
 
-def test_a_file_that_is_not_utf_8_is_told(signed_in: Visitor) -> None:
+def test_a_file_that_is_not_utf_8_is_reported(signed_in: Visitor) -> None:
     page = signed_in.get(place(uploaded(signed_in, "name\nZürich\n".encode("latin-1")))).text
     assert "The file is not UTF-8; it is read as Windows-1252." in text_of(page) and "Zürich" in page
 
@@ -129,17 +130,17 @@ def test_a_file_that_is_not_utf_8_is_told(signed_in: Visitor) -> None:
         (b'a\n"', "Row 2 cannot be read"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told(content: bytes, told: str, signed_in: Visitor) -> None:
+def test_an_unreadable_file_is_reported(content: bytes, told: str, signed_in: Visitor) -> None:
     answer = uploaded(signed_in, content)
     assert answer.status_code == 422 and told in text_of(answer.text)
 
 
-def test_a_form_without_a_file_is_told(signed_in: Visitor) -> None:
+def test_a_form_without_a_file_is_reported(signed_in: Visitor) -> None:
     assert signed_in.send(ORGS, {"file": "text"}).status_code == 422
 
 
 @pytest.mark.parametrize("form", [{"c0": "nope"}, {"c0": ""}, {"c0": "name", "key": "city"}, {"c0": "id"}])
-def test_a_mapping_that_does_not_fit_is_told(form: dict[str, str], signed_in: Visitor) -> None:
+def test_an_invalid_mapping_is_reported(form: dict[str, str], signed_in: Visitor) -> None:
     path = place(uploaded(signed_in, "name\nx\n"))
     for do in ("try", "import"):
         answer = signed_in.send(path, {"key": "", **form, "do": do})
@@ -155,7 +156,7 @@ def test_hostile_cells_are_texts(signed_in: Visitor) -> None:
         assert FormReader(page).fields is not None
 
 
-def test_who_may_not_create_may_not_import(signed_in: Visitor, visitor: Visitor) -> None:
+def test_importing_requires_the_right_to_create(signed_in: Visitor, visitor: Visitor) -> None:
     visitor.sign_in("milo@desk.example")
     path = place(uploaded(signed_in, "name\nx\n"))
     token = visitor.token("/records/task/import")
@@ -167,7 +168,7 @@ def test_who_may_not_create_may_not_import(signed_in: Visitor, visitor: Visitor)
     assert visitor.get("/records/nope/import").status_code == 404
 
 
-def test_types_that_ask_for_the_password_ask_before_an_import_as_well(visitor: Visitor, desk: Desk, nora: Api) -> None:
+def test_types_that_require_the_password_require_it_for_imports(visitor: Visitor, desk: Desk, nora: Api) -> None:
     visitor.sign_in()
     token = visitor.token("/account")
     proven(desk, visitor, 0)

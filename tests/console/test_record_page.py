@@ -1,4 +1,4 @@
-"""The page of a record: what is on it by fieldset, its tickets, a new comment, what happened to it, its raw data."""
+"""The page of a record: fields by fieldset, its tickets, a new comment, its activity, its raw data."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api
 
 
-def test_custom_fields_stand_under_the_name_of_their_fieldset(signed_in: Visitor, nora: Api) -> None:
+def test_custom_fields_are_listed_under_their_fieldset(signed_in: Visitor, nora: Api) -> None:
     owner = {"owner__context": "app", "owner_id": 0}
     fieldset = nora.create("custom_fieldset", name="Billing & more", context="task", **owner).ok()["id"]
     values = {"context": "task", "type": "S", "custom_fieldset_id": fieldset}
@@ -20,7 +20,7 @@ def test_custom_fields_stand_under_the_name_of_their_fieldset(signed_in: Visitor
     assert re.search(r"<h2>Billing &amp; more</h2>\s*<dl[^>]*><dt>Account</dt><dd><bdi[^>]*>K-77</bdi></dd></dl>", page)
 
 
-def test_organizations_contacts_and_addresses_have_their_tickets(signed_in: Visitor, nora: Api) -> None:
+def test_organizations_contacts_and_addresses_list_their_tickets(signed_in: Visitor, nora: Api) -> None:
     mail = "From: zoe@larch-tickets.example\nTo: support@desk.example\nSubject: Larch {}\n\nText"
     tickets = [nora.parse(mail.format(number)).ok()["id"] for number in range(12)]
     (address,) = nora.found("address", "email:zoe@larch-tickets.example")
@@ -55,7 +55,7 @@ def test_a_comment_is_written_on_the_page(signed_in: Visitor, nora: Api) -> None
     assert said_on(nora, org) == [id]
 
 
-def test_a_comment_that_is_not_on_the_page_has_its_own(signed_in: Visitor, nora: Api) -> None:
+def test_a_comment_on_another_page_has_its_own_page(signed_in: Visitor, nora: Api) -> None:
     org = nora.create("org", name="Much said").ok()["id"]
     about = {"target__context": "org", "target_id": org}
     ids = [nora.create("comment", comment=f"Said {number}", **about).ok()["id"] for number in range(30)]
@@ -65,7 +65,7 @@ def test_a_comment_that_is_not_on_the_page_has_its_own(signed_in: Visitor, nora:
     assert place(signed_in.get(f"/records/org/{org}?comment={missing[0]}")) == f"/records/comment/{missing[0]}"
 
 
-def test_comments_are_only_where_they_can_be(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_comments_are_only_where_they_are_supported(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     metric = made(nora, "metric")
     assert "Add comment" not in signed_in.get(f"/records/metric/{metric}").text
     path = f"/records/metric/{metric}/comment"
@@ -79,7 +79,7 @@ def test_comments_are_only_where_they_can_be(signed_in: Visitor, visitor: Visito
     assert refused.status_code in (403, 422)
 
 
-def test_a_task_is_done_and_opened_again(signed_in: Visitor, nora: Api) -> None:
+def test_a_task_is_completed_and_reopened(signed_in: Visitor, nora: Api) -> None:
     task = nora.create("task", title="Water the larch").ok()["id"]
     page = f"/records/task/{task}"
     assert "Mark as done" in signed_in.get(page).text
@@ -87,7 +87,7 @@ def test_a_task_is_done_and_opened_again(signed_in: Visitor, nora: Api) -> None:
     assert nora.record("task", task)["status"] == "closed" and "Open again" in signed_in.get(page).text
     signed_in.send(f"{page}/done", {"done": "0"}, page=page)
     assert nora.record("task", task)["status"] == "open"
-    signed_in.get(page)  # which shows the message, once
+    signed_in.get(page)  # shows the message, once
     assert "/done" not in signed_in.get(f"/records/org/{made(nora, 'org')}").text
 
 
@@ -102,7 +102,7 @@ def test_the_activity_of_a_record_is_its_own(signed_in: Visitor, nora: Api) -> N
     assert signed_in.get(f"/records/task/{other + 1000}/activity").status_code == 404
 
 
-def test_raw_data_is_what_the_api_tells(signed_in: Visitor, nora: Api) -> None:
+def test_raw_data_equals_the_response_of_the_api(signed_in: Visitor, nora: Api) -> None:
     org = nora.create("org", name=HOSTILE).ok()["id"]
     page = signed_in.get(f"/records/org/{org}/raw", params={"expand": "comments"}).text
     told = nora.record("org", org, expand="comments").ok().json

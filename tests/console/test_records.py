@@ -1,4 +1,4 @@
-"""The addresses that records show, and what stands there: pages of records and tickets, files, notifications."""
+"""The addresses that records show, and their targets: pages of records and tickets, files, notifications."""
 
 import base64
 import html
@@ -43,14 +43,14 @@ Content-Transfer-Encoding: base64
 {base64.encodebytes(PICTURE).decode()}
 --b--
 """
-LISTED = "automation_log"  # which is not retrieved one by one
-PROGRAMS = ("/webhooks/",)  # addresses that programs call by methods of their own
+LISTED = "automation_log"  # its records are not retrieved individually
+PROGRAMS = ("/webhooks/",)  # addresses that programs call with other methods
 names = pytest.mark.parametrize
 
 
 @pytest.fixture(scope="module")
 def mailed(nora: Api) -> dict[str, Any]:
-    """A ticket by mail, with a picture inside; `message` is its message."""
+    """A ticket by mail, with an inline picture; `message` is its message."""
     ticket = nora.parse(MAIL).ok().json
     [message] = nora.found("message", f"ticket.id:{ticket['id']}")
     return ticket | {"message": message}
@@ -58,7 +58,7 @@ def mailed(nora: Api) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def one_of_each(nora: Api, desk: Desk, mailed: dict[str, Any]) -> dict[str, int]:
-    """A record of every type, built in and custom."""
+    """A record of every type, built-in and custom."""
     for uri, values in ITS_OWN:
         desk.own(uri, **values)
     uris = [each["alias"] for each in nora.get("/rest/contexts/list.json").ok()["results"]]
@@ -71,7 +71,7 @@ def one_of_each(nora: Api, desk: Desk, mailed: dict[str, Any]) -> dict[str, int]
 
 
 def addresses(value: Any, base: str) -> Iterator[str]:
-    """The addresses of ours in an answer of the API, also those inside of HTML and JSON."""
+    """Yields our addresses in a response of the API, including those inside HTML and JSON."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -82,14 +82,14 @@ def addresses(value: Any, base: str) -> Iterator[str]:
 
 
 def opened(visitor: Visitor, address: str) -> int:
-    """The status of what is shown in the end, redirects followed."""
+    """Returns the final status, after redirects."""
     answer = visitor.session.get(address, timeout=60)
     assert answer.url.startswith(visitor.url) and urlsplit(answer.url).path != "/login", (address, answer.url)
     return answer.status_code
 
 
 def expands(desk: Desk, uri: str) -> str:
-    """All that the records of a type can be asked for."""
+    """Returns everything that records of the type can expand."""
     record_type = desk.registry.find(uri)
     return ",".join(each["key"] for each in describe.expand(record_type)) if record_type else ""
 
@@ -97,9 +97,9 @@ def expands(desk: Desk, uri: str) -> str:
 def test_every_address_that_a_record_shows_can_be_opened(
     signed_in: Visitor, nora: Api, desk: Desk, one_of_each: dict[str, int]
 ) -> None:
-    """Of every record type, with all that it shows when it is asked for it."""
+    """For every record type, fully expanded."""
     assert len(one_of_each) > len(MINIMAL)
-    api = Api(nora.url, nora.token, is_checked=False)  # the shapes of what is asked for are looked at elsewhere
+    api = Api(nora.url, nora.token, is_checked=False)  # the shapes of the responses are checked elsewhere
     seen: dict[str, str] = {}
     for uri, id in one_of_each.items():
         asked = expands(desk, uri)
@@ -116,10 +116,10 @@ def test_every_address_that_a_record_shows_can_be_opened(
     assert {"records", "tickets", "files", "avatars", "notifications"} <= kinds and "profiles" not in kinds
 
 
-def test_a_page_opens_for_whom_the_api_shows_the_record(
+def test_a_page_opens_for_workers_who_can_read_the_record(
     visitor: Visitor, nora: Api, one_of_each: dict[str, int]
 ) -> None:
-    """milo is a member of the group; olga belongs nowhere."""
+    """milo is a member of the group; olga is in no group."""
     private = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
     pages = {f"/records/{uri}/{id}": (uri, id) for uri, id in one_of_each.items()}
     pages[f"/tickets/{private['mask']}"] = pages[f"/records/ticket/{private['id']}"] = ("ticket", private["id"])
@@ -140,9 +140,7 @@ def test_a_page_opens_for_whom_the_api_shows_the_record(
         assert place(visitor.get(path)) == f"/login?next={quote(path, safe='')}", path
 
 
-def test_the_addresses_that_scripts_of_this_family_know_lead_there(
-    signed_in: Visitor, nora: Api, mailed: dict[str, Any]
-) -> None:
+def test_addresses_of_older_scripts_redirect(signed_in: Visitor, nora: Api, mailed: dict[str, Any]) -> None:
     ticket, mask, worker = mailed["id"], mailed["mask"], nora.ids["milo"]
     numbered = nora.create("ticket", subject="By number", mask="2026-11-23", group_id=nora.ids["support"]).ok()["id"]
     for path, target in (
@@ -166,7 +164,7 @@ def test_the_addresses_that_scripts_of_this_family_know_lead_there(
 # -- a ticket ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_ticket_shows_what_was_written(signed_in: Visitor, nora: Api, mailed: dict[str, Any]) -> None:
+def test_a_ticket_shows_its_messages(signed_in: Visitor, nora: Api, mailed: dict[str, Any]) -> None:
     ticket = mailed["id"]
     comment = nora.create("comment", comment=f"Ask {SCRIPT}", target__context="ticket", target_id=ticket).ok()["id"]
     org = nora.create("org", name="Kite & Sons").ok()["id"]
@@ -181,7 +179,7 @@ def test_a_ticket_shows_what_was_written(signed_in: Visitor, nora: Api, mailed: 
     assert f'href="/records/org/{org}"' in page
 
 
-def test_a_long_ticket_has_pages_and_leads_to_what_is_asked_for(signed_in: Visitor, nora: Api) -> None:
+def test_a_long_ticket_has_pages_and_opens_at_the_requested_entry(signed_in: Visitor, nora: Api) -> None:
     ticket = nora.create("ticket", subject="Long", group_id=nora.ids["support"]).ok().json
     head = "From: ana@kite.example\r\n"
     made = [
@@ -206,7 +204,7 @@ def test_a_long_ticket_has_pages_and_leads_to_what_is_asked_for(signed_in: Visit
 
 
 @names("mask", ["a/b #1 (x)", "Ünïcödé-?&=%25", "~.-_", "x" * 255])
-def test_a_ticket_is_found_by_whatever_mask_it_has(signed_in: Visitor, nora: Api, mask: str) -> None:
+def test_a_ticket_is_found_by_any_of_its_masks(signed_in: Visitor, nora: Api, mask: str) -> None:
     emails = ",".join(f"ana{number}@kite.example" for number in range(23))
     fields = {"subject": "Odd", "mask": mask, "group_id": nora.ids["support"], "participants": emails}
     ticket = nora.create("ticket", **fields).ok().json
@@ -216,14 +214,14 @@ def test_a_ticket_is_found_by_whatever_mask_it_has(signed_in: Visitor, nora: Api
     assert place(signed_in.get(f"/records/ticket/{ticket['id']}")) == ticket["url"].removeprefix(nora.url)
 
 
-def test_a_merged_ticket_leads_to_the_one_that_took_over(signed_in: Visitor, nora: Api) -> None:
+def test_a_merged_ticket_redirects_to_its_successor(signed_in: Visitor, nora: Api) -> None:
     old, new = (nora.create("ticket", subject=each, group_id=nora.ids["support"]).ok().json for each in ("Old", "New"))
     nora.post("/rest/tickets/merge.json", **{"ticket_ids[]": [new["id"], old["id"]]}).ok()
     assert nora.record("ticket", new["id"]).ok()["status"] == "deleted"
     assert place(signed_in.get(f"/tickets/{new['mask']}")) == f"/tickets/{old['mask']}"
 
 
-def test_drafts_are_shown_to_those_who_may_read_the_ticket(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_drafts_are_shown_to_readers_of_the_ticket(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     ticket = nora.create("ticket", subject="Draft", group_id=nora.ids["support"]).ok().json
     params = {"content": "Dear Ana, not yet"}
     draft = nora.create(
@@ -246,7 +244,7 @@ def test_drafts_are_shown_to_those_who_may_read_the_ticket(signed_in: Visitor, v
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_inside_of_messages_are_seen(
+def test_inline_pictures_of_messages_are_shown(
     chromium: Browser, signed_in: Visitor, nora: Api, mailed: dict[str, Any]
 ) -> None:
     shown = nora.record("message", mailed["message"], "content_html").ok()["content_html"]
@@ -271,10 +269,10 @@ def test_pictures_inside_of_messages_are_seen(
     ("page.xhtml", "application/xhtml+xml", "attachment"), ("notes.txt", "text/plain", "attachment"),
     ("form.pdf", "application/pdf", "attachment"), ("odd.xyz", "no type at all", "attachment"),
 ])  # fmt: skip
-def test_no_browser_takes_a_file_for_a_page_of_ours(
+def test_no_browser_mistakes_a_file_for_one_of_our_pages(
     signed_in: Visitor, nora: Api, name: str, kind: str, shown_as: str
 ) -> None:
-    """What calls itself a picture and is HTML is told to be a picture, and not to be guessed."""
+    """HTML that claims to be a picture is served as a picture, with sniffing disabled."""
     form = {"file_name": name, "mime_type": kind, "encoding": "text", "content": SCRIPT}
     file = nora.post("/rest/attachments/upload.json", **form).ok()
     answer = signed_in.get(file["url_download"].removeprefix(nora.url))
@@ -288,7 +286,7 @@ def test_no_browser_takes_a_file_for_a_page_of_ours(
     assert [api.headers[each] for each in same] == [answer.headers[each] for each in same]
 
 
-def test_a_part_of_a_file_is_given_and_no_file_to_others(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
+def test_a_range_of_a_file_is_served_and_no_file_to_others(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
     ticket = nora.create("ticket", subject="Files", group_id=nora.ids["private"]).ok()["id"]
     file = nora.create("attachment", name="a.txt", content="abcdef", attach=[f"ticket:{ticket}"]).ok()["id"]
     part = signed_in.get(f"/files/{file}", headers={"Range": "bytes=2-3"})
@@ -304,15 +302,15 @@ def test_a_part_of_a_file_is_given_and_no_file_to_others(visitor: Visitor, signe
 # -- notifications ----------------------------------------------------------------------------------------------------
 
 
-def test_a_notification_is_read_when_its_reader_follows_it(
+def test_following_a_notification_marks_it_as_read(
     signed_in: Visitor, visitor: Visitor, nora: Api, mailed: dict[str, Any]
 ) -> None:
-    def told(worker: str, **more: Any) -> dict[str, Any]:
+    def notification(worker: str, **more: Any) -> dict[str, Any]:
         fields = {"activity_point": "custom.other", "params": {"message": "Look"}, "worker_id": nora.ids[worker]}
         return nora.create("notification", **fields | more).ok().json
 
     about = {"target__context": "svc.contexts.ticket", "target_id": mailed["id"]}
-    note = told("milo", **about)
+    note = notification("milo", **about)
     path = note["url_markread"].removeprefix(nora.url)
     assert place(signed_in.get(path)) == f"/records/ticket/{mailed['id']}"
     assert nora.record("notification", note["id"]).ok()["is_read"] == 0, "somebody else looked at it"
@@ -322,8 +320,8 @@ def test_a_notification_is_read_when_its_reader_follows_it(
     visitor.send("/sign-out", page="/account")
     visitor.sign_in("olga@desk.example")
     assert visitor.get(path).status_code == 403
-    elsewhere = told("nora", params={"message": "Look", "urls": {"message": "https://evil.example/"}})
-    for each in (elsewhere, told("nora")):
+    elsewhere = notification("nora", params={"message": "Look", "urls": {"message": "https://evil.example/"}})
+    for each in (elsewhere, notification("nora")):
         path = each["url_markread"].removeprefix(nora.url)
         assert place(signed_in.get(path)) == f"/records/notification/{each['id']}"
         assert nora.record("notification", each["id"]).ok()["is_read"] == 1

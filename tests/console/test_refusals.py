@@ -1,4 +1,4 @@
-"""What operations refuse is shown in the worker's language, and reported by the API in English."""
+"""Refusals of operations are shown in the worker's language, and reported by the API in English."""
 
 import pytest
 

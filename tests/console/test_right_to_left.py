@@ -1,4 +1,4 @@
-"""Arabic and Hebrew among English: words stand in the direction of their own letters."""
+"""Arabic and Hebrew among English: text has the direction of its own script."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_a_ticket_is_read_and_answered_from_right_to_left(page: Page, ticket: di
     expect(preview.locator("[dir=rtl]").first).to_contain_text("שלום")
 
 
-def test_an_html_email_has_the_direction_of_its_words(page: Page, nora: Api) -> None:
+def test_an_html_email_has_the_direction_of_its_text(page: Page, nora: Api) -> None:
     raw = (
         "From: ann@kite.example\nTo: support@desk.example\nSubject: HTML\nMIME-Version: 1.0\n"
         "Content-Type: text/html; charset=utf-8\n\n<p>مرحبا world</p><p>Hello</p>\n"
@@ -59,7 +59,7 @@ def test_an_html_email_has_the_direction_of_its_words(page: Page, nora: Api) -> 
 @pytest.mark.parametrize(
     "path", ["/inbox?v=unassigned", "/search/ticket", "/search/org?q=kite", "/search/contact?q=kite"]
 )
-def test_each_name_in_a_list_has_a_direction_of_its_own(
+def test_each_name_in_a_list_has_its_own_direction(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], path: str
 ) -> None:
     name = "شركة Kite 7"

@@ -1,4 +1,4 @@
-"""Lists of rows that are no records: filters, sorting, columns, selecting, files; with the rights of who asks."""
+"""Lists of rows that are not records: filters, sorting, columns, selection, files; with the caller's rights."""
 
 import csv
 import io
@@ -13,12 +13,12 @@ from tests.records.desk import Desk
 from tests.service import Api
 
 OUTBOX, FAILED = "/admin/mail/outbox", "/admin/mail/failed"
-FAR = 4_000_000_000  # when none of these mails is tried any more
+FAR = 4_000_000_000  # send time of these mails, so that none is tried during the tests
 
 
 @pytest.fixture
 def mails(nora: Api) -> list[int]:
-    """Three that leave much later, with subjects out of order."""
+    """Three mails that are scheduled far ahead, with subjects out of order."""
     made = []
     for letter in "bac":
         subject, to = f"Listed {letter}", "ana@customer.example"
@@ -30,7 +30,7 @@ def mails(nora: Api) -> list[int]:
 
 @pytest.fixture
 def letters(desk: Desk) -> list[str]:
-    """Two mails that could not be taken."""
+    """Two mails that could not be accepted."""
     settings = desk.service.settings
     for name in ("one", "two"):
         dead_letters.keep(settings, f"rows-{name}", b"no mail", f"broken {name}")
@@ -56,17 +56,17 @@ def test_rows_are_sorted_by_their_headers_and_columns_are_chosen(signed_in: Visi
 
 
 @pytest.mark.parametrize("query", ["sort=nope", "columns=nope", "state=nope", "sort=id;drop", "state=nope&format=csv"])
-def test_what_is_asked_wrongly_is_refused(query: str, signed_in: Visitor) -> None:
+def test_invalid_parameters_are_refused(query: str, signed_in: Visitor) -> None:
     answer = signed_in.get(f"{OUTBOX}?{query}")
     assert answer.status_code == 422 and ("nope" in answer.text or "id;drop" in answer.text)
 
 
-def test_a_filter_stays_beside_the_way_to_other_pages_and_files(signed_in: Visitor, mails: list[int]) -> None:
+def test_a_filter_is_preserved_by_links_to_pages_and_files(signed_in: Visitor, mails: list[int]) -> None:
     page = signed_in.get(OUTBOX, params={"state": "queued", "limit": "1"}).text
     assert '<option value="queued" selected>' in page and f"{OUTBOX}?state=queued&amp;limit=1&amp;page=2" in page
     assert "state=queued" in re.findall(r'href="([^"]*format=csv[^"]*)"', page)[0]
     pages = [signed_in.get(OUTBOX, params={"state": each}).text for each in ("parked", "failing", "sending")]
-    empty = next(each for each in pages if 'class="empty"' in each)  # other tests leave mail behind
+    empty = next(each for each in pages if 'class="empty"' in each)  # other tests leave mail in the list
     assert "No mail is like that." in empty and "Clear the filter" in empty
     last = signed_in.get(OUTBOX, params={"state": "queued", "page": "9999"})
     assert last.status_code == 200 and listed(last.text)
@@ -85,7 +85,7 @@ def test_a_file_has_all_rows_with_the_chosen_columns(signed_in: Visitor, mails: 
     assert signed_in.get(OUTBOX, params={"format": "exe"}).status_code == 404
 
 
-def test_selected_mails_are_dropped_after_a_question(signed_in: Visitor, nora: Api, mails: list[int]) -> None:
+def test_selected_mails_are_dropped_after_confirmation(signed_in: Visitor, nora: Api, mails: list[int]) -> None:
     form = {"list": OUTBOX, "do": "drop", "back": OUTBOX, "ids[]": [*map(str, mails[:2]), "999999999", "x"]}
     asked = signed_in.send("/-/bulk", form, page=OUTBOX)
     assert asked.status_code == 422 and "They are not sent." in asked.text
@@ -96,7 +96,7 @@ def test_selected_mails_are_dropped_after_a_question(signed_in: Visitor, nora: A
     assert [nora.record("draft", id).status for id in mails] == [404, 404, 200]
 
 
-def test_selected_rows_are_known_by_texts_as_well(signed_in: Visitor, letters: list[str]) -> None:
+def test_selected_rows_may_have_textual_keys(signed_in: Visitor, letters: list[str]) -> None:
     form = {"list": FAILED, "do": "discard", "back": FAILED, "ids[]": [*letters, "../../etc/passwd"], "_sure": "1"}
     assert place(signed_in.send("/-/bulk", form, page=FAILED)) == FAILED
     shown = text_of(signed_in.get(FAILED).text)
@@ -111,7 +111,7 @@ def test_failed_mail_is_sorted_by_any_of_its_columns(signed_in: Visitor, letters
 
 
 @pytest.mark.parametrize("path", [OUTBOX, FAILED])
-def test_others_do_nothing_to_what_administrators_see(
+def test_others_cannot_change_what_administrators_see(
     path: str, visitor: Visitor, signed_in: Visitor, nora: Api, mails: list[int]
 ) -> None:
     visitor.sign_in("milo@desk.example")
@@ -122,7 +122,7 @@ def test_others_do_nothing_to_what_administrators_see(
     assert nora.record("draft", mails[0]).status == 200
 
 
-def test_deliveries_are_found_by_webhook_and_answer(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_deliveries_are_found_by_webhook_and_response(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     path, session = "/automations/webhooks/deliveries", nora.session
     script = "start:\n  return:\n    status_code: 418\n    body: tea"
     nora.create("automation", name="rows.tea", extension_id="svc.trigger.webhook.respond", script=script).ok()

@@ -1,4 +1,4 @@
-"""One field set on several records, with the rights of who asks, and taken back as each record had it."""
+"""One field set on several records, with the caller's rights, and undone to the previous value of each record."""
 
 import html
 import re
@@ -15,7 +15,7 @@ LIST = "/search/ticket"
 
 @pytest.fixture(scope="module")
 def fields(nora: Api) -> Iterator[dict[str, str]]:
-    """{what: custom field} of tickets: a pick list, one of several choices."""
+    """{key: custom field} of tickets: a pick list and a multiple choice."""
     made = {
         name: nora.create(
             "custom_field",
@@ -37,7 +37,7 @@ def tickets(nora: Api, *subjects: str, **more: object) -> list[int]:
 
 
 def sent(visitor: Visitor, ids: list[int], field: str, value: dict[str, object], back: str = LIST) -> str:
-    """The page after it, which tells what was done."""
+    """Returns the next page, which reports the result."""
     form = {"ids[]": [str(id) for id in ids], "field": field, "back": back, **value}
     answer = visitor.send(PATH, form, page=f"{PATH}?ids={ids[0]}&field={field}")
     assert answer.status_code == 303, text_of(answer.text)
@@ -50,7 +50,7 @@ def undo(visitor: Visitor, page: str) -> None:
     assert visitor.post(f"{PATH}/undo", found).status_code == 303
 
 
-def test_the_bar_leads_to_the_fields_of_what_is_selected(signed_in: Visitor, nora: Api, fields: dict[str, str]) -> None:
+def test_the_bar_offers_the_fields_of_the_selection(signed_in: Visitor, nora: Api, fields: dict[str, str]) -> None:
     ids = tickets(nora, "Led one", "Led two")
     form = {"list": LIST, "do": "set", "back": f"{LIST}?q=led", "ids[]": [str(id) for id in ids]}
     asked = signed_in.send("/-/bulk", form, page=LIST)
@@ -68,7 +68,7 @@ VALUES = [("importance", "importance", {"importance": "90"}, 90, 20),
 
 
 @pytest.mark.parametrize(("what", "name", "value", "after", "before"), VALUES, ids=[each[0] for each in VALUES])
-def test_each_record_has_it_and_gets_back_what_it_had(
+def test_each_record_is_set_and_restored_to_its_old_value(
     what: str, name: str, value: dict[str, object], after: object, before: object, signed_in: Visitor, nora: Api,
     fields: dict[str, str],
 ) -> None:  # fmt: skip
@@ -84,7 +84,7 @@ def test_each_record_has_it_and_gets_back_what_it_had(
     ] == before
 
 
-def test_those_that_are_refused_are_told_and_the_others_done(visitor: Visitor, nora: Api) -> None:
+def test_refused_records_are_reported_and_the_others_done(visitor: Visitor, nora: Api) -> None:
     hidden = nora.create("group", name="Vault", is_private=1).ok()["id"]
     [own] = tickets(nora, "Open to all")
     other = nora.create("ticket", subject="Locked away", group_id=hidden).ok()["id"]
@@ -106,7 +106,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("field", "value", "status", "told"), WRONG)
-def test_what_is_wrong_is_told_at_its_place(
+def test_mistakes_are_shown_at_their_field(
     field: str, value: dict[str, str], status: int, told: str, signed_in: Visitor, nora: Api
 ) -> None:
     [id] = tickets(nora, "Wrong")
@@ -119,5 +119,5 @@ def test_what_is_wrong_is_told_at_its_place(
     [("/records/nope/set?ids=1", 404), ("/records/ticket/set", 422), ("/records/ticket/set?ids=x", 422),
      ("/records/worker/set?ids=1", 303), ("/records/automation_log/set?ids=1", 405)],
 )  # fmt: skip
-def test_what_cannot_be_set_has_no_page(path: str, status: int, signed_in: Visitor) -> None:
+def test_fields_that_cannot_be_set_have_no_page(path: str, status: int, signed_in: Visitor) -> None:
     assert signed_in.get(path).status_code == status

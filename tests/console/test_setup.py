@@ -1,4 +1,5 @@
-"""Setting up in the console: the steps behind the link, what is tried first, and the whole way to a script's token."""
+"""Setting up in the console: the steps of the setup link, what is tried first, and the whole path to a script's
+token."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from tests.smtp_server import SmtpServer
 
 PERSON = {"first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "Europe/Berlin"}
 SETTINGS = "/admin/system/settings"
-MOST_TABS = 60  # to anything of a page
+MOST_TABS = 60  # Tab presses to reach any control of a page
 PASSWORDS = {"password": PASSWORD, "password_again": PASSWORD}
 
 
@@ -31,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def nora(server: Server) -> Visitor:
-    """Nora, in the visit that made her the administrator."""
+    """Nora, in the session in which she became the administrator."""
     visitor = Visitor(server.url)
     answer = visitor.post(server.setup_link.removeprefix(server.url), PERSON | PASSWORDS)
     assert (answer.status_code, place(answer)) == (303, "/setup/address")
@@ -45,12 +46,12 @@ def api(server: Server, nora: Visitor) -> Api:
 
 
 def steps_of(nora: Visitor, path: str) -> list[str]:
-    """The steps as a page lists them; done ones are marked."""
+    """Returns the steps that a page lists; completed ones are marked."""
     listed = re.findall(r"<li[^>]*>(.*?)</li>", nora.get(path).text.partition('class="steps"')[2].partition("</ol>")[0])
     return [re.sub(r"<[^>]*>", "", each) for each in listed]
 
 
-def test_the_steps_can_be_left_and_taken_up_again(server: Server, nora: Visitor) -> None:
+def test_the_steps_can_be_left_and_resumed(server: Server, nora: Visitor) -> None:
     assert place(nora.get("/setup")) == "/setup/address" and nora.is_in
     assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Mail that comes in", "Start"]
     assert "Set-up is not finished" in text_of(nora.get("/").text)
@@ -67,7 +68,7 @@ def test_the_steps_can_be_left_and_taken_up_again(server: Server, nora: Visitor)
     ({"mail_mask_pattern": "{TICKET}"}, "mail_mask_pattern", "needs L, N or C"),
     ({"mail_mask_pattern": "{LLL"}, "mail_mask_pattern", "brace"),
 ])  # fmt: skip
-def test_mistakes_of_the_address_stand_at_their_field(
+def test_mistakes_of_the_address_are_shown_at_their_field(
     changes: dict[str, str], field: str, words: str, server: Server, nora: Visitor
 ) -> None:
     form = {"base_url": server.url, "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"} | changes
@@ -81,7 +82,7 @@ def test_mistakes_of_the_address_stand_at_their_field(
     )
 
 
-def test_the_address_holds_at_once(server: Server, nora: Visitor, api: Api) -> None:
+def test_the_address_applies_at_once(server: Server, nora: Visitor, api: Api) -> None:
     form = {"base_url": "http://localhost:1/", "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"}
     assert place(nora.send("/setup/address", form | {"anyway": "1"})) == "/setup/mail"
     assert steps_of(nora, "/setup/start")[1] == "✓ Address (done)"
@@ -99,11 +100,11 @@ def test_the_address_holds_at_once(server: Server, nora: Visitor, api: Api) -> N
     row = nora.get("/admin/system/settings?q=mail_mask_pattern").text
     assert "<code>console</code>" in row and "LLL-NNNN" in row
     assert place(nora.send("/setup/address", form | {"base_url": server.url})) == "/setup/mail"
-    # That is what follows from host and port, so it is not kept: another port is another address.
+    # It follows from host and port, so it is not stored: another port is another address.
     assert "<code>console</code>" not in nora.get("/admin/system/settings?q=base_url").text
 
 
-def test_a_mail_server_is_tried_before_it_is_kept(nora: Visitor, api: Api) -> None:
+def test_a_mail_server_is_tried_before_it_is_stored(nora: Visitor, api: Api) -> None:
     with SmtpServer(refused={"ana@customer.example": "550 5.1.1 nobody of that name"}) as smtp:
         form = {"host": smtp.host, "port": str(smtp.port), "encryption": "none", "recipient": "ana@customer.example"}
         answer = nora.send("/setup/mail", form)
@@ -123,7 +124,7 @@ def test_a_mail_server_is_tried_before_it_is_kept(nora: Visitor, api: Api) -> No
 
 def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> None:
     if value(nora.get("/setup/address").text, "sender") == "support@localhost":
-        assert value(nora.get("/setup/receive").text, "username") == ""  # the name of no mailbox
+        assert value(nora.get("/setup/receive").text, "username") == ""  # not the name of an existing mailbox
         sender = {"email": "help@desk.example", "transport": "0", "is_default": "1"}
         nora.send("/admin/mail/senders", sender, page="/admin/mail")
     page = nora.get("/setup/receive").text
@@ -151,7 +152,7 @@ def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> Non
         api.delete(f"/rest/records/mailbox/{each['id']}.json").ok()
 
 
-def test_demo_data_comes_and_goes(nora: Visitor, api: Api) -> None:
+def test_demo_data_is_loaded_and_removed(nora: Visitor, api: Api) -> None:
     uris = ("ticket", "org", "address", "message", "worker", "group", "contact", "task", "snippet", "activity_log")
     for step in ("address", "mail", "receive"):
         assert nora.send("/setup/skip", {"step": step}, page="/setup/mail").status_code == 303
@@ -161,23 +162,23 @@ def test_demo_data_comes_and_goes(nora: Visitor, api: Api) -> None:
     assert {api.search("ticket", f"status:{status}").ok()["total"] > 2 for status in ("open", "waiting", "closed")} == {
         True
     }
-    assert api.search("draft", "").ok()["total"] == 0  # nothing is to be sent
+    assert api.search("draft", "").ok()["total"] == 0  # nothing may be sent
     assert nora.send("/setup/demo", {}, page="/setup/start").status_code == 409
     page = nora.get("/")
     assert "Remove the demo data" in page.text and "Set-up is not finished" not in page.text
     nora.send("/setup/demo/remove", {}, page="/")
     after = {uri: api.search(uri, "").ok()["total"] for uri in before}
-    assert after == before | {"activity_log": before["activity_log"] + 2}  # that it came, and went
+    assert after == before | {"activity_log": before["activity_log"] + 2}  # entries for loading and removing it
     assert "Remove the demo data" not in nora.get("/").text.partition('id="toasts"')[0]
 
 
-def test_what_to_try_ticks_itself_off(nora: Visitor, api: Api) -> None:
+def test_the_list_of_things_to_try_ticks_itself_off(nora: Visitor, api: Api) -> None:
     def done() -> list[str]:
         listed = re.findall(r'<span class="mark( done)?".*?<div>(.*?)</div>', nora.get("/").text, re.DOTALL)
         return [re.sub(r"<[^>]*>.*", "", re.sub(r"^<[^>]*>", "", text)) for is_done, text in listed if is_done]
 
     api.parse("From: ana@larch.example\nSubject: no demo\n\nHello").ok()
-    backups = ["Set up backups"] if databases.is_postgresql() else []  # are its operators'
+    backups = ["Set up backups"] if databases.is_postgresql() else []  # a task of the operators on PostgreSQL
     assert done() == ["Send yourself a test ticket", "Create a token", *backups]
     nora.send("/start/ticket", {}, page="/")
     (ticket,) = api.search("ticket", "subject:helpdesk", expand="requesters").ok()["results"]
@@ -194,17 +195,17 @@ def test_what_to_try_ticks_itself_off(nora: Visitor, api: Api) -> None:
     ("mailbox_poll_seconds", "0", "from 1 to 86400"), ("mailbox_poll_seconds", "often", "whole number"),
     ("mail_mask_pattern", "{x}", "needs L, N or C"),
 ])  # fmt: skip
-def test_mistakes_of_a_setting_are_told(name: str, text: str, words: str, nora: Visitor) -> None:
+def test_mistakes_of_a_setting_are_reported(name: str, text: str, words: str, nora: Visitor) -> None:
     answer = nora.send(f"{SETTINGS}/{name}", {name: text})
     assert answer.status_code == 422 and words in text_of(answer.text) and value(answer.text, name) == text
 
 
-def test_settings_are_changed_while_the_service_runs(nora: Visitor, api: Api) -> None:
+def test_settings_are_changed_at_run_time(nora: Visitor, api: Api) -> None:
     answer = nora.send(f"{SETTINGS}/mail_mask_pattern", {"mail_mask_pattern": "{Z}NN-NNN"})
     assert place(answer) == f"{SETTINGS}?q=mail_mask_pattern"
     assert re.fullmatch(r"Z\d\d-\d{3}", api.parse("From: ana@larch.example\nSubject: x\n\nHello").ok()["mask"])
     page = nora.get(place(answer)).text
-    assert "<code>console</code>" in page and 'name="mail_mask_pattern"' in page  # to take it back
+    assert "<code>console</code>" in page and 'name="mail_mask_pattern"' in page  # to reset it
     nora.send(f"{SETTINGS}/subject_mask", {"subject_mask": "1"})
     assert "checked" in nora.get(f"{SETTINGS}/subject_mask").text
     nora.send(f"{SETTINGS}/subject_mask", {})
@@ -213,7 +214,7 @@ def test_settings_are_changed_while_the_service_runs(nora: Visitor, api: Api) ->
     assert nora.get(f"{SETTINGS}/port").status_code == nora.get(f"{SETTINGS}/bogus").status_code == 404
 
 
-def test_the_rail_tells_when_mail_stalls(server: Server, nora: Visitor) -> None:
+def test_the_rail_shows_when_mail_stalls(server: Server, nora: Visitor) -> None:
     assert "could not be taken" not in nora.get("/help").text
     kept = server.data / "failed-mail" / "mailbox-1.eml"
     kept.parent.mkdir()
@@ -273,7 +274,7 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
 
 
 def _move_to_https(visitor: Visitor) -> None:
-    """The warning goes, and the session gets the name of cookies that only https has."""
+    """Moves to https: the warning disappears, and the session cookie gets the name that requires https."""
     visitor.sign_in()
     assert "Others can read along" in visitor.get("/help").text
     form = {"base_url": "https://desk.example", "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"}
@@ -282,7 +283,7 @@ def _move_to_https(visitor: Visitor) -> None:
 
 
 def _go_to(page: Page, name: str | re.Pattern[str]) -> None:
-    """Press Tab until what has this name, or label, has the focus."""
+    """Presses Tab until the control with this name or label has the focus."""
     wanted = page.get_by_label(name).or_(page.get_by_role("button", name=name)).or_(page.get_by_role("link", name=name))
     element = wanted.first.element_handle()
     for _ in range(MOST_TABS):

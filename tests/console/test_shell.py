@@ -1,4 +1,4 @@
-"""What every page shares: forms that came too late, messages with undo, the jump to anything, keys, choosers."""
+"""Parts that every page shares: late forms, messages with undo, the jump, keys, choosers."""
 
 import base64
 import html
@@ -27,7 +27,7 @@ APP = {"name": "Kept app", "callback_url": "https://kept.example/back", "scopes"
 
 
 def again(page: str) -> dict[str, str]:
-    """The fields that the page to send a form again carries along."""
+    """Returns the fields of the page that offers to submit a form again."""
     form = re.search(r'<form method="post"[^>]*class="card".*?</form>', page, re.DOTALL)
     assert form is not None, page
     return {html.unescape(name): html.unescape(text) for name, text in HIDDEN.findall(form[0])}
@@ -37,7 +37,7 @@ def apps(nora: Api) -> list[int]:
     return nora.found("oauth_app", 'name:"Kept app"')
 
 
-# -- forms that came too late -----------------------------------------------------------------------------------------
+# -- late forms -------------------------------------------------------------------------------------------------------
 
 
 def test_a_form_that_needs_the_password_is_done_once_it_is_given(visitor: Visitor, desk: Desk, nora: Api) -> None:
@@ -57,7 +57,7 @@ def test_a_form_that_needs_the_password_is_done_once_it_is_given(visitor: Visito
     nora.remove("oauth_app", apps(nora)[0]).ok()
 
 
-def test_a_form_of_who_was_signed_out_is_done_once_they_are_in(visitor: Visitor, nora: Api) -> None:
+def test_a_form_of_a_signed_out_worker_is_done_after_sign_in(visitor: Visitor, nora: Api) -> None:
     visitor.sign_in()
     form = {**APP, "_xsrf": visitor.token("/account"), "more[a][b]": "kept", "list[]": ["x", "y"]}
     visitor.session.cookies.clear()
@@ -77,7 +77,7 @@ def test_a_form_of_who_was_signed_out_is_done_once_they_are_in(visitor: Visitor,
     nora.remove("oauth_app", apps(nora)[0]).ok()
 
 
-def test_a_proof_from_elsewhere_signs_nobody_in(visitor: Visitor) -> None:
+def test_a_proof_from_elsewhere_signs_no_one_in(visitor: Visitor) -> None:
     form = {**APP, "_email": "nora@desk.example", "_proof": PASSWORD}
     visitor.get("/login")
     for token in ("", "0" * 40):
@@ -91,7 +91,7 @@ def test_a_proof_from_elsewhere_signs_nobody_in(visitor: Visitor) -> None:
 
 
 def undo_of(page: str) -> tuple[str, list[tuple[str, str]]]:
-    """The path and the fields of the Undo that a page shows."""
+    """Returns the path and the fields of the Undo that a page shows."""
     form = re.search(r'<div class="toast">.*?<form method="post" action="([^"]*)".*?</form>', page, re.DOTALL)
     assert form is not None, page[-3000:]
     return html.unescape(form[1]), [(html.unescape(a), html.unescape(b)) for a, b in HIDDEN.findall(form[0])]
@@ -114,7 +114,7 @@ SAVED: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("uri", "path", "change", "before"), SAVED, ids=[each[0] for each in SAVED])
-def test_what_was_saved_can_be_undone(
+def test_a_saved_change_can_be_undone(
     signed_in: Visitor, nora: Api, uri: str, path: str, change: dict[str, Any], before: dict[str, Any]
 ) -> None:
     group = nora.search("group", "default:yes").ok()["results"][0]["id"]
@@ -134,7 +134,7 @@ def test_what_was_saved_can_be_undone(
     nora.remove(uri, id).ok()
 
 
-def test_switching_a_worker_off_and_moving_a_field_can_be_undone(signed_in: Visitor, nora: Api) -> None:
+def test_disabling_a_worker_and_moving_a_field_can_be_undone(signed_in: Visitor, nora: Api) -> None:
     id, page = nora.ids["olga"], f"/admin/people/{nora.ids['olga']}"
     for path in (f"{page}/disable", f"{page}/enable"):
         was = nora.record("worker", id).ok()["is_disabled"]
@@ -149,7 +149,7 @@ def test_switching_a_worker_off_and_moving_a_field_can_be_undone(signed_in: Visi
     nora.update("worker", id, is_disabled=0, password=PASSWORD).ok()
 
 
-def test_what_cannot_be_undone_is_asked_without_scripts_too(signed_in: Visitor, nora: Api) -> None:
+def test_irreversible_actions_ask_first_without_scripts_too(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("webhook_listener", name="Asked <b>first").ok()["id"]
     page = f"/automations/webhooks/{id}"
     form = re.search(rf'<form method="post" action="{page}/delete".*?</form>', signed_in.get(page).text, re.DOTALL)
@@ -175,7 +175,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", 60, 60, 8, 
 # -- pictures ---------------------------------------------------------------------------------------------------------
 
 
-def test_pictures_are_shown_to_who_may_see_the_record(
+def test_pictures_are_shown_to_readers_of_the_record(
     signed_in: Visitor, visitor: Visitor, nora: Api, server: Server
 ) -> None:
     id = nora.create("org", name="Acme <b>Works").ok()["id"]
@@ -206,7 +206,7 @@ def page(chromium: Browser, server: Server, nora: Api) -> Iterator[Page]:
         yield opened
 
 
-def test_a_form_that_comes_too_late_is_done_in_the_browser(page: Page, desk: Desk, nora: Api) -> None:
+def test_a_late_form_is_done_in_the_browser(page: Page, desk: Desk, nora: Api) -> None:
     page.goto("/admin/apps/new")
     page.fill("#name", "Kept app")
     page.fill("#callback_url", "https://kept.example/back")
@@ -239,10 +239,10 @@ def test_a_form_that_comes_too_late_is_done_in_the_browser(page: Page, desk: Des
     nora.remove("oauth_app", id).ok()
 
 
-def test_a_message_stays_while_somebody_is_at_it_and_is_undone_by_a_key(page: Page, nora: Api) -> None:
+def test_a_message_stays_while_it_is_used_and_is_undone_by_a_key(page: Page, nora: Api) -> None:
     page.clock.install()
     page.goto("/account")
-    page.clock.run_for(11_000)  # what another test has left goes
+    page.clock.run_for(11_000)  # lets a message of another test disappear
     before = page.input_value("#first_name")
     page.fill("#first_name", "Eleonora")
     page.get_by_role("button", name="Save profile").click()
@@ -286,7 +286,7 @@ def test_jumping_and_the_keys_of_the_list(page: Page, nora: Api) -> None:
     expect(page.locator("#jump")).to_be_hidden()
 
 
-def test_the_jump_finds_everything_that_has_a_name(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_the_jump_finds_everything_with_a_name(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     for q, path in (
         ("shop.echo", f"/automations/{nora.ids['automation']}"), ("<script>", f"/admin/apps/{nora.ids['app']}"),
         ("milo", f"/admin/people/{nora.ids['milo']}"), ("session_days", "/admin/system/settings?q=session_days"),
@@ -323,7 +323,7 @@ def test_every_place_and_key_leads_to_a_page(signed_in: Visitor) -> None:
 # -- long lists -------------------------------------------------------------------------------------------------------
 
 
-def test_a_long_list_is_a_line_that_finds_while_typing(page: Page) -> None:
+def test_a_long_list_is_a_search_field(page: Page) -> None:
     page.goto("/-/ui")
     box, sent = page.locator("input#good-list"), page.locator("select#good-list-list")
     expect(box).to_have_attribute("role", "combobox")
@@ -358,7 +358,7 @@ def test_a_long_list_is_a_line_that_finds_while_typing(page: Page) -> None:
 
 @pytest.mark.parametrize("path", ["/inbox", "/compose", "/automations/new", "/automations/log"])
 def test_a_page_names_each_module_that_its_scripts_import(visitor: Visitor, path: str) -> None:
-    """A browser then loads all of them at once, and does not find them one behind the other."""
+    """A browser then loads all of them in parallel, instead of discovering one after the other."""
     visitor.sign_in()
     page = visitor.get(path).text
     scripts = re.findall(r'<script type="module" src="([^"]+)"', page)

@@ -1,4 +1,4 @@
-"""One stream for all windows of a browser: every window hears its own news, whoever holds the stream."""
+"""One stream for all windows of a browser: every window gets its own events, whichever window holds the stream."""
 
 import json
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from tests.console.visitor import Visitor
 from tests.service import Api
 
 __all__ = ["ticket"]
-WINDOWS = 8  # more than a browser has connections to a site
+WINDOWS = 8  # more than the connections of a browser to a site
 EVENTS = {"Accept": "text/event-stream"}
 
 
-def told(visitor: Visitor, *addresses: str) -> Iterator[dict[str, Any]]:
+def stream_events(visitor: Visitor, *addresses: str) -> Iterator[dict[str, Any]]:
     """The events of one stream of these feeds."""
     query = urlencode([("feed[]", each) for each in addresses])
     answer = visitor.session.get(f"{visitor.url}/-/stream?{query}", headers=EVENTS, stream=True, timeout=60)
@@ -34,51 +34,51 @@ def told(visitor: Visitor, *addresses: str) -> Iterator[dict[str, Any]]:
 def test_feeds_of_several_pages_share_a_stream(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     cursor = signed_in.get("/-/follow/ticket").json()["cursor"]
     addresses = (f" {ticket['page']}/live?since={cursor}", f" /-/follow/ticket?since={cursor}", " /nothing/here")
-    events = told(signed_in, *addresses)
+    events = stream_events(signed_in, *addresses)
     ended = next(each for each in events if each["feed"] == "2")
     assert ended["end"]["__error"] == "ERROR_NOT_FOUND", "one that cannot be ends alone"
     nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
     news: dict[str, Any] = {}
-    while len(news) < 2:  # events of other changes may come as well, of either feed first
+    while len(news) < 2:  # other changes may cause events too, and either feed may be first
         each = next(events)
         if each["data"].get("count") or "ticket updated" in each["data"].get("changes", ()):
             news[each["feed"]] = each
     events.close()
     nora.update("ticket", ticket["id"], subject="Pump, fixed").ok()
     last = f"{news['0']['id']} {ticket['page']}/live?since={cursor}"
-    [again] = [next(told(signed_in, last))]
-    assert again["id"] > news["0"]["id"], "it goes on behind what was told"
+    [again] = [next(stream_events(signed_in, last))]
+    assert again["id"] > news["0"]["id"], "it resumes after the last event"
 
 
 @pytest.mark.parametrize("path", ["/tickets/{mask}/live", "/automations/log/live?since=0", "/-/stream", "/inbox"])
-def test_a_shared_stream_tells_no_more_than_a_page(visitor: Visitor, nora: Api, path: str) -> None:
+def test_a_shared_stream_has_only_the_events_of_the_pages(visitor: Visitor, nora: Api, path: str) -> None:
     hidden = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
     visitor.sign_in("milo@desk.example")
-    events = told(visitor, f" {path.format(**hidden)}", " /-/follow/ticket")
+    events = stream_events(visitor, f" {path.format(**hidden)}", " /-/follow/ticket")
     first = next(each for each in events if each["feed"] == "0")
     assert "end" in first and "Salaries" not in json.dumps(first)
     events.close()
 
 
-def test_a_stream_is_for_who_is_signed_in(visitor: Visitor, signed_in: Visitor) -> None:
+def test_a_stream_requires_signing_in(visitor: Visitor, signed_in: Visitor) -> None:
     assert visitor.get("/-/stream?feed[]=+/inbox", headers=EVENTS).status_code == 204
     assert signed_in.get("/-/stream?feed[]=+/inbox").status_code == 404
 
 
 def windows(page: Page, path: str, number: int) -> list[Page]:
-    """Further windows of the same browser, all of them seen."""
+    """Returns windows of the same browser, all of them visible."""
     found = [page, *(page.context.new_page() for _ in range(number - 1))]
     for each in found:
         each.goto(path)
     return found
 
 
-def test_many_windows_hear_of_news_whoever_leads(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+def test_many_windows_get_events_whichever_leads(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
     opened = windows(page, ticket["page"], WINDOWS)
     nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
     for each in opened:
         expect(each.locator("h1")).to_have_text("Pump, leaking")
-    for number in range(2):  # the window that leads goes, and the next one leads
+    for number in range(2):  # the leading window closes, and another one takes over
         opened.pop(0).close()
         nora.update("ticket", ticket["id"], subject=f"Pump {number}").ok()
         for each in opened:
@@ -101,7 +101,7 @@ def test_windows_share_one_stream(page: Page, nora: Api, ticket: dict[str, Any])
     assert "live" in asked[-1] and "follow" in asked[-1] and "unread" in asked[-1]
 
 
-def test_without_locks_a_window_has_streams_of_its_own(
+def test_without_locks_each_window_has_its_own_streams(
     chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     with chromium.page(nora_in_a_browser.url, cookies=nora_in_a_browser.cookies) as page:

@@ -1,4 +1,4 @@
-"""A day's support in a browser, by keyboard alone: what somebody does who answers tickets."""
+"""A day's support in a browser, by keyboard alone: the work of somebody who replies to tickets."""
 
 import email
 from collections.abc import Callable, Iterator
@@ -29,10 +29,10 @@ SETTINGS = {
 
 
 class DeskOfMilo:
-    """A service that sends by a real mail server, with mail that has come in. Milo works there."""
+    """A service with a real mail server and received mail, where Milo works."""
 
     def __init__(self, data: Path, url: str, nora: Api, smtp: SmtpServer) -> None:
-        """data: the folder of a service that was told SETTINGS. url: where it is reached. nora: administers it."""
+        """data: the folder of a service that runs with SETTINGS. url: its address. nora: its administrator's client."""
         self.data, self.url, self.nora, self.smtp = data, url, nora, smtp
         people(self.nora)
         self.nora.update("worker", self.nora.ids["milo"], password=PASSWORD).ok()
@@ -51,7 +51,7 @@ class DeskOfMilo:
         return str(self.nora.parse(raw).ok()["mask"])
 
     def _came(self, number: int) -> None:
-        """Let a ticket have come a week ago."""
+        """Moves the creation of a ticket a week into the past."""
         id, desk = self.ticket(self.masks[number])["id"], Desk(self.data)
         try:
             for table, column in (("ticket", "id"), ("message", "ticket_id")):
@@ -65,7 +65,7 @@ class DeskOfMilo:
         return cast("dict[str, Any]", found)
 
     def sent(self) -> Message:
-        """The next mail that left."""
+        """Returns the next mail that was sent."""
         return email.message_from_bytes(self.smtp.take()[2], policy=policy)
 
 
@@ -84,12 +84,12 @@ def page(chromium: Browser, milos: DeskOfMilo) -> Iterator[Page]:
         yield opened
 
 
-def told(page: Page, text: str) -> None:
+def expect_toast(page: Page, text: str) -> None:
     expect(page.locator("#toasts")).to_contain_text(text)
 
 
 class Hands:
-    """Somebody at a keyboard, and nothing else. counted: the keys pressed since `count`, without the words."""
+    """A person with only a keyboard. counted: the keys pressed since `count`, without typed text."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.counted = page, 0
@@ -103,18 +103,18 @@ class Hands:
             self.page.keyboard.press(key)
 
     def say(self, text: str) -> None:
-        """Words, which any helpdesk would have somebody type."""
+        """Types text, which is the same work in any helpdesk."""
         self.page.keyboard.type(text)
 
     def jump(self, text: str, first: str) -> None:
-        """Go to what is found first by Ctrl+K."""
+        """Jumps to the first result of Ctrl+K."""
         self.press("Control+k")
         self.say(text)
         expect(self.page.locator("#jump [role=option]").first).to_contain_text(first)
         self.press("Enter")
 
     def reach(self, target: Locator, back: bool = False, most: int = 80) -> None:
-        """Go to a control by Tab alone."""
+        """Moves the focus to a control by Tab alone."""
         for _ in range(most):
             if target.evaluate("each => each === document.activeElement"):
                 return
@@ -123,7 +123,7 @@ class Hands:
 
 
 def opened(page: Page, milos: DeskOfMilo, number: int) -> str:
-    """Go to a ticket by Ctrl+K and its mask; answers the mask."""
+    """Opens a ticket by Ctrl+K and its mask; returns the mask."""
     mask = milos.masks[number]
     page.keyboard.press("Escape")
     Hands(page).jump(mask, mask)
@@ -132,7 +132,7 @@ def opened(page: Page, milos: DeskOfMilo, number: int) -> str:
 
 
 def parts_of(mail: Message) -> dict[str, str]:
-    """{content type: text} of a mail, files by their name."""
+    """Returns {content type: text} of a mail, files by their name."""
     found = {}
     for part in cast("EmailMessage", mail).walk():
         if not part.is_multipart():
@@ -141,14 +141,14 @@ def parts_of(mail: Message) -> dict[str, str]:
 
 
 def test_a_day_at_the_desk_by_keyboard_alone(chromium: Browser, milos: DeskOfMilo, tmp_path: Path) -> None:
-    """The whole of it, step by step. No key is pressed but by Hands, nothing is clicked, no address is typed."""
+    """The whole day, step by step. Every key is pressed by Hands, nothing is clicked, no address is typed."""
     with chromium.page(milos.url) as page:
-        page.on("filechooser", lambda chooser: None)  # from the start: to ask for it at the key would be too late
+        page.on("filechooser", lambda chooser: None)  # installed early: at the key it would be too late
         a_day(page, milos, tmp_path)
 
 
 def a_day(page: Page, milos: DeskOfMilo, folder: Path, noon: Callable[[], object] = lambda: None) -> None:
-    """noon: what happens in the middle of it."""
+    """noon: called in the middle of the day."""
     drawing = folder / "drawing.txt"
     drawing.write_text("A drawing.")
     hands = Hands(page)
@@ -183,7 +183,7 @@ def _take_five_unassigned(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     for _ in range(5):
         hands.press("j", "x")
     hands.press("i")
-    told(page, "5 tickets assigned to you.")
+    expect_toast(page, "5 tickets assigned to you.")
     assert hands.counted == 11
     assert milos.nora.search("ticket", f"owner.id:{milos.nora.ids['milo']}").ok()["total"] == 5
     hands.press("g", "i")
@@ -193,7 +193,7 @@ def _take_five_unassigned(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
 
 
 def _answer(page: Page, hands: Hands, milos: DeskOfMilo, number: int, file: Path) -> None:
-    """With a snippet and a file; what arrives is what the preview shows."""
+    """Replies with a snippet and a file; the mail that arrives equals the preview."""
     mask = opened(page, milos, number)
     hands.count()
     hands.press("r")
@@ -213,7 +213,7 @@ def _answer(page: Page, hands: Hands, milos: DeskOfMilo, number: int, file: Path
     draft = page.locator("[name=draft]").input_value()
     shown = page.request.get(f"/drafts/{draft}/preview").text()
     hands.press("Control+Enter")
-    told(page, "Sent.")
+    expect_toast(page, "Sent.")
     assert keys == 2
     found = parts_of(milos.sent())
     assert found["text/html"].replace("\r\n", "\n").strip() == shown.strip() and "<strong>Ana</strong>" in shown
@@ -230,7 +230,7 @@ def _let_one_wait(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("Mon")
     expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("9:00")
     hands.press("Enter")
-    told(page, "Snoozed until")
+    expect_toast(page, "Snoozed until")
     assert hands.counted == 2
     ticket = milos.ticket(mask)
     assert ticket["status"] == "waiting" and ticket["reopen_at"] > ticket["created"]
@@ -247,14 +247,14 @@ def _merge_two(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.say(first)
     hands.press("Enter")
     page.wait_for_url(f"**/tickets/{first}*")
-    told(page, "Merged into")
+    expect_toast(page, "Merged into")
     assert hands.counted == 2
     assert milos.ticket(second)["status"] == "deleted"
     expect(page.locator("#thread article")).to_have_count(2)
 
 
 def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
-    """She is told by mail and answers from there; her words are on the ticket, and reach nobody else."""
+    """The colleague is notified by mail and replies from there; her words are on the ticket, and go to no one else."""
     opened(page, milos, 5)
     hands.count()
     hands.press("n")
@@ -275,7 +275,7 @@ def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
         f"From: Olga <olga@desk.example>\nTo: {mail['From']}\nSubject: Re: {mail['Subject']}\n"
         f"In-Reply-To: {mail['Message-ID']}\n\nThe flange is too old.\n\nMilo Test wrote:\n{quoted}"
     ).ok()
-    expect(page.locator("#thread")).to_contain_text("The flange is too old.")  # while the page is open
+    expect(page.locator("#thread")).to_contain_text("The flange is too old.")  # without a reload
     expect(page.locator("#thread")).not_to_contain_text("Write above this line")
     assert len(milos.smtp.messages) == before
 
@@ -296,13 +296,13 @@ def _write_to_a_new_customer_later(page: Page, hands: Hands, milos: DeskOfMilo) 
     hands.say("tomorrow 9am")
     expect(page.locator(".understood[for=send_at]")).to_contain_text("9:00")
     hands.press("Control+Enter")
-    told(page, "It will be sent at the time you chose.")
+    expect_toast(page, "It will be sent at the time you chose.")
     query = 'type:mail.compose is.queued:yes queue.deliverAt:"tomorrow 8:59 to tomorrow 9:01"'
     assert [each["name"] for each in milos.nora.search("draft", query).ok()["results"]] == ["Your order"]
 
 
 def _find_one_of_last_week(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
-    """By the beginning of a word that somebody wrote in a message of it."""
+    """Finds a ticket by the beginning of a word in one of its messages."""
     hands.press("Escape")
     hands.count()
     hands.jump("gask", "Pump 7 leaks")
@@ -326,7 +326,7 @@ def _undo_a_mistaken_bulk_close(page: Page, hands: Hands, milos: DeskOfMilo) -> 
     hands.press("Escape", "Escape")
     hands.reach(page.locator("[data-all]"))
     hands.press("Space", "e")
-    told(page, "tickets closed.")
+    expect_toast(page, "tickets closed.")
     assert {state for mask, (state, _) in states().items() if mask != milos.masks[3]} == {"closed"}
     hands.count()
     hands.press("z")
@@ -347,7 +347,7 @@ def _export_the_list(page: Page, hands: Hands) -> None:
     assert rows[0].removeprefix("\ufeff").startswith("id,") and len(rows) > TICKETS / 3
 
 
-def test_the_tickets_of_a_list_are_gone_through_one_after_another(page: Page, milos: DeskOfMilo) -> None:
+def test_the_tickets_of_a_list_are_worked_through_one_after_another(page: Page, milos: DeskOfMilo) -> None:
     page.goto("/inbox?v=open&sort=created")
     page.keyboard.press("j")
     page.keyboard.press("o")
@@ -371,7 +371,7 @@ def test_the_tickets_of_a_list_are_gone_through_one_after_another(page: Page, mi
     page.keyboard.press("Escape")
 
 
-def test_what_a_ticket_is_linked_to_is_chosen_while_typing(page: Page, milos: DeskOfMilo) -> None:
+def test_link_targets_are_chosen_while_typing(page: Page, milos: DeskOfMilo) -> None:
     milos.nora.create("task", title="Order a flange").ok()
     opened(page, milos, 4)
     page.get_by_text("Add a link").press("Enter")
@@ -385,7 +385,7 @@ def test_what_a_ticket_is_linked_to_is_chosen_while_typing(page: Page, milos: De
     expect(page.locator("#links .people")).to_contain_text("Order a flange")
 
 
-def test_what_a_mail_quotes_is_folded_in_its_frame(page: Page, milos: DeskOfMilo) -> None:
+def test_quotations_of_a_mail_are_folded_in_its_frame(page: Page, milos: DeskOfMilo) -> None:
     html = "Content-Type: text/html\n\n<p>Thank you.</p><blockquote>What I wrote <b>before</b></blockquote>\n"
     head = "From: ana@kite.example\nTo: support@desk.example\nSubject: Quoting\nMIME-Version: 1.0\n"
     mask = milos.nora.parse(f"{head}{html}").ok()["mask"]
@@ -397,7 +397,7 @@ def test_what_a_mail_quotes_is_folded_in_its_frame(page: Page, milos: DeskOfMilo
     expect(mail.get_by_text("What I wrote before")).to_be_visible()
 
 
-def test_two_people_on_one_ticket_see_each_other_and_keep_their_words(
+def test_two_workers_on_one_ticket_see_each_other_and_lose_nothing(
     chromium: Browser, page: Page, milos: DeskOfMilo
 ) -> None:
     mask = milos.masks[8]

@@ -1,4 +1,4 @@
-"""Parts of pages that are answered alone: what is clicked in a list changes the list in place."""
+"""Fragments of pages: a click in a list changes the list in place."""
 
 import re
 
@@ -14,7 +14,7 @@ MARK = "window.isSamePage = true"
 
 
 def stays(page: Page) -> bool:
-    """Whether the page was not loaded again since MARK."""
+    """Returns whether the page was not reloaded since MARK."""
     return bool(page.evaluate("window.isSamePage === true"))
 
 
@@ -25,14 +25,14 @@ def opened(page: Page, nora: Api, count: int = 3) -> None:
     page.evaluate(MARK)
 
 
-def test_a_part_is_answered_without_what_stands_around_it(signed_in: Visitor, nora: Api) -> None:
+def test_a_fragment_comes_without_the_frame_of_the_page(signed_in: Visitor, nora: Api) -> None:
     whole, part = signed_in.get(LIST), signed_in.get(LIST, headers={PART: "list"})
     assert 'class="rail"' in whole.text and 'class="rail"' not in part.text and "<dialog" not in part.text
     assert '<section id="list"' in part.text and "<title>" in part.text and 'id="toasts"' in part.text
     assert len(part.text) < len(whole.text) / 1.3
 
 
-def test_search_sort_and_back_change_the_list_alone(page: Page, nora: Api) -> None:
+def test_search_sort_and_back_change_only_the_list(page: Page, nora: Api) -> None:
     opened(page, nora)
     page.locator("thead").get_by_role("link", name=re.compile("^Task")).click()
     page.wait_for_url(re.compile("sort=-title"))
@@ -51,7 +51,7 @@ def test_search_sort_and_back_change_the_list_alone(page: Page, nora: Api) -> No
     assert stays(page) and violations(page) == []
 
 
-def test_what_is_done_to_a_selection_is_told_and_undone_in_place(page: Page, nora: Api) -> None:
+def test_an_action_on_a_selection_is_reported_and_undone_in_place(page: Page, nora: Api) -> None:
     id = nora.create("automation_timer", name="Swapped", next_run_at=4_000_000_000).ok()["id"]
     page.goto("/admin/jobs/timers")
     page.evaluate(MARK)
@@ -65,7 +65,7 @@ def test_what_is_done_to_a_selection_is_told_and_undone_in_place(page: Page, nor
     nora.remove("automation_timer", id).ok()
 
 
-def test_a_question_is_asked_before_what_cannot_be_undone(page: Page, nora: Api) -> None:
+def test_irreversible_actions_ask_first(page: Page, nora: Api) -> None:
     opened(page, nora)
     page.get_by_label("Select swapped 0").first.check()
     page.get_by_role("button", name="Delete").click()
@@ -77,7 +77,7 @@ def test_a_question_is_asked_before_what_cannot_be_undone(page: Page, nora: Api)
     assert stays(page)
 
 
-def test_a_wrong_query_is_told_in_place_and_what_was_typed_stays(page: Page, nora: Api) -> None:
+def test_an_invalid_query_is_reported_in_place_and_the_input_stays(page: Page, nora: Api) -> None:
     opened(page, nora)
     search = page.get_by_role("combobox", name="Search", exact=True)
     search.fill("nope:1")
@@ -87,7 +87,7 @@ def test_a_wrong_query_is_told_in_place_and_what_was_typed_stays(page: Page, nor
     assert stays(page)
 
 
-def test_a_server_that_does_not_answer_loses_nothing(chromium: Browser, signed_in: Visitor, nora: Api) -> None:
+def test_an_unresponsive_server_loses_nothing(chromium: Browser, signed_in: Visitor, nora: Api) -> None:
     with chromium.page(nora.url, cookies=signed_in.cookies, refused="net::ERR_FAILED") as page:
         intercept(page)
         opened(page, nora)
@@ -103,14 +103,14 @@ def test_a_server_that_does_not_answer_loses_nothing(chromium: Browser, signed_i
         assert stays(page)
 
 
-def test_who_is_signed_out_meanwhile_is_asked_to_sign_in(page: Page, nora: Api) -> None:
+def test_a_worker_who_was_signed_out_is_asked_to_sign_in(page: Page, nora: Api) -> None:
     opened(page, nora)
     page.context.clear_cookies()
     page.get_by_role("link", name=re.compile("^Task")).first.click()
     page.wait_for_url("**/login?next=*")
 
 
-def test_a_form_that_was_done_says_where_to_look_and_keeps_its_message(signed_in: Visitor, nora: Api) -> None:
+def test_a_completed_form_moves_the_focus_and_keeps_its_message(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("automation_timer", name="Told", next_run_at=4_000_000_000).ok()["id"]
     timers = "/admin/jobs/timers"
     form = {"_xsrf": signed_in.token(timers), "list": timers, "do": "off", "back": timers, "ids[]": str(id)}
@@ -120,7 +120,7 @@ def test_a_form_that_was_done_says_where_to_look_and_keeps_its_message(signed_in
     nora.remove("automation_timer", id).ok()
 
 
-def test_a_question_that_comes_in_place_of_the_list_is_asked_once(page: Page, nora: Api) -> None:
+def test_a_question_in_place_of_the_list_is_asked_once(page: Page, nora: Api) -> None:
     opened(page, nora)
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)

@@ -37,7 +37,7 @@ BASE, CHECKUP, SETTINGS, AUDIT, LOG, BACKUPS = (
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """Nora at a service that makes backups, with settings from all places."""
+    """Nora at a service that creates backups, with settings from all sources."""
     folder = tmp_path_factory.mktemp("system")
     (folder / "data").mkdir()
     (folder / "data" / "helpdesk.toml").write_text('backup_keep_last = 4\nsubject_prefix = "<b>Desk</b>"\n')
@@ -50,7 +50,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     assert started.stop() == 0
 
 
-def test_all_is_well_and_the_report_names_nobody(signed_in: Visitor, nora: Api, server: Server) -> None:
+def test_all_is_well_and_the_report_names_no_one(signed_in: Visitor, nora: Api, server: Server) -> None:
     page = signed_in.get(BASE).text
     assert "warning" in page and "Up for" in page and settings.VERSION in page
     report = html.unescape(re.findall(r'aria-label="report"><code>(.*?)</code>', page, re.DOTALL)[0])
@@ -59,8 +59,9 @@ def test_all_is_well_and_the_report_names_nobody(signed_in: Visitor, nora: Api, 
         assert secret not in report, secret
 
 
-def test_each_check_that_fails_says_so_and_what_to_do(desk: Desk, nora: Api) -> None:
-    """Shown by the console of another service on the same database, which is told that nothing is well."""
+def test_each_failed_check_says_so_and_what_to_do(desk: Desk, nora: Api) -> None:
+    """Shown by the console of another service on the same database, whose health check reports that everything
+    fails."""
     failing = {each.name: False for each in fields(Health) if each.type is bool}
     assert set(failing) == {*checkup.VITAL, "disk_has_room"}
     health.watch(desk.service, lambda seconds: Health(**failing, free_bytes=0), lambda: 0)
@@ -74,7 +75,7 @@ def test_each_check_that_fails_says_so_and_what_to_do(desk: Desk, nora: Api) -> 
 
 
 def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
-    """The text of a page as the console in this process shows it to a worker."""
+    """Returns the text of a page as the console in this process shows it to a worker."""
     lifetime = sessions.Lifetime(3600, 3600)
     now = clock.now()
     id = desk.store.write(lambda tx: sessions.create(tx, worker_id, now, lifetime, "a test", "127.0.0.1"))
@@ -87,7 +88,7 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
     return " ".join(text_of(answer.body.decode()).split())
 
 
-def test_the_way_that_a_request_came_is_looked_at(desk: Desk, nora: Api) -> None:
+def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> None:
     assert "You came by desk.example, as links do" in opened(desk, nora.ids["nora"], CHECKUP)
     other = opened(desk, nora.ids["nora"], CHECKUP, Host="10.1.1.1:8200")
     assert "You came by 10.1.1.1:8200, and links lead to https://desk.example" in other and "Set base_url" in other
@@ -108,9 +109,7 @@ def test_the_log_is_filtered_and_followed(signed_in: Visitor, server: Server) ->
     assert signed_in.cookies["sid"] not in signed_in.get(LOG).text
 
 
-def test_a_stream_tells_of_new_lines_that_fit_the_filter_and_never_of_itself(
-    signed_in: Visitor, visitor: Visitor
-) -> None:
+def test_a_stream_has_new_matching_lines_and_none_about_itself(signed_in: Visitor, visitor: Visitor) -> None:
     signed_in.get("/rest/nothing-like-this-1.json")
     latest = f"{LOG}/latest"
     before = signed_in.get(latest, params={"q": "nothing-like-this"}).json()["id"]
@@ -129,7 +128,7 @@ def test_a_stream_tells_of_new_lines_that_fit_the_filter_and_never_of_itself(
     assert visitor.get(latest).status_code == 403
 
 
-def test_lines_appear_while_the_log_is_looked_at(page: Page, signed_in: Visitor) -> None:
+def test_lines_appear_while_the_log_is_open(page: Page, signed_in: Visitor) -> None:
     page.goto(f"{LOG}?q=seen-while-looking&live=1")
     expect(page.locator("[data-live-told]")).to_have_text("Live.")
     expect(page.locator("#lines")).to_contain_text("No line is like that.")
@@ -138,18 +137,18 @@ def test_lines_appear_while_the_log_is_looked_at(page: Page, signed_in: Visitor)
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_the_whole_database_is_read_when_asked(signed_in: Visitor, desk: Desk) -> None:
+def test_the_whole_database_is_read_on_request(signed_in: Visitor, desk: Desk) -> None:
     assert place(signed_in.send(f"{BASE}/database", {}, page=BASE)) == BASE
     assert loaded(signed_in, BASE, "sound Read just now in")
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_damage_is_told(desk: Desk, signed_in: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_reported(desk: Desk, signed_in: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.store, "check", lambda: [f"row 7 missing from index {HOSTILE}"] * 30)
     database_check._look(desk.service, {}, 1_700_000_000)
     page = signed_in.get(BASE).text
     assert "damaged" in page and "row 7 missing" in page and "<script>alert" not in page
-    assert page.count("row 7 missing") == database_check.MAX_PROBLEMS + 1  # the first is told by the verdict, too
+    assert page.count("row 7 missing") == database_check.MAX_PROBLEMS + 1  # the verdict shows the first one too
     monkeypatch.undo()
     database_check._look(desk.service, {}, 1_700_000_000)
     assert "damaged" not in signed_in.get(BASE).text
@@ -164,7 +163,7 @@ def test_the_checkup_says_what_to_do(signed_in: Visitor, nora: Api) -> None:
     nora.remove("mail_transport", id).ok()
 
 
-def test_every_setting_stands_there_with_its_source(other: Visitor) -> None:
+def test_every_setting_is_listed_with_its_source(other: Visitor) -> None:
     page = other.get(SETTINGS).text
     rows = {
         name: " ".join(text_of(row).split())
@@ -185,7 +184,7 @@ def test_every_setting_stands_there_with_its_source(other: Visitor) -> None:
     assert "No setting fits" in other.get(f"{SETTINGS}?q={HOSTILE}").text
 
 
-def test_the_audit_log_is_searched_as_the_api_does(signed_in: Visitor, nora: Api) -> None:
+def test_the_audit_log_is_searched_like_the_api(signed_in: Visitor, nora: Api) -> None:
     made = nora.create("org", name=HOSTILE).ok()["id"]
     nora.remove("org", made).ok()
     page = signed_in.get(f"{AUDIT}?q=activity%3Arecord.deleted").text
@@ -198,7 +197,7 @@ def test_the_audit_log_is_searched_as_the_api_does(signed_in: Visitor, nora: Api
     assert signed_in.get(f"{AUDIT}?q=colour%3Ared").status_code == 422
 
 
-def test_the_newest_entry_stands_first_also_of_those_of_one_second(signed_in: Visitor, nora: Api) -> None:
+def test_the_newest_entry_comes_first_even_within_one_second(signed_in: Visitor, nora: Api) -> None:
     role = nora.create("role", name="Keepers").ok()["id"]
     for name in ("Porters", "Drivers"):
         nora.update("role", role, name=name).ok()
@@ -207,8 +206,8 @@ def test_the_newest_entry_stands_first_also_of_those_of_one_second(signed_in: Vi
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_a_backup_is_made_by_hand_and_is_sound(other: Visitor) -> None:
-    loaded(other, BACKUPS, "helpdesk-")  # that of the schedule
+def test_a_backup_created_by_hand_is_intact(other: Visitor) -> None:
+    loaded(other, BACKUPS, "helpdesk-")  # the scheduled one
     before = other.get(BACKUPS).text.count('data-label="File"')
     folder = Path(re.findall(r"<dt>Folder</dt><dd><code>(.*?)</code>", other.get(BACKUPS).text)[0])
     assert place(other.send(BACKUPS, {})) == BACKUPS
@@ -233,7 +232,7 @@ def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_what_went_wrong_with_a_backup_is_told(tmp_path: Path, other: Visitor) -> None:
+def test_a_failed_backup_is_reported(tmp_path: Path, other: Visitor) -> None:
     folder = Path(re.findall(r"<dt>Folder</dt><dd><code>(.*?)</code>", other.get(BACKUPS).text)[0])
     (folder / "helpdesk-notes.db").write_text("not ours")
     assert "helpdesk-notes" not in other.get(BACKUPS).text
@@ -246,7 +245,7 @@ def test_what_went_wrong_with_a_backup_is_told(tmp_path: Path, other: Visitor) -
         moved.rename(folder)
 
 
-def test_milo_may_look_at_none_of_it(visitor: Visitor, desk: Desk, nora: Api) -> None:
+def test_milo_can_see_none_of_it(visitor: Visitor, desk: Desk, nora: Api) -> None:
     visitor.sign_in("milo@desk.example")
     for path in (BASE, CHECKUP, SETTINGS, AUDIT, LOG, BACKUPS):
         assert visitor.get(path).status_code == 403
@@ -259,7 +258,7 @@ def test_milo_may_look_at_none_of_it(visitor: Visitor, desk: Desk, nora: Api) ->
     assert desk.read(lambda tx: tx.first(JOB, unique_key=backups.KIND)) is None
 
 
-def test_a_setting_is_looked_for_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+def test_a_setting_is_found_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         page.goto(BASE)
         page.get_by_role("navigation", name="System").get_by_role("link", name="Settings").focus()
@@ -274,7 +273,7 @@ def test_a_setting_is_looked_for_by_keyboard(chromium: Browser, server: Server, 
         expect(page.get_by_role("row")).to_have_count(2)
 
 
-def test_a_clock_that_is_wrong_is_told(page: Page) -> None:
+def test_a_wrong_clock_is_reported(page: Page) -> None:
     note = page.locator("[data-clock]")
     page.goto(CHECKUP)
     expect(note).to_be_hidden()
@@ -285,7 +284,7 @@ def test_a_clock_that_is_wrong_is_told(page: Page) -> None:
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_without_backups_the_page_tells_what_to_write_and_where(signed_in: Visitor, server: Server) -> None:
+def test_without_backups_the_page_says_what_to_configure_and_where(signed_in: Visitor, server: Server) -> None:
     page = html.unescape(signed_in.get(BACKUPS).text)
     (line,) = re.findall(r"<code>(backup_folder = .*?)</code>", page)
     assert str(server.data / "helpdesk.toml") in page

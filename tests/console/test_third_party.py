@@ -1,4 +1,4 @@
-"""A worker signs in to somebody else's program through the helpdesk, and takes back what it may do."""
+"""A worker signs in to a third-party program through the helpdesk, and revokes its access."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def stock(server: Server, nora: Api) -> Iterator[ThirdParty]:
         yield app
 
 
-def told(page: Page, text: str) -> None:
+def expect_status(page: Page, text: str) -> None:
     expect(page.locator("#told")).to_have_text(text)
 
 
@@ -47,11 +47,11 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         page.get_by_text("Show requests").click()
         expect(page.locator("main")).to_contain_text("workers/me GET")
         assert page.evaluate("document.activeElement.textContent.trim()") != "Allow"
-        page.get_by_role("button", name="Allow").dblclick()  # in haste
-        told(page, HELLO)
+        page.get_by_role("button", name="Allow").dblclick()  # impatiently
+        expect_status(page, HELLO)
         for link, text in (("call", HELLO), ("refresh", "Refreshed"), ("call", HELLO)):
             page.get_by_role("link", name=link).click()
-            told(page, text)
+            expect_status(page, text)
         used = signed_in.get(f"/admin/apps/{nora.ids['stock']}").text
         assert "Milo Test" in used and "just now" in used[used.index('id="secrets"') : used.index('id="users"')]
 
@@ -65,12 +65,12 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         expect(tab.locator("#toasts")).to_contain_text("can do nothing in your name")
         expect(row).to_have_count(0)
         page.get_by_role("link", name="call").click()
-        told(page, "The API says 401")
+        expect_status(page, "The API says 401")
 
         page.get_by_role("link", name="sign-in").click()
         page.get_by_role("button", name="Cancel").focus()
         page.keyboard.press("Enter")
-        told(page, "Not signed in: access_denied")
+        expect_status(page, "Not signed in: access_denied")
         page.get_by_role("link", name="sign-in").click()
         page.get_by_role("button", name="Use another account").click()
         page.fill("#email", "olga@desk.example")
@@ -79,7 +79,7 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         expect(page.locator("main")).to_contain_text("wants to act for you, Olga")
 
 
-def test_a_new_scope_is_marked_and_without_scripts_it_is_all_the_same(
+def test_a_new_scope_is_marked_and_it_works_without_scripts(
     chromium: Browser, server: Server, stock: ThirdParty
 ) -> None:
     with chromium.page(
@@ -90,13 +90,13 @@ def test_a_new_scope_is_marked_and_without_scripts_it_is_all_the_same(
         page.fill("#password", PASSWORD)
         page.press("#password", "Enter")
         page.get_by_role("button", name="Allow").click()
-        told(page, HELLO)
+        expect_status(page, HELLO)
         page.goto(stock.address(["me", "orgs"]))
         items = page.locator("main > ul > li")
         expect(items.nth(0)).not_to_contain_text("new since last time")
         expect(items.nth(1)).to_contain_text("Look at organizations ◆ new since last time")
         page.get_by_role("button", name="Allow").click()
-        told(page, HELLO)
+        expect_status(page, HELLO)
         page.goto(stock.address(["me"]))
         expect(page.locator("main")).to_contain_text("You allowed it before; it is asking again.")
     with chromium.page(server.url, (390, 844), elsewhere=stock.url, color_scheme="dark") as page:
@@ -110,7 +110,7 @@ def test_a_new_scope_is_marked_and_without_scripts_it_is_all_the_same(
 
 def test_the_page_cannot_be_framed(chromium: Browser, server: Server, stock: ThirdParty) -> None:
     said: list[str] = []
-    with pytest.raises(AssertionError), chromium.page(server.url, elsewhere=stock.url) as page:  # it tells of an error
+    with pytest.raises(AssertionError), chromium.page(server.url, elsewhere=stock.url) as page:  # it logs errors
         page.on("console", lambda message: said.append(message.text))
         with page.expect_console_message():
             page.goto(f"{stock.url}/framed")
@@ -132,7 +132,7 @@ def test_the_same_consent_sent_twice_gives_two_codes_that_each_work_once(server:
     ("old", "new", "text"),
     [("state=", "state=x", "no login of ours"), ("iss=http", "iss=https", "Somebody else answers")],
 )
-def test_the_program_sees_an_answer_that_is_not_for_it(
+def test_the_program_detects_a_response_meant_for_another(
     old: str, new: str, text: str, server: Server, stock: ThirdParty
 ) -> None:
     browser = Plain(server.url)
@@ -142,7 +142,7 @@ def test_the_program_sees_an_answer_that_is_not_for_it(
     assert text in stock.back(back.removeprefix(stock.url).replace(old, new))
 
 
-def test_a_stolen_code_is_of_no_use_without_the_verifier(server: Server, stock: ThirdParty) -> None:
+def test_a_stolen_code_is_useless_without_the_verifier(server: Server, stock: ThirdParty) -> None:
     browser = Plain(server.url)
     browser.open(stock.address(["me"]))
     browser.sign_in()

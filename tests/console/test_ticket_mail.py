@@ -1,5 +1,5 @@
-"""Mail of strangers on a ticket's page, in a browser: it is shown, runs nothing, fetches nothing, leads nowhere by
-itself. That the frame's policy is strict, see test_hostile_pages.py; what cleaning lets through, test_markup.py."""
+"""Mail of strangers on a ticket's page, in a browser: it is shown, runs nothing, loads nothing, and does not
+navigate. For the policy of the frame see test_hostile_pages.py; for the cleaning of HTML, test_markup.py."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.service import Api, Server
 
 names = pytest.mark.parametrize
 ELSEWHERE = "http://tracker.example"
-# Each would run a script, fetch something, or take the reader elsewhere. The words between are what the mail says.
+# Each line would run a script, load something, or navigate away. The words between them are the text of the mail.
 HOSTILE = f"""<html><head><base href="{ELSEWHERE}/"><meta http-equiv="refresh" content="0;url={ELSEWHERE}/refresh">
 <link rel="stylesheet" href="{ELSEWHERE}/style.css"><link rel="prefetch" href="{ELSEWHERE}/prefetch">
 <style>@import url({ELSEWHERE}/import.css); body {{ background: url({ELSEWHERE}/css.png) }}</style>
@@ -57,7 +57,7 @@ def ticket(nora: Api) -> dict[str, Any]:
 
 @pytest.fixture
 def asked(page: Page) -> Iterator[list[str]]:
-    """What the page asks of other hosts. Nothing gets there."""
+    """Requests of the page to other hosts, all of which are aborted."""
     found: list[str] = []
 
     def note(request: Request) -> None:
@@ -70,7 +70,7 @@ def asked(page: Page) -> Iterator[list[str]]:
     page.context.unroute(f"{ELSEWHERE}/**")
 
 
-def test_hostile_mail_is_read_and_does_nothing(page: Page, ticket: dict[str, Any], asked: list[str]) -> None:
+def test_hostile_mail_is_readable_and_harmless(page: Page, ticket: dict[str, Any], asked: list[str]) -> None:
     page.goto(ticket["page"])
     mail = page.frame_locator("#thread iframe.mail")
     for words in ("The pump leaks.", "A cell.", "Kind regards", "Images from the network are not shown"):
@@ -85,10 +85,10 @@ def test_hostile_mail_is_read_and_does_nothing(page: Page, ticket: dict[str, Any
     assert frames == [f"{page.url}".replace(ticket["page"], f"/messages/{ticket['message']}/body")]
 
 
-def test_a_script_that_cleaning_let_through_would_not_run(
+def test_a_script_missed_by_cleaning_would_not_run(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, ticket: dict[str, Any]
 ) -> None:
-    """The second wall: the frame has no right to scripts, whatever stands in it."""
+    """The second line of defence: the frame may not run scripts, whatever it contains."""
     refused = "Blocked script execution|Content Security Policy"
     with chromium.page(server.url, cookies=nora_in_a_browser.cookies, refused=refused) as page:
         page.goto(ticket["page"])
@@ -98,7 +98,7 @@ def test_a_script_that_cleaning_let_through_would_not_run(
         assert page.evaluate("window.ran") is None
 
 
-def test_images_of_the_network_come_when_they_are_wanted(
+def test_remote_images_are_loaded_on_request(
     chromium: Browser, server: Server, nora_in_a_browser: Visitor, ticket: dict[str, Any]
 ) -> None:
     with chromium.page(server.url, cookies=nora_in_a_browser.cookies, elsewhere=ELSEWHERE) as page:
@@ -125,11 +125,11 @@ def test_the_source_of_a_mail_is_a_file(signed_in: Visitor, ticket: dict[str, An
 
 
 @names(("size", "scheme"), [((1280, 800), "light"), ((1280, 800), "dark"), (PHONE, "dark")])
-def test_everybody_can_use_a_ticket(
+def test_everyone_can_use_a_ticket(
     chromium: Browser, server: Server, nora: Api, nora_in_a_browser: Visitor, ticket: dict[str, Any],
     size: tuple[int, int], scheme: str,
 ) -> None:  # fmt: skip
-    """With mail in it, and what it may be merged with, whose name has no place to break; no error on the way."""
+    """With mail in it, and a merge candidate whose name cannot be wrapped; no error on the way."""
     nora.parse(
         f"From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: {'Pump' * 40}\n\nIt leaks.\n"
     ).ok()
@@ -154,8 +154,8 @@ EACH = {
 
 
 @names("kind", EACH)
-def test_one_message_of_each_kind_runs_and_fetches_nothing(page: Page, nora: Api, asked: list[str], kind: str) -> None:
-    """By itself: what one of them breaks must not be what makes another harmless."""
+def test_each_hostile_message_runs_and_loads_nothing(page: Page, nora: Api, asked: list[str], kind: str) -> None:
+    """Separately: one kind must not hide the effect of another by breaking the document."""
     made = nora.parse(
         "From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: Hostile\n"
         f"Content-Type: text/html; charset=utf-8\n\n<p>Before.</p>{EACH[kind]}<p>After.</p>\n"
@@ -169,7 +169,7 @@ def test_one_message_of_each_kind_runs_and_fetches_nothing(page: Page, nora: Api
     assert body.locator("script, svg, style, meta[http-equiv], form, input, button").count() == 0
 
 
-def test_a_changed_message_says_so_and_administrators_see_what_it_said_first(
+def test_a_changed_message_says_so_and_administrators_see_the_original(
     signed_in: Visitor, visitor: Visitor, nora: Api
 ) -> None:
     ticket = nora.parse("From: c@changed.example\r\nSubject: Refund\r\n\r\nRefund me").ok()

@@ -1,5 +1,5 @@
-"""A ticket's page for who wants more than they may, and for words that must not get lost: numbers of other tickets in
-its forms, drafts of others, restarts, merges. What the forms do for who may, see test_tickets.py."""
+"""A ticket's page under attack and under bad luck: ids of other tickets in its forms, drafts of others, restarts,
+merges. For the normal use of the forms see test_tickets.py."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ SECRET = "What she earns"
 
 
 def mailed(nora: Api, subject: str, **fields: Any) -> dict[str, Any]:
-    """A ticket by mail with an HTML part, its message as `message`."""
+    """Creates a ticket by mail with an HTML part, its message as `message`."""
     head = f"From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: {subject}\n"
     made = nora.parse(f"{head}Content-Type: text/html\n\n<p>{subject}: see <b>here</b>.</p>\n").ok()
     if fields:
@@ -47,11 +47,11 @@ def milo(visitor: Visitor) -> Visitor:
     return visitor
 
 
-# -- numbers of what one may not know of ------------------------------------------------------------------------------
+# -- ids of hidden tickets --------------------------------------------------------------------------------------------
 
 
 @names("path", ["/messages/{message}/body", "/messages/{message}/source", "/drafts/{draft}/preview"])
-def test_a_document_of_a_hidden_ticket_is_not_given(milo: Visitor, hidden: dict[str, Any], path: str) -> None:
+def test_a_document_of_a_hidden_ticket_is_not_found(milo: Visitor, hidden: dict[str, Any], path: str) -> None:
     answer = milo.get(path.format(**hidden))
     assert answer.status_code in (403, 404) and SECRET not in answer.text
 
@@ -62,7 +62,7 @@ def test_a_document_of_a_hidden_ticket_is_not_given(milo: Visitor, hidden: dict[
     ("draft", {"draft": "{draft}"}), ("split", {"message": "{message}"}), ("take-back", {"draft": "{draft}"}),
     ("merge", {"other": "{id}"}), ("merge", {"other": "{mask}"}),
 ])  # fmt: skip
-def test_a_number_of_a_hidden_ticket_in_a_form_of_ones_own_does_nothing(
+def test_the_id_of_a_hidden_ticket_in_ones_own_form_does_nothing(
     milo: Visitor, nora: Api, ticket: dict[str, Any], hidden: dict[str, Any], path: str, fields: dict[str, str]
 ) -> None:
     def all_of_it() -> list[Any]:
@@ -76,7 +76,7 @@ def test_a_number_of_a_hidden_ticket_in_a_form_of_ones_own_does_nothing(
     assert all_of_it() == before
 
 
-def test_several_answers_at_once_leave_out_a_hidden_ticket(
+def test_several_replies_at_once_leave_out_a_hidden_ticket(
     milo: Visitor, nora: Api, ticket: dict[str, Any], hidden: dict[str, Any]
 ) -> None:
     before = stored(nora, hidden)
@@ -93,14 +93,14 @@ def test_several_answers_at_once_leave_out_a_hidden_ticket(
 @names(
     "ids", ["", "x", "\u00b2", "9" * 30, "1,9223372036854775808", ",".join(map(str, range(1500))), "0", "-1", "1 OR 2"]
 )
-def test_ids_of_nothing_are_refused_in_words(signed_in: Visitor, ids: str) -> None:
+def test_unknown_ids_are_refused_with_a_message(signed_in: Visitor, ids: str) -> None:
     assert signed_in.get("/inbox/reply", params={"ids": ids}).status_code in (200, 400, 422)
 
 
-def test_what_a_colleague_writes_is_read_and_not_changed_unseen(
+def test_a_colleagues_draft_is_readable_and_not_overwritten_unseen(
     milo: Visitor, signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
-    """Who may change the ticket sees the draft; without its revision they cannot write over it."""
+    """Workers who may change the ticket see the draft; without its revision they cannot overwrite it."""
     token = {"_xsrf": signed_in.token(ticket["page"])}
     kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket, content="Words of Nora") | token).json()
     assert "Words of Nora" in milo.get(ticket["page"]).text
@@ -111,8 +111,8 @@ def test_what_a_colleague_writes_is_read_and_not_changed_unseen(
     assert nora.record("draft", kept["draft"], "content").ok()["content"] == "Words of Nora"
 
 
-def test_a_snippet_is_used_by_a_form_alone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
-    """Looking counts nothing: a link of a stranger could be followed."""
+def test_a_snippet_is_used_only_by_a_form(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    """Reading counts nothing, since a link of a stranger could be followed."""
     id = nora.create("snippet", title="Thanks", content="Thank you for {{subject}}.", context="ticket",
                      owner__context="app", owner_id=0).ok()["id"]  # fmt: skip
     assert signed_in.get(f"/-/snippets/{id}").status_code in (404, 405)
@@ -123,7 +123,7 @@ def test_a_snippet_is_used_by_a_form_alone(signed_in: Visitor, nora: Api, ticket
     assert nora.record("snippet", id)["total_uses"] == 1
 
 
-# -- what else is done on it ------------------------------------------------------------------------------------------
+# -- other actions ----------------------------------------------------------------------------------------------------
 
 
 def test_place_and_organization_are_saved_and_undone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ def test_place_and_organization_are_saved_and_undone(signed_in: Visitor, nora: A
         assert stored(nora, ticket)[column] == before[column]
 
 
-def test_a_deleted_ticket_comes_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_deleted_ticket_is_restored(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     form = {"name": "status", "was_status_id": "0", "was_reopen_date": "0", "value": "deleted"}
     signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"])
     assert stored(nora, ticket)["status"] == "deleted"
@@ -146,7 +146,7 @@ def test_a_deleted_ticket_comes_back(signed_in: Visitor, nora: Api, ticket: dict
     assert stored(nora, ticket)["status"] == "open"
 
 
-def test_a_note_stands_on_the_ticket_and_a_blank_one_is_refused(
+def test_a_note_is_shown_on_the_ticket_and_a_blank_one_is_refused(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     page = f"{ticket['page']}?answer=note"
@@ -157,10 +157,10 @@ def test_a_note_stands_on_the_ticket_and_a_blank_one_is_refused(
     assert len(nora.found("comment", f"on.ticket:(id:{ticket['id']})")) == 1
 
 
-# -- words are not lost -----------------------------------------------------------------------------------------------
+# -- no text is lost --------------------------------------------------------------------------------------------------
 
 
-def test_what_was_taken_back_is_in_the_form_with_its_copies_and_files(
+def test_an_undone_reply_is_in_the_form_with_its_copies_and_files(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     form = answer_to(ticket, cc="bo@kite.example", bcc="cy@kite.example", status="2", owner="Milo Test")
@@ -177,9 +177,7 @@ def test_what_was_taken_back_is_in_the_form_with_its_copies_and_files(
     assert "It is on its way." in preview.text
 
 
-def test_taking_back_leaves_what_a_colleague_has_changed_since(
-    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
-) -> None:
+def test_undo_preserves_later_changes_of_a_colleague(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     signed_in.send(f"{ticket['page']}/answer", answer_to(ticket, status="2", owner="Milo Test"), page=ticket["page"])
     assert (stored(nora, ticket)["status"], stored(nora, ticket)["owner_id"]) == ("closed", nora.ids["milo"])
     nora.update("ticket", ticket["id"], owner_id=nora.ids["olga"]).ok()
@@ -203,7 +201,7 @@ def test_a_draft_stays_when_its_ticket_is_merged_into_another(
 
 
 @names(("do", "status"), [("send", 303), ("discard", 422)])
-def test_words_of_another_tab_stay_whatever_this_one_does(
+def test_text_of_another_tab_is_preserved(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], do: str, status: int
 ) -> None:
     token = {"_xsrf": signed_in.token(ticket["page"])}
@@ -218,9 +216,7 @@ def test_words_of_another_tab_stay_whatever_this_one_does(
     assert newest["content"] == "Words of the other tab"
 
 
-def test_a_draft_is_forgotten_with_the_revision_that_one_has_seen(
-    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
-) -> None:
+def test_only_the_seen_revision_of_a_draft_is_discarded(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     token = {"_xsrf": signed_in.token(ticket["page"])}
     kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket) | token).json()
     form = answer_to(ticket, do="discard", draft=str(kept["draft"]), revision=kept["revision"])
@@ -228,7 +224,7 @@ def test_a_draft_is_forgotten_with_the_revision_that_one_has_seen(
     assert nora.search("draft", f"id:{kept['draft']}").ok()["total"] == 0
 
 
-def test_a_draft_that_is_gone_is_told_and_its_words_stay(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_missing_draft_is_reported_and_its_text_stays(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     token = {"_xsrf": signed_in.token(ticket["page"])}
     kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket) | token).json()
     nora.remove("draft", kept["draft"]).ok()
@@ -240,7 +236,7 @@ def test_a_draft_that_is_gone_is_told_and_its_words_stay(signed_in: Visitor, nor
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The data of a service that was killed while somebody wrote, and the ticket."""
+    """The data of a service that was killed during a reply, and the ticket."""
     server = Server(tmp_path / "data")
     nora = server.set_up()
     people(nora)
@@ -254,7 +250,7 @@ def killed(tmp_path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     yield tmp_path / "data", ticket
 
 
-def test_a_draft_is_there_when_the_service_was_killed(killed: tuple[Path, dict[str, Any]]) -> None:
+def test_a_draft_survives_a_kill_of_the_service(killed: tuple[Path, dict[str, Any]]) -> None:
     data, ticket = killed
     server = Server(data)
     milo = Visitor(server.url)

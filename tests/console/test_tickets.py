@@ -1,5 +1,5 @@
-"""A ticket's page as somebody without scripts uses it: properties, people, merging, answers, drafts. In a browser see
-test_support_day.py; for who may see what, test_records.py and test_hostile_pages.py."""
+"""A ticket's page as used without scripts: properties, people, merging, replies, drafts. In a browser see
+test_support_day.py; for permissions, test_records.py and test_hostile_pages.py."""
 
 import email.utils
 import re
@@ -15,7 +15,7 @@ names = pytest.mark.parametrize
 
 @pytest.fixture
 def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
-    """A ticket by mail, with its message as `message`. No two mails are one."""
+    """A ticket by mail, with its message as `message`. No two mails are equal."""
     head = "From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: Pump\n"
     text = f"It leaks. {request.node.name}"
     made = nora.parse(f"{head}Message-ID: <{abs(hash(text))}@kite.example>\n\n{text}\n").ok()
@@ -28,7 +28,7 @@ def stored(nora: Api, ticket: dict[str, Any]) -> dict[str, Any]:
 
 
 def undo(visitor: Visitor, path: str) -> None:
-    """Press Undo in the message of the next page."""
+    """Presses Undo in the message of the next page."""
     page = visitor.get(path).text
     [form] = re.findall(r'<div class="toast">.*?<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form[1]))
@@ -40,7 +40,7 @@ def undo(visitor: Visitor, path: str) -> None:
     ("owner", "me", "owner_id", "nora"), ("owner", "Milo Test", "owner_id", "milo"),
     ("importance", "90", "importance", 90), ("subject", "The pump", "subject", "The pump"),
 ])  # fmt: skip
-def test_a_property_is_saved_by_itself_and_undone(
+def test_a_property_is_saved_alone_and_undone(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], name: str, value: str, column: str, after: Any
 ) -> None:
     before = stored(nora, ticket)
@@ -54,7 +54,7 @@ def test_a_property_is_saved_by_itself_and_undone(
     assert stored(nora, ticket)[column] == before[column]
 
 
-def test_who_is_slower_sees_both_values_and_chooses(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_the_slower_worker_sees_both_values_and_chooses(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     nora.update("ticket", ticket["id"], subject="Theirs").ok()
     form = {"name": "subject", "value": "Mine", "was_subject": "Pump"}
     answer = signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"])
@@ -72,7 +72,7 @@ def test_who_is_slower_sees_both_values_and_chooses(signed_in: Visitor, nora: Ap
     ({"name": "status", "value": "waiting", "reopen_at": "mon 25pm"}, "mon 25pm"),
     ({"name": "importance", "value": "900"}, "Importance"), ({"name": "owner", "value": "Nobody Known"}, "exactly"),
 ])  # fmt: skip
-def test_a_value_that_cannot_be_is_refused_with_the_reason(
+def test_an_invalid_value_is_refused_with_the_reason(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], fields: dict[str, str], told: str
 ) -> None:
     before = stored(nora, ticket)
@@ -82,7 +82,7 @@ def test_a_value_that_cannot_be_is_refused_with_the_reason(
     assert stored(nora, ticket) == before
 
 
-def test_requesters_and_watchers_come_and_go(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_requesters_and_watchers_are_added_and_removed(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     page = ticket["page"]
     signed_in.send(f"{page}/requester", {"email": "bo@kite.example"}, page=page)
     assert "bo@kite.example" in stored(nora, ticket)["requester_emails"]
@@ -98,7 +98,7 @@ def test_requesters_and_watchers_come_and_go(signed_in: Visitor, nora: Api, tick
     assert not stored(nora, ticket)["watchers"]
 
 
-def test_spam_deleted_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_spam_and_deletion_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     page = ticket["page"]
     signed_in.send(f"{page}/spam", {"is": "1"}, page=page)
     assert (stored(nora, ticket)["status"], stored(nora, ticket)["spam_training"]) == ("deleted", "S")
@@ -113,7 +113,7 @@ def test_a_message_is_split_off(signed_in: Visitor, nora: Api, ticket: dict[str,
     assert place(answer) != ticket["page"] and "It leaks." in signed_in.get(place(answer)).text
 
 
-# -- answers ----------------------------------------------------------------------------------------------------------
+# -- replies ----------------------------------------------------------------------------------------------------------
 
 
 def answer_to(ticket: dict[str, Any], **more: str) -> dict[str, str]:
@@ -121,7 +121,7 @@ def answer_to(ticket: dict[str, Any], **more: str) -> dict[str, str]:
     return {**form, "message": str(ticket["message"]), **more}
 
 
-def test_an_answer_waits_to_be_taken_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_reply_waits_so_that_it_can_be_undone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     page, before = ticket["page"], stored(nora, ticket)
     answer = signed_in.send(f"{page}/answer", answer_to(ticket, status="2", owner="Milo Test"), page=page)
     assert answer.status_code == 303, text_of(answer.text)
@@ -134,7 +134,7 @@ def test_an_answer_waits_to_be_taken_back(signed_in: Visitor, nora: Api, ticket:
     assert "It is on its way." in signed_in.get(page).text, "the words are in the form again"
 
 
-def test_an_automatic_answer_says_so(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_an_automatic_reply_says_so(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     message = nora.found("message", f"ticket.id:{ticket['id']}")[0]
     assert "</span> automatic</span>" not in signed_in.get(ticket["page"]).text
     nora.reply(message_id=message, content="We have it.", is_autoreply=1, dont_send=1).ok()
@@ -142,7 +142,7 @@ def test_an_automatic_answer_says_so(signed_in: Visitor, nora: Api, ticket: dict
     assert nora.search("message", f"ticket.id:{ticket['id']} isAutoreply:yes").ok()["total"] == 1
 
 
-def test_mail_for_later_is_held_back_when_the_customer_is_first(
+def test_scheduled_mail_is_held_back_if_the_customer_writes_first(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     page = ticket["page"]
@@ -157,7 +157,7 @@ def test_mail_for_later_is_held_back_when_the_customer_is_first(
     assert told["total"] == 1
 
 
-def test_several_tickets_are_answered_at_once_and_taken_back(
+def test_several_tickets_get_a_reply_at_once_and_it_is_undone(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
     other = nora.parse("From: bo@kite.example\nTo: support@desk.example\nSubject: Valve\n\nIt sticks.\n").ok()
@@ -200,7 +200,7 @@ def test_two_tabs_never_overwrite_each_other(signed_in: Visitor, nora: Api, tick
     ({"content": ""}, "content"), ({"to": "nobody at all"}, "to"), ({"send_at": "yesterday"}, "has passed"),
     ({"content": "x", "cc": "a@b.example\nBcc: c@d.example"}, "one line"),
 ])  # fmt: skip
-def test_a_refused_answer_keeps_its_words(
+def test_a_refused_reply_preserves_its_text(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], fields: dict[str, str], told: str
 ) -> None:
     form = answer_to(ticket, subject="Words of mine") | fields
@@ -210,7 +210,7 @@ def test_a_refused_answer_keeps_its_words(
     assert stored(nora, ticket)["num_messages"] == 1
 
 
-def test_who_may_not_change_a_ticket_has_no_form(visitor: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_worker_who_may_not_change_a_ticket_has_no_form(visitor: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     visitor.sign_in("olga@desk.example")
     page = visitor.get(ticket["page"])
     assert page.status_code == 200 and f'action="{ticket["page"]}/answer"' not in page.text
@@ -227,7 +227,7 @@ def test_who_may_not_change_a_ticket_has_no_form(visitor: Visitor, nora: Api, ti
 
 
 @names("part", ["", "/merge", "/macros", "/live", "/set", "/answer", "/draft", "/presence", "/note", "/take-back"])
-def test_what_one_may_not_read_is_not_there(visitor: Visitor, nora: Api, part: str) -> None:
+def test_unreadable_tickets_do_not_exist(visitor: Visitor, nora: Api, part: str) -> None:
     hidden = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
     visitor.sign_in("milo@desk.example")
     path = f"/tickets/{hidden['mask']}{part}"
@@ -236,10 +236,10 @@ def test_what_one_may_not_read_is_not_there(visitor: Visitor, nora: Api, part: s
     assert answer.status_code == 403 and "Salaries" not in answer.text
 
 
-def test_what_is_due_stands_in_lists_and_on_the_ticket(nora: Api, signed_in: Visitor) -> None:
+def test_due_dates_are_shown_in_lists_and_on_the_ticket(nora: Api, signed_in: Visitor) -> None:
     made = nora.create(
         "service_target", name="Soon", response_minutes=30, resolution_minutes=600, importance_min=97
-    ).ok()  # before those that other tests leave
+    ).ok()  # sorted before those that other tests leave
     try:
         ticket = nora.create("ticket", subject="A pump in a hurry", group="Support", importance=99).ok()
         mask = nora.record("ticket", ticket["id"]).ok()["mask"]
@@ -259,7 +259,7 @@ def test_what_is_due_stands_in_lists_and_on_the_ticket(nora: Api, signed_in: Vis
         nora.remove("service_target", made["id"]).ok()
 
 
-def test_a_ticket_is_linked_and_the_link_taken_away(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_a_ticket_is_linked_and_the_link_removed(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     task = nora.create("task", title="Order the flange of the pump").ok()["id"]
     at, page = f"/records/ticket/{ticket['id']}", ticket["page"]
     for text in (str(task), "Order the flange of the pump"):
@@ -299,16 +299,16 @@ def test_a_ticket_reminds_of_itself(signed_in: Visitor, nora: Api, ticket: dict[
         ("Thu, 1 Jan 1970 00:00:00 +0000", ""),
     ],
 )
-def test_the_date_of_a_wrong_clock_stands_beside_the_arrival(
+def test_the_date_of_a_wrong_clock_is_shown_next_to_the_arrival(
     signed_in: Visitor, nora: Api, date: str, shown: str
 ) -> None:
-    date = date or email.utils.formatdate()  # a right clock
+    date = date or email.utils.formatdate()  # a correct clock
     made = nora.parse(f"From: ana@kite.example\nTo: support@desk.example\nSubject: Clock\nDate: {date}\n\nTick.\n").ok()
     page = text_of(signed_in.get(f"/tickets/{made['mask']}").text)
     assert shown in page if shown else "sender's date" not in page
 
 
-def test_a_file_that_was_too_large_stands_there_in_red_without_a_link(signed_in: Visitor, nora: Api) -> None:
+def test_a_file_that_was_too_large_is_listed_in_red_without_a_link(signed_in: Visitor, nora: Api) -> None:
     boundary = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<img src='cid:1'>See it.\n"
     big = "--b\nContent-Type: image/png; name=plan.png\nContent-ID: <1>\n\n" + "x" * 100_001
     small = "\n--b\nContent-Type: text/csv; name=list.csv\nContent-Disposition: attachment\n\n1;2\n--b--\n"

@@ -1,4 +1,4 @@
-"""Timers made, changed and deleted in the console, as they are stored and as they are due."""
+"""Timers created, changed and deleted in the console, as they are stored and when they are due."""
 
 import re
 
@@ -36,7 +36,7 @@ def timer(nora: Api, name: str) -> dict[str, str]:
         ({"repeat": "own", "recurring_patterns": "0 6 * * 1\r\n0 18 * * 5"}, "0 6 * * 1\n0 18 * * 5", "Fri"),
     ],
 )
-def test_a_timer_that_runs_again(
+def test_a_timer_that_repeats(
     form: dict[str, str], patterns: str, told: str, signed_in: Visitor, nora: Api, automation: str
 ) -> None:
     name = f"Again {patterns.splitlines()[0]}"
@@ -81,7 +81,7 @@ def test_a_timer_that_runs_once_is_changed_and_deleted(signed_in: Visitor, nora:
         ({"recurring_timezone": "Mars/Base"}, "Mars/Base"),
     ],
 )
-def test_what_no_timer_can_be_made_of_is_told_at_its_field(
+def test_invalid_timers_are_reported_at_their_field(
     form: dict[str, str], told: str, signed_in: Visitor, automation: str
 ) -> None:
     sent = {"name": "Wrong", "automation": automation, "repeat": "daily", "time": "08:00"} | form

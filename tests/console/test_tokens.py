@@ -1,4 +1,4 @@
-"""The token generator in the console: what is asked and told, the list, ending many at once."""
+"""The token generator in the console: its questions and warnings, the list, ending many tokens at once."""
 
 import html
 import re
@@ -32,19 +32,19 @@ def form(nora: Api, app: App, **changes: str) -> dict[str, str]:
 
 
 def made(signed_in: Visitor, sent: dict[str, str]) -> str:
-    """The access token that the form leads to."""
+    """Submits the form and returns the access token."""
     answer = signed_in.send("/admin/tokens/new", sent)
     assert answer.status_code == 200, answer.text
     return re.findall(r"svc_at_[A-Za-z0-9_-]{43}", answer.text)[0]
 
 
 def row(page: str, token: str) -> str:
-    """The row of a token in a list."""
+    """Returns the row of a token in a list."""
     found = re.findall(r"<tr>(?:(?!</tr>).)*?</tr>", page, re.DOTALL)
     return html.unescape(next(each for each in found if f"{token[:13]}…{token[-4:]}" in each))
 
 
-def test_a_scope_left_unchecked_is_refused_by_its_name(signed_in: Visitor, nora: Api, app: App) -> None:
+def test_an_unchecked_scope_is_refused_by_name(signed_in: Visitor, nora: Api, app: App) -> None:
     shown = html.unescape(signed_in.get(f"/admin/tokens/new?app_id={app.id}").text)
     assert re.search(r"Know who you are \(1 of \d+ endpoints\)", shown) and 'list="presets"' in shown
     client = Api(nora.url, made(signed_in, form(nora, app)), is_checked=False)
@@ -55,7 +55,7 @@ def test_a_scope_left_unchecked_is_refused_by_its_name(signed_in: Visitor, nora:
     assert client.search("ticket")["message"].endswith("do not cover GET records/ticket/search")
 
 
-def test_a_long_life_is_asked_about_once(signed_in: Visitor, nora: Api, app: App) -> None:
+def test_a_long_lifetime_is_confirmed_once(signed_in: Visitor, nora: Api, app: App) -> None:
     sent = form(nora, app, expires="13 months")
     asked = signed_in.send("/admin/tokens/new", sent)
     assert asked.status_code == 422 and "for more than a year" in asked.text
@@ -65,7 +65,7 @@ def test_a_long_life_is_asked_about_once(signed_in: Visitor, nora: Api, app: App
     made(signed_in, form(nora, app, expires="1 year"))
 
 
-def test_the_list_tells_who_made_a_token_and_when_it_ends(signed_in: Visitor, nora: Api, app: App, desk: Desk) -> None:
+def test_the_list_shows_creator_and_end_of_a_token(signed_in: Visitor, nora: Api, app: App, desk: Desk) -> None:
     soon, later = made(signed_in, form(nora, app)), made(signed_in, form(nora, app, expires="30 days"))
     listed = signed_in.get(f"/admin/tokens?app={app.id}&worker={nora.ids['milo']}").text
     assert "▲" in row(listed, soon) and "soon" in row(listed, soon) and "soon" not in row(listed, later)
@@ -82,7 +82,7 @@ def test_the_list_tells_who_made_a_token_and_when_it_ends(signed_in: Visitor, no
     assert "No token fits." in signed_in.get(f"/admin/tokens?app={app.id}&worker=999999").text
 
 
-def test_a_token_of_the_command_line_is_told_as_one(signed_in: Visitor, server: Server) -> None:
+def test_a_token_of_the_command_line_is_shown_as_one(signed_in: Visitor, server: Server) -> None:
     token = command("token", "create", "--worker", "nora@desk.example", data=server.data).stdout.decode().strip()
     shown = row(signed_in.get("/admin/tokens").text, token)
     assert "command line" in shown and "by a login" not in shown
@@ -105,9 +105,7 @@ def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> Non
     assert signed_in.get("/admin/tokens/revoke?app=999999").status_code == 404
 
 
-def test_selected_tokens_end_once_who_asks_has_proven_who_they_are(
-    signed_in: Visitor, nora: Api, app: App, desk: Desk
-) -> None:
+def test_selected_tokens_end_after_the_password_was_given(signed_in: Visitor, nora: Api, app: App, desk: Desk) -> None:
     page = f"/admin/tokens?app={app.id}"
     clients = [Api(nora.url, made(signed_in, form(nora, app, label=f"chosen {name}"))) for name in "ba"]
     listed = signed_in.get(f"{page}&sort=label&columns=label,token").text
@@ -142,7 +140,7 @@ def test_many_tokens_are_counted_and_shown_page_by_page(signed_in: Visitor, nora
     nora.remove("oauth_app", app.id).ok()
 
 
-def test_who_uses_an_app_and_which_apps_one_has_are_shown_page_by_page(
+def test_users_of_an_app_and_apps_of_a_worker_are_shown_page_by_page(
     signed_in: Visitor, visitor: Visitor, nora: Api, desk: Desk
 ) -> None:
     first = register(nora, name="Paged 00", scopes=READING)
@@ -163,7 +161,7 @@ def test_who_uses_an_app_and_which_apps_one_has_are_shown_page_by_page(
         nora.remove("oauth_app", id).ok()
 
 
-def test_what_was_typed_stays_when_the_scopes_of_another_app_are_shown(signed_in: Visitor, nora: Api, app: App) -> None:
+def test_the_input_stays_when_the_scopes_of_another_app_are_shown(signed_in: Visitor, nora: Api, app: App) -> None:
     shown = signed_in.send("/admin/tokens/new", form(nora, app, choose="1", expires="3 days", label="<kept>")).text
     assert "Know who you are" in shown and 'value="3 days"' in shown and "&lt;kept&gt;" in shown
     assert re.search(rf'<option value="{nora.ids["milo"]}" selected', shown.partition('id="tokens"')[0])
@@ -173,7 +171,7 @@ def test_what_was_typed_stays_when_the_scopes_of_another_app_are_shown(signed_in
     assert filtered.status_code == 422 and 'id="app-error"' in filtered.text and "Clear the filter" in filtered.text
 
 
-def test_one_ends_a_token_of_ones_own_and_no_other(signed_in: Visitor, visitor: Visitor, nora: Api, app: App) -> None:
+def test_workers_end_only_their_own_tokens(signed_in: Visitor, visitor: Visitor, nora: Api, app: App) -> None:
     mine, hers = made(signed_in, form(nora, app)), made(signed_in, form(nora, app, worker_id=str(nora.ids["nora"])))
     visitor.sign_in("milo@desk.example")
     listed = visitor.get("/account/apps").text
@@ -189,7 +187,7 @@ def test_one_ends_a_token_of_ones_own_and_no_other(signed_in: Visitor, visitor: 
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-def test_a_token_is_made_by_keyboard_alone_and_leaving_it_asks_once(phone: Page, signed_in: Visitor, app: App) -> None:
+def test_a_token_is_created_by_keyboard_and_leaving_it_asks_once(phone: Page, signed_in: Visitor, app: App) -> None:
     phone.goto(f"/admin/tokens/new?app_id={app.id}")
     phone.locator("#scopes-1").focus()
     phone.keyboard.press("Space")

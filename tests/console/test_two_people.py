@@ -1,4 +1,4 @@
-"""Two people on one ticket: a reply stops once when somebody wrote what its writer has not seen."""
+"""Two workers on one ticket: a reply stops once if its author has not seen a new message."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ def milo(visitor: Visitor) -> Visitor:
 
 
 def opened(visitor: Visitor, ticket: dict[str, Any]) -> dict[str, str]:
-    """The form of a reply as the page shows it now, filled in."""
+    """Returns the reply form as the page shows it now, filled in."""
     [form] = re.findall(r"<form[^>]*data-writing=.*?</form>", visitor.get(ticket["page"]).text, re.DOTALL)
     hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
     return {**hidden, **answer_to(ticket, content="It is on its way.")}
@@ -55,7 +55,7 @@ def a_note(nora: Api, milo: Visitor, ticket: dict[str, Any]) -> str:
 
 
 @names("write", [a_message, a_waiting_reply, a_reply, a_note])
-def test_a_reply_stops_once_over_what_was_not_seen(
+def test_a_reply_stops_once_for_an_unseen_message(
     signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any], write: Any
 ) -> None:
     form = opened(signed_in, ticket)
@@ -71,7 +71,7 @@ def test_a_reply_stops_once_over_what_was_not_seen(
     assert replies(nora, ticket) == before + 1
 
 
-def test_messages_of_another_ticket_were_not_seen(signed_in: Visitor, nora: Api) -> None:
+def test_messages_of_another_ticket_count_as_unseen(signed_in: Visitor, nora: Api) -> None:
     """They are older than the page."""
     older, newer = (mailed(nora, f"Smell of {name}") for name in ("glue", "gas"))
     form = opened(signed_in, older)
@@ -80,7 +80,7 @@ def test_messages_of_another_ticket_were_not_seen(signed_in: Visitor, nora: Api)
 
 
 @names("fields", [{"do": "draft"}, {"kind": "forward", "to": "bo@else.example"}, {"seen": "1.2"}, {"seen": ""}])
-def test_what_is_no_reply_does_not_stop(
+def test_other_forms_do_not_stop(
     signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any], fields: dict[str, str]
 ) -> None:
     form = opened(signed_in, ticket) | fields
@@ -88,7 +88,7 @@ def test_what_is_no_reply_does_not_stop(
     assert signed_in.post(f"{ticket['page']}/answer", form).status_code == 303
 
 
-def test_a_form_that_was_refused_does_not_take_it_as_seen(
+def test_a_refused_form_does_not_count_as_seen(
     signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
     form = opened(signed_in, ticket)
@@ -98,7 +98,7 @@ def test_a_form_that_was_refused_does_not_take_it_as_seen(
     assert signed_in.post(f"{ticket['page']}/answer", form).status_code == 409
 
 
-def test_ones_own_words_stop_nothing(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+def test_ones_own_messages_stop_nothing(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     form = opened(signed_in, ticket)
     page = f"{ticket['page']}?answer=note"
     assert signed_in.send(f"{ticket['page']}/note", {"note": "I phoned her."}, page=page).status_code == 303
@@ -108,10 +108,10 @@ def test_ones_own_words_stop_nothing(signed_in: Visitor, nora: Api, ticket: dict
 # -- in a browser -----------------------------------------------------------------------------------------------------
 
 
-def test_a_reply_over_a_colleagues_reply_is_shown_first(
+def test_before_a_reply_the_colleagues_reply_is_shown(
     page: Page, server: Server, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
-    for number in range(6):  # longer than the window
+    for number in range(6):  # taller than the window
         nora.create("comment", target__context="ticket", target_id=ticket["id"], comment=f"{number}\n" * 30).ok()
     page.goto(ticket["page"])
     page.locator("#content").fill("It is on its way.")
@@ -126,7 +126,7 @@ def test_a_reply_over_a_colleagues_reply_is_shown_first(
     assert replies(nora, ticket) == 2
 
 
-def test_what_came_while_the_page_was_open_counts_once_it_stood_in_view(
+def test_a_message_that_arrived_counts_as_seen_once_it_was_in_view(
     page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
     page.goto(ticket["page"])
@@ -141,7 +141,7 @@ def test_what_came_while_the_page_was_open_counts_once_it_stood_in_view(
     expect(page.locator("#toasts")).to_contain_text("Sending in")
 
 
-def test_who_is_writing_is_told_as_long_as_they_write(
+def test_the_other_writer_is_shown_as_long_as_they_write(
     page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
 ) -> None:
     there = page.locator("[data-present]")
@@ -151,8 +151,8 @@ def test_who_is_writing_is_told_as_long_as_they_write(
     expect(there).to_have_text("Milo Test is writing")
     there.evaluate("each => { each.isTheSame = true }")
     nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
-    expect(page.locator("h1")).to_have_text("Pump, leaking")  # the head of the page came anew
-    assert there.evaluate("each => each.isTheSame")  # a screen reader that follows the line goes on with it
+    expect(page.locator("h1")).to_have_text("Pump, leaking")  # the head of the page was replaced
+    assert there.evaluate("each => each.isTheSame")  # so that a screen reader continues with the same element
     expect(there).to_have_text("Milo Test is writing")
     milo.post(f"{ticket['page']}/presence", sign | {"doing": "viewing"})
     expect(there).to_have_text("Milo Test is viewing")

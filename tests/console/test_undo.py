@@ -1,4 +1,4 @@
-"""Undo puts everything back: what somebody set, and all that followed from it."""
+"""Undo restores everything: the changed value, and all its consequences."""
 
 import html
 import re
@@ -20,7 +20,8 @@ names = pytest.mark.parametrize
 
 @pytest.fixture
 def ticket(nora: Api) -> dict[str, Any]:
-    """A ticket by mail, with a sender and a word that no other ticket has: others are judged meanwhile."""
+    """A ticket by mail, with a sender and a word that no other ticket has, so that spam verdicts of others do not
+    affect it."""
     word = f"w{uuid4().hex[:20]}"
     head = f"From: Ana Lund <{word}@kite.example>\nTo: support@desk.example\nSubject: Pump\n"
     made = nora.parse(f"{head}Message-ID: <{word}@kite.example>\n\nIt leaks, {word}.\n").ok()
@@ -29,8 +30,8 @@ def ticket(nora: Api) -> dict[str, Any]:
 
 
 def state(desk: Desk, ticket: dict[str, Any]) -> dict[str, Any]:
-    """All columns of a ticket but the time of its last change, the verdicts of its sender, and how often its own word
-    was judged."""
+    """Returns all columns of a ticket except the time of its last change, the spam verdicts of its sender, and how
+    often its own word was judged."""
 
     def read(tx: Any) -> dict[str, Any]:
         tickets, addresses = desk.registry.type("ticket"), desk.registry.type("address")
@@ -115,7 +116,7 @@ ACTS = {
 
 @names("learned", [False, True], ids=["", "and the scan has run"])
 @names("kind", list(ACTS))
-def test_undo_leaves_a_ticket_as_it_was(
+def test_undo_restores_a_ticket(
     signed_in: Visitor, nora: Api, desk: Desk, ticket: dict[str, Any], kind: str, learned: bool
 ) -> None:
     nora.create("service_target", name="Soon", response_minutes=30, resolution_minutes=600, importance_min=98).ok()
@@ -134,10 +135,10 @@ def test_undo_leaves_a_ticket_as_it_was(
     assert now["requester_emails"] == requesters["requester_emails"]
 
 
-def test_a_later_change_of_somebody_else_stays(
+def test_a_later_change_of_another_worker_stays(
     signed_in: Visitor, nora: Api, desk: Desk, ticket: dict[str, Any]
 ) -> None:
-    """Closed, opened and closed again by others: the undo of the first opens it, and the first time closed stays."""
+    """Closed, opened and closed again by others: undoing the first opens it, and the first closing time stays."""
     page = set_status("closed")(signed_in, ticket)
     for status in ("open", "waiting"):
         nora.update("ticket", ticket["id"], status=status).ok()
@@ -146,7 +147,7 @@ def test_a_later_change_of_somebody_else_stays(
     assert now["status_id"] == 0 and now["closed"] > 0
 
 
-def test_what_undo_needs_is_forgotten_after_a_day(
+def test_data_for_undo_is_deleted_after_a_day(
     signed_in: Visitor, nora: Api, desk: Desk, ticket: dict[str, Any]
 ) -> None:
     set_status("closed")(signed_in, ticket)

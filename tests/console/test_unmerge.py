@@ -1,5 +1,5 @@
-"""A merge that is undone: messages, requesters, masks, watchers and counts are as before; what came in between goes
-where it belongs, and the message says so."""
+"""An undone merge: messages, requesters, masks, watchers and counts are as before; later messages go to the ticket
+that they belong to, and the message says so."""
 
 import re
 from typing import Any
@@ -61,13 +61,13 @@ def merged(visitor: Visitor, tickets: list[dict[str, Any]]) -> str:
 
 
 def merge_of(visitor: Visitor, page: str) -> str:
-    """The merge that the message of the next page undoes."""
+    """Returns the id of the merge that the message of the next page undoes."""
     [merge] = set(re.findall(r'name="merge" value="([0-9]+)"', visitor.get(page).text))
     return str(merge)
 
 
 def answer(nora: Api, ticket: dict[str, Any], who: str, text: str, to: str = "") -> int:
-    """A mail of somebody, in answer to the message of a ticket; to: its id."""
+    """Delivers a reply to the message of a ticket; to: the Message-ID that it replies to."""
     raw = f"From: {who}@{ticket['word']}.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] x\n"
     made = nora.parse(f"{raw}{f'In-Reply-To: {to}' if to else 'X-None: 1'}\n\n{text}\n").ok()
     return int(max(nora.found("message", f"ticket.id:{made['id']}")))
@@ -86,7 +86,7 @@ def test_a_merge_is_undone(signed_in: Visitor, nora: Api, desk: Desk, three: lis
     assert told["total"] == 1
 
 
-def test_what_arrived_in_between_goes_where_it_belongs(
+def test_messages_that_arrived_in_between_go_where_they_belong(
     signed_in: Visitor, nora: Api, desk: Desk, three: list[dict[str, Any]]
 ) -> None:
     page = merged(signed_in, three[:2])
@@ -129,7 +129,7 @@ def test_a_merge_that_cannot_be_undone_stays(
     assert [state(nora, desk, each) for each in three] == before
 
 
-def test_who_may_not_change_the_tickets_undoes_nothing(
+def test_undo_requires_the_right_to_change_the_tickets(
     visitor: Visitor, signed_in: Visitor, nora: Api, desk: Desk, three: list[dict[str, Any]]
 ) -> None:
     page = merged(signed_in, three)

@@ -1,4 +1,4 @@
-"""Uploads in a browser: how far they are, and that nothing leaves without them."""
+"""Uploads in a browser: their progress, and that no form is sent before they finish."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ def ticket(nora: Api) -> dict[str, Any]:
 
 
 def held_back(page: Page, pattern: str) -> list[Route]:
-    """The requests to these addresses; each waits until it is continued."""
+    """Returns the requests to these addresses; each waits until it is continued."""
     found: list[Route] = []
     page.route(pattern, lambda route: found.append(route) if route.request.method == "POST" else route.continue_())
     return found
 
 
-def test_a_form_with_a_large_file_shows_how_much_has_arrived(page: Page) -> None:
+def test_a_form_with_a_large_file_shows_its_progress(page: Page) -> None:
     intercept(page)
     page.goto("/records/org/import")
     page.locator("#file").set_input_files([{"name": "orgs.csv", "mimeType": "text/csv", "buffer": LARGE}])
@@ -39,7 +39,7 @@ def test_a_form_with_a_large_file_shows_how_much_has_arrived(page: Page) -> None
     assert violations(page) == []
 
 
-def test_a_large_file_that_is_refused_says_why_on_the_same_page(page: Page) -> None:
+def test_a_refused_large_file_is_explained_on_the_same_page(page: Page) -> None:
     page.goto("/admin/packages")
     package = {"name": "x.json", "mimeType": "application/json", "buffer": b"{" * 300_000}
     page.locator("#file").set_input_files([package])
@@ -48,7 +48,7 @@ def test_a_large_file_that_is_refused_says_why_on_the_same_page(page: Page) -> N
     expect(page.locator(".uploading")).to_have_count(0)
 
 
-def test_an_answer_does_not_leave_without_the_files_on_their_way(page: Page, ticket: dict[str, Any]) -> None:
+def test_a_reply_waits_for_its_uploads(page: Page, ticket: dict[str, Any]) -> None:
     intercept(page)
     page.goto(f"{ticket['page']}?answer=reply#answer")
     expect(page.locator("#content")).to_be_focused()

@@ -1,4 +1,4 @@
-"""One verdict: the pages, the marks, /health and `helpdesk doctor` say the same of the state of the service."""
+"""One verdict: the pages, the marks, /health and `helpdesk doctor` agree on the state of the service."""
 
 import json
 import re
@@ -33,19 +33,19 @@ def fresh(tmp_path: Path) -> Iterator[Server]:
 
 
 def badge(page: str, heading: str) -> str:
-    """What the badge beside a heading says; nothing where there is no such heading."""
+    """Returns the text of the badge next to a heading; the text of an empty verdict if there is no such heading."""
     found = re.search(rf">{heading}</h[12]>\s*<span class=\"badge[^>]*>(.*?)</span>\s*(?:<|$)", page, re.DOTALL)
     return re.sub(r"^[●▲✕] ", "", text_of(found[1])) if found else verdict.Verdict(()).text
 
 
 def mark(page: str, label: str) -> str:
-    """What the mark beside an entry of the rail says."""
+    """Returns the text of the mark next to an entry of the rail."""
     found = re.search(rf">{label}</span>\s*<span class=\"stall[^>]*title=\"([^\"]*)\"", page)
     return found[1] if found else verdict.Verdict(()).text
 
 
 def said(server: Server, visitor: Visitor) -> dict[str, str]:
-    """What each of them says. The command is the first: it asks the service to look anew."""
+    """Returns the verdict of each. The command comes first, since it makes the service check again."""
     doctor = command("doctor", data=server.data)
     health = requests.get(f"{server.url}/health", timeout=60)
     told = verdict.Verdict(tuple(Finding(**each) for each in health.json()["findings"]))
@@ -59,18 +59,18 @@ def said(server: Server, visitor: Visitor) -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_everything_that_tells_of_the_service_says_the_same(fresh: Server) -> None:
+def test_every_place_shows_the_same_verdict(fresh: Server) -> None:
     api = fresh.set_up()
     visitor = Visitor(fresh.url)
     visitor.sign_in()
-    assert set(said(fresh, visitor).values()) == {"3 warnings"}  # neither mail, its sender nor backups are set up
+    assert set(said(fresh, visitor).values()) == {"3 warnings"}  # mail, its sender and backups are not set up
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         params = {"host": "127.0.0.1", "port": str(deaf.getsockname()[1])}
         made = api.create("mail_transport", name="Down", extension_id=SMTP, params=params).ok()["id"]
         assert set(said(fresh, visitor).values()) == {"1 problem and 2 warnings"}
         assert "no mail server at 127.0.0.1" in mark(visitor.get("/help").text, "Mail")
-        assert text_of(visitor.get(SYSTEM).text).count("no mail server at 127.0.0.1") == 2  # there, and in the rail
+        assert text_of(visitor.get(SYSTEM).text).count("no mail server at 127.0.0.1") == 2  # page and rail
     api.remove("mail_transport", made).ok()
     assert set(said(fresh, visitor).values()) == {"3 warnings"}
     (fresh.data / "failed-mail").mkdir()
@@ -96,7 +96,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     opened.close()
 
 
-def test_mail_servers_are_asked_now_and_then_and_the_answer_holds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_servers_are_probed_and_the_result_is_cached(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: asked.append(1))
     desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
@@ -115,26 +115,26 @@ def _reached(judged: verdict.Verdict) -> list[str]:
     return [each.found for each in judged.findings if "can be reached" in each.found]
 
 
-def test_looks_are_side_by_side_and_one_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asks while somebody else looks is not kept waiting by a mail server that hangs."""
+def test_checks_run_in_parallel_and_one_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check of another caller is not delayed by a mail server that hangs."""
     both = threading.Barrier(2, timeout=30)
     monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: both.wait() and None)
     for port in (9, 10):
         desk.own("mail_transport", name="Slow", extension_id=SMTP, params={"host": "127.0.0.1", "port": port})
-    assert len(_reached(verdict.refresh(desk.service, NOW))) == 2  # neither would answer without the other
+    assert len(_reached(verdict.refresh(desk.service, NOW))) == 2  # each would wait forever without the other
     with verdict._looking:
         assert len(_reached(verdict.refresh(desk.service, NOW + 2 * verdict.TRUSTED_SECONDS))) == 2
     assert (verdict.RESULTS.get(desk.service.store) or verdict.LookupResults()).at == NOW
 
 
-def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> None:
+def test_a_check_is_scheduled_only_if_there_is_something_to_check(desk: Desk) -> None:
     def jobs() -> int:
         return len(desk.read(lambda tx: tx.find(JOB, kind=verdict.KIND)))
 
     health.watch(desk.service, lambda seconds: Health(True, True, True, True, True, 0), lambda: 0)
     verdict.RESULTS.set(desk.service.store, verdict.LookupResults(NOW))
     verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS)
-    assert jobs() == 0  # no mail server, and links that stay on this machine
+    assert jobs() == 0  # no mail server, and links stay on this machine
     desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
     verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS - 1)
     assert jobs() == 0
@@ -143,8 +143,8 @@ def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> N
     assert jobs() == 1
 
 
-def test_the_verdict_is_the_worst_of_what_was_found(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "of_server", lambda service: iter(()))  # those for tests keep nothing safe
+def test_the_verdict_is_the_worst_finding(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "of_server", lambda service: iter(()))  # servers of tests would be reported as unsafe
     for name in ("of_mail", "of_backups", "of_folder"):
         monkeypatch.setattr(checkup, name, lambda *given: iter([Finding("mail", "ok", "fine")]))
     assert (verdict.current(desk.service, NOW).state, verdict.current(desk.service, NOW).text) == ("ok", "all is well")
@@ -155,7 +155,7 @@ def test_the_verdict_is_the_worst_of_what_was_found(desk: Desk, monkeypatch: pyt
         assert (judged.state, judged.text, len(judged.wrong)) == (state, text, 3)
 
 
-def test_what_cannot_be_looked_at_is_a_problem_and_hides_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_check_is_a_problem_and_hides_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*given: object) -> Iterator[Finding]:
         raise OSError("the folder is gone")
         yield

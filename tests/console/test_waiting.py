@@ -1,4 +1,4 @@
-"""Pages that take their time say so until they are there, in a browser."""
+"""Slow pages show that they are loading, in a browser."""
 
 from playwright.sync_api import expect
 
@@ -7,13 +7,11 @@ from tests.console.visitor import Visitor
 from tests.service import Server
 
 
-def test_a_page_that_takes_its_time_says_so_until_it_is_there(
-    chromium: Browser, server: Server, signed_in: Visitor
-) -> None:
+def test_a_slow_page_says_so_until_it_is_loaded(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         intercept(page)
         page.goto("/admin/system")
-        page.route("**/admin/system/checkup", lambda route: route.fulfill(status=204))  # a page that does not come
+        page.route("**/admin/system/checkup", lambda route: route.fulfill(status=204))  # a page that never arrives
         page.get_by_role("link", name="Check-up", exact=True).first.click()
         expect(page.locator("main .waiting progress")).to_have_attribute("aria-label", "Asking the mail servers…")
         expect(page.locator("main .waiting")).to_have_attribute("role", "status")
@@ -24,7 +22,7 @@ def test_a_page_that_takes_its_time_says_so_until_it_is_there(
         expect(page.locator(".waiting")).to_have_count(0)
 
 
-def test_with_a_modifier_key_nothing_is_said_on_the_page_that_stays(
+def test_with_a_modifier_key_the_current_page_shows_nothing(
     chromium: Browser, server: Server, signed_in: Visitor
 ) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:

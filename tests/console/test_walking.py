@@ -1,4 +1,4 @@
-"""The walk that finds what hinders people on our pages finds it."""
+"""The accessibility walk detects obstacles on a page."""
 
 import pytest
 
@@ -34,7 +34,7 @@ BOX = "<div style='height: 3em; overflow: auto'><p style='height: 9em'>Long</p><
         (KEEPING, "", "instead of <input>"),
     ],
 )  # fmt: skip
-def test_what_is_in_the_way_is_told(chromium: Browser, inside: str, style: str, told: str) -> None:
+def test_obstacles_are_reported(chromium: Browser, inside: str, style: str, told: str) -> None:
     with chromium.page("http://127.0.0.1") as page:
         page.set_content(PAGE.format(inside=inside, style=style))
         found = walking.keyboard(page)

@@ -1,4 +1,5 @@
-"""Webhooks that attack the console, which has their address, in the browser of an administrator who opens them."""
+"""Webhooks that attack the console, with which they share an origin, in the browser of an administrator who opens
+them."""
 
 import itertools
 import json
@@ -12,7 +13,7 @@ from tests.console.visitor import Visitor
 from tests.service import Api, Server
 
 REFUSED = "Access to fetch|Failed to load|violates the following|blocked|Refused to execute"
-# Makes an administrator when it runs as a part of the console, and shows how far it came.
+# Creates an administrator if it runs as a part of the console, and shows how far it got.
 TAKE_OVER = """<!doctype html><title>At work</title><p id=came></p><script>
 (async () => {
   const came = document.getElementById('came')
@@ -53,7 +54,7 @@ _made = itertools.count()
 
 
 def address(nora: Api, headers: dict[str, object], body: str) -> str:
-    """That of a new webhook which answers this."""
+    """Creates a webhook that responds with this; returns its address."""
     name = f"attack.n{next(_made)}"
     lines = f"start:\n  return:\n    headers@json: {json.dumps(headers)}\n    body@json: {json.dumps(body)}\n"
     nora.create("automation", name=name, extension_id="svc.trigger.webhook.respond", script=lines).ok()
@@ -63,14 +64,14 @@ def address(nora: Api, headers: dict[str, object], body: str) -> str:
 
 
 def came_of(nora: Api, page: Page, headers: dict[str, object], body: str) -> str:
-    """What a page says that a webhook made, once it is done."""
+    """Returns the result that a page of a webhook displays when it is done."""
     page.goto(address(nora, headers, body))
     expect(page.locator("#came")).not_to_be_empty()
     return page.inner_text("#came")
 
 
 @pytest.mark.parametrize("headers", HEADERS, ids=json.dumps)
-def test_its_scripts_make_no_administrator(
+def test_its_scripts_create_no_administrator(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api, headers: dict[str, object]
 ) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, refused=REFUSED) as page:
@@ -78,14 +79,14 @@ def test_its_scripts_make_no_administrator(
     assert nora.search("worker", "firstName:Mallory")["total"] == 0
 
 
-def test_what_has_no_type_is_shown_as_text(chromium: Browser, server: Server, signed_in: Visitor, nora: Api) -> None:
+def test_an_untyped_response_is_shown_as_text(chromium: Browser, server: Server, signed_in: Visitor, nora: Api) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, refused=REFUSED) as page:
         page.goto(address(nora, {"Content-Type": "", "X-Content-Type-Options": "none"}, TAKE_OVER))
         expect(page.locator("body")).to_contain_text("<script>")
     assert nora.search("worker", "firstName:Mallory")["total"] == 0
 
 
-def test_its_scripts_and_headers_leave_the_session_alone(
+def test_its_scripts_and_headers_do_not_affect_the_session(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:
     headers = {"Content-Type": "text/html", "Set-Cookie": ["sid=stolen; Path=/", "sid=; Max-Age=0; Path=/"],
@@ -97,7 +98,7 @@ def test_its_scripts_and_headers_leave_the_session_alone(
         assert page.goto("/account").status == 200  # type: ignore[union-attr]
 
 
-def test_it_becomes_no_service_worker_of_the_console(
+def test_it_cannot_register_a_service_worker_of_the_console(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, refused=REFUSED) as page:
@@ -105,7 +106,7 @@ def test_it_becomes_no_service_worker_of_the_console(
         assert came_of(nora, page, headers, WORKER).startswith("refused")
 
 
-def test_its_answer_is_no_script_of_a_console_page(
+def test_its_response_is_not_a_script_of_a_console_page(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api
 ) -> None:
     url = address(nora, {"Content-Type": "text/javascript"}, "document.title = 'Taken'")
@@ -118,7 +119,7 @@ def test_its_answer_is_no_script_of_a_console_page(
         assert ended == "refused" and page.title() != "Taken"
 
 
-def test_pages_of_a_host_of_their_own_run_as_they_like_and_never_meet_the_console(
+def test_pages_on_a_separate_host_run_freely_and_never_reach_the_console(
     chromium: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     env = {"HELPDESK_WEBHOOK_BASE_URL": "http://localhost"}
@@ -131,7 +132,7 @@ def test_pages_of_a_host_of_their_own_run_as_they_like_and_never_meet_the_consol
         page.goto(apart)
         expect(page.locator("#came")).to_have_text(re.compile("^(cookie|refused)"))
         expect(page.locator("#second")).to_have_text("refused: TypeError")
-        assert page.evaluate("document.cookie") == "sid=stolen"  # its own: the other host has never seen it
+        assert page.evaluate("document.cookie") == "sid=stolen"  # its own cookie: the other host has never seen it
         there = page.evaluate("async () => (await fetch('/login')).status")
         assert there == 404
         sid = [each["value"] for each in page.context.cookies(server.url) if each["name"] == "sid"]

@@ -1,4 +1,4 @@
-"""Webhooks in the console: what a request would do, who answers, old addresses, what arrives while somebody looks."""
+"""Webhooks in the console: simulated requests, the responding automation, old addresses, live deliveries."""
 
 import html
 import json
@@ -43,7 +43,7 @@ POLICY = "commands:\n  record.create:\n    allow@bool: yes\n"
 
 @pytest.fixture(scope="module")
 def maker(nora: Api) -> int:
-    """A webhook whose automation makes an organization. Before it stand entries that cannot answer."""
+    """A webhook whose automation creates an organization, after entries that cannot respond."""
     nora.create("automation", name="hook.build", extension_id=TRIGGER, script=MAKER, policy_kata=POLICY).ok()
     gone = nora.create("automation", name="hook.gone", extension_id=TRIGGER, script=MAKER).ok()["id"]
     function = nora.create("automation", name="hook.function", extension_id=TRIGGER, script=MAKER).ok()["id"]
@@ -86,9 +86,7 @@ def text(page: str) -> str:
     return html.unescape(page)
 
 
-def test_simulating_answers_as_the_automation_would_and_leaves_nothing(
-    signed_in: Visitor, nora: Api, maker: int
-) -> None:
+def test_simulating_responds_like_the_automation_and_leaves_nothing(signed_in: Visitor, nora: Api, maker: int) -> None:
     page = f"{BASE}/{maker}"
     tried = {"try_method": "POST", "try_headers": "X-A: 1", "try_body": "hello", "do": "simulate"}
     answer = text(signed_in.send(f"{page}/try", tried, page=page).text)
@@ -104,10 +102,10 @@ def test_simulating_answers_as_the_automation_would_and_leaves_nothing(
     assert len(nora.found("org", 'name:"Made by a webhook"')) == 1 and calls(nora, maker) == 1
 
 
-def test_which_automation_wins_for_a_request_is_told_with_why_not(signed_in: Visitor, maker: int) -> None:
+def test_the_automation_that_handles_a_request_is_explained(signed_in: Visitor, maker: int) -> None:
     page = f"{BASE}/{maker}"
 
-    def told(method: str) -> list[str]:
+    def verdicts_of(method: str) -> list[str]:
         answer = signed_in.send(f"{page}/try", {"try_method": method, "do": "look"}, page=page)
         assert answer.status_code == 200 and "Callers get" not in answer.text
         listed = text(re.findall(r'id="winner".*?</ol>', answer.text, re.DOTALL)[0])
@@ -123,11 +121,11 @@ def test_which_automation_wins_for_a_request_is_told_with_why_not(signed_in: Vis
         return re.findall(r'aria-hidden="true">.</span> ([^<]+)<', listed)
 
     missing = ["disabled", "cannot answer", "cannot answer"]
-    assert told("POST") == [*missing, "disabled", "answers", "not asked"]
-    assert told("PUT") == [*missing, "answers", "not asked", "not asked"]
+    assert verdicts_of("POST") == [*missing, "disabled", "answers", "not asked"]
+    assert verdicts_of("PUT") == [*missing, "answers", "not asked", "not asked"]
 
 
-def test_inputs_that_the_automation_refuses_are_told(signed_in: Visitor, nora: Api) -> None:
+def test_inputs_that_the_automation_refuses_are_reported(signed_in: Visitor, nora: Api) -> None:
     script = "inputs:\n  text/word:\n    required@bool: yes\nstart:\n  return:\n    body: {{inputs.word}}\n"
     nora.create("automation", name="hook.asks", extension_id=TRIGGER, script=script).ok()
     binding = "automation/a:\n  uri: svc:automation:hook.asks\n  inputs:\n    word: {{request_params.word}}\n"
@@ -159,7 +157,7 @@ def test_a_webhook_is_switched_off_and_on(signed_in: Visitor, nora: Api) -> None
 
 
 @pytest.mark.parametrize("call", ["/$(id)/`id`/'\\'';id;'?a=$(id)&b=`id`", "/a%2541", "/%27;id%0Aid?x='$(id)'", ""])
-def test_a_request_as_curl_does_nothing_but_call(call: str, signed_in: Visitor, nora: Api, desk: Desk) -> None:
+def test_a_request_as_curl_only_calls(call: str, signed_in: Visitor, nora: Api, desk: Desk) -> None:
     id = new(nora, "Curl", "automation/a:\n  uri: svc:automation:shop.echo\n")
     path, _, query = call.partition("?")
     headers = [("X-Note", "$(id) `id` 'id'"), ("Content-Length", "3")]
@@ -167,21 +165,21 @@ def test_a_request_as_curl_does_nothing_but_call(call: str, signed_in: Visitor, 
     _, made = responding.deliver(desk.context(), desk.row("webhook_listener", id), received)
     shown = signed_in.get(f"{BASE}/deliveries/{made}").text
     opened = text(signed_in.get(f"/automations/{nora.ids['automation']}?delivery={made}").text)
-    assert f'"request_path": {json.dumps(received.path)}' in opened  # as it came, not decoded once more
+    assert f'"request_path": {json.dumps(received.path)}' in opened  # as received, not decoded again
     command = text(re.findall(r"As curl</h3>.*?<code[^>]*>(.*?)</code>", shown, re.S)[0])
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["curl", "--globoff", "-X", "POST"] and words[5:] == [
         "-H", "X-Note: $(id) `id` 'id'", "--data-raw", "@/etc/passwd '$(id)'",
     ]  # fmt: skip
     assert unquote(words[4]) == "$WEBHOOK_URL" + unquote(call) and "\n" not in words[4]
-    outside = re.sub(r"'[^']*'", "", command.replace("'\\''", ""))  # what the shell itself looks at
+    outside = re.sub(r"'[^']*'", "", command.replace("'\\''", ""))  # the part that the shell itself interprets
     assert not re.search("[`;]|\\$[^W]|id", outside)
     tried = {"do": "look", "try_path": "a b", "try_body": "x"}
     page = text(signed_in.send(f"{BASE}/{id}/try", tried, page=f"{BASE}/{id}").text)
     assert "/a%20b' \\\n" in page and "--data-raw 'x'" in page
 
 
-def test_a_delivery_leads_to_its_run_in_the_log(signed_in: Visitor, nora: Api, maker: int) -> None:
+def test_a_delivery_links_to_its_run_in_the_log(signed_in: Visitor, nora: Api, maker: int) -> None:
     page = f"{BASE}/{maker}"
     requests.post(f"{nora.url}/webhooks/{nora.record('webhook_listener', maker)['guid']}", data="x", timeout=60)
     found = nora.get(f"/rest/webhooks/{maker}/deliveries.json").ok()["results"][0]
@@ -205,7 +203,7 @@ def test_a_delivery_leads_to_its_run_in_the_log(signed_in: Visitor, nora: Api, m
         ("automation/a:\n  uri: svc:automation:shop.echo\n", "", ""),
     ],
 )  # fmt: skip
-def test_that_callers_get_no_answer_is_said_before_they_find_out(
+def test_a_webhook_without_response_says_so_in_advance(
     binding: str, trouble: str, badge: str, signed_in: Visitor, nora: Api, desk: Desk
 ) -> None:
     id = new(nora, "Troubled")
@@ -217,7 +215,7 @@ def test_that_callers_get_no_answer_is_said_before_they_find_out(
     nora.remove("webhook_listener", id).ok()
 
 
-def test_a_webhook_without_an_automation_shows_the_way_to_one(signed_in: Visitor, nora: Api) -> None:
+def test_a_webhook_without_an_automation_links_to_creating_one(signed_in: Visitor, nora: Api) -> None:
     id = new(nora, "Lonely")
     page = html.unescape(signed_in.get(f"{BASE}/{id}").text)
     (lines,) = re.findall(r"<code>(automation/answer:\n  uri: svc:automation:[\w.]+)</code>", page)
@@ -229,7 +227,7 @@ def test_a_webhook_without_an_automation_shows_the_way_to_one(signed_in: Visitor
 
 
 def with_binding(desk: Desk, id: int, binding: str) -> None:
-    """Bind without the checks of saving, as older versions did."""
+    """Binds without the checks on saving, as older versions did."""
     table = desk.registry.type("webhook_listener").table
     desk.store.write(lambda tx: tx.update(table, id, {"automations_kata": binding}))
 
@@ -243,9 +241,7 @@ def test_samples_fill_in_the_form(name: str, signed_in: Visitor, nora: Api) -> N
 
 
 @pytest.mark.parametrize("check", hook_samples.CHECKS, ids=lambda each: each.sample)
-def test_scripts_that_check_signatures_let_the_sample_through_and_nothing_else(
-    check: hook_samples.Check, desk: Desk, nora: Api
-) -> None:
+def test_scripts_that_check_signatures_accept_only_the_sample(check: hook_samples.Check, desk: Desk, nora: Api) -> None:
     name = f"check.{check.sample}"
     desk.create("automation", name=name, extension_id=TRIGGER, script=check.script)
     binding = f"automation/x:\n  uri: svc:automation:{name}\n  inputs:\n    secret: {check.secret}\n"
@@ -263,7 +259,7 @@ def test_scripts_that_check_signatures_let_the_sample_through_and_nothing_else(
     assert status(hook_samples.TOLERANCE_SECONDS + 60) == (403 if has_time else 200)
 
 
-def test_an_old_address_tells_when_it_was_called_and_is_ended(signed_in: Visitor, nora: Api) -> None:
+def test_an_old_address_shows_its_last_call_and_is_ended(signed_in: Visitor, nora: Api) -> None:
     id = new(nora, "Moved", "automation/a:\n  uri: svc:automation:shop.echo\n")
     page, old = f"{BASE}/{id}", nora.record("webhook_listener", id)["guid"]
     for overlap in ("", "1", "x"):
@@ -284,7 +280,7 @@ def test_an_old_address_tells_when_it_was_called_and_is_ended(signed_in: Visitor
     assert signed_in.send(f"{page}/end-address", {"former": former}, page=page).status_code == 404
 
 
-def test_how_long_deliveries_are_kept_is_set_and_undone(signed_in: Visitor, nora: Api) -> None:
+def test_the_retention_of_deliveries_is_set_and_undone(signed_in: Visitor, nora: Api) -> None:
     id = new(nora, "Kept")
     page = f"{BASE}/{id}"
     form = {"name": "Kept", "automations_kata": ""}
@@ -339,7 +335,7 @@ def test_the_first_call_appears_by_itself(phone: Page, nora: Api, server: Server
     expect(phone.locator("#deliveries tbody tr")).to_have_count(2)
     expect(phone.locator("#deliveries tbody tr").nth(1).locator(".main a")).to_be_focused()
     expect(phone.locator("#try_body")).to_have_value("being written")
-    phone.get_by_role("button", name="Which automation answers?").click()  # what that leads to listens as well
+    phone.get_by_role("button", name="Which automation answers?").click()  # the linked page listens as well
     expect(phone.locator("#deliveries")).to_have_attribute("data-page", f"{BASE}/{id}")
     requests.post(f"{url}/third", timeout=60)
     expect(phone.locator("#deliveries tbody tr")).to_have_count(3)
@@ -374,10 +370,10 @@ def test_a_delivery_becomes_the_input_of_a_simulation_without_scripts(
         expect(plain.locator("#values")).to_have_value(re.compile(r'"request_body": "name=Ana'))
 
 
-def test_how_long_calls_take_and_how_many_fail_is_told(signed_in: Visitor, nora: Api) -> None:
+def test_durations_and_failures_of_calls_are_shown(signed_in: Visitor, nora: Api) -> None:
     id = new(nora, "Timed")
     assert "calls half took" not in signed_in.get(f"{BASE}/{id}").text
     url = f"{nora.url}/webhooks/{nora.record('webhook_listener', id)['guid']}"
-    assert {requests.post(url, timeout=60).status_code for _ in range(3)} == {404}  # nothing is bound to it
+    assert {requests.post(url, timeout=60).status_code for _ in range(3)} == {404}  # no automation is bound to it
     shown = text(signed_in.get(f"{BASE}/{id}").text)
     assert re.search(r"Of the last 3 calls half took up to \d+ ms, 95 % up to \d+ ms\.", shown) and "3 failed" in shown

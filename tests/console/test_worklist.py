@@ -1,4 +1,4 @@
-"""Lists: columns, sorting, counting, selecting, files of what is found; with the rights of who asks."""
+"""Lists: columns, sorting, counting, selection, files of the results; with the caller's rights."""
 
 import csv
 import io
@@ -51,7 +51,7 @@ def test_columns_sort_and_page_are_in_the_address(signed_in: Visitor, nora: Api)
         ("page=999999", 200, "listed"),
     ],
 )
-def test_what_is_asked_wrongly_is_told(query: str, status: int, told: str, signed_in: Visitor, nora: Api) -> None:
+def test_invalid_parameters_are_reported(query: str, status: int, told: str, signed_in: Visitor, nora: Api) -> None:
     tasks(nora, "listed once more")
     answer = signed_in.get(f"{TASKS}?{query}")
     assert answer.status_code == status and told in text_of(answer.text)
@@ -62,14 +62,14 @@ def test_types_that_cannot_be_searched_have_no_list(signed_in: Visitor) -> None:
     assert signed_in.get("/search/comment").status_code in (200, 501, 405, 404)
 
 
-def test_a_new_record_is_offered_to_those_who_may_make_one(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+def test_creating_is_offered_only_to_permitted_workers(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     visitor.sign_in("milo@desk.example")
     for who, may in ((signed_in, {"task", "mail_transport"}), (visitor, {"task"})):
         for uri in ("task", "mail_transport", "automation_event"):
             assert (f'href="/records/{uri}/new"' in who.get(f"/search/{uri}").text) is (uri in may), uri
 
 
-def test_columns_are_kept_for_a_worker_until_they_want_the_usual_ones(signed_in: Visitor, nora: Api) -> None:
+def test_chosen_columns_are_stored_for_a_worker_until_they_reset_them(signed_in: Visitor, nora: Api) -> None:
     tasks(nora, "kept columns")
     usual = headers(signed_in.get(TASKS).text)
     form = {"list": TASKS, "back": f"{TASKS}?q=x", "columns[]": ["_label", "created"]}
@@ -92,7 +92,7 @@ def test_a_count_narrows_the_list_on_click(signed_in: Visitor, nora: Api) -> Non
     assert re.findall(r">(counted \w+)</a>", narrowed) == ["counted one"]
 
 
-def test_what_is_found_is_a_file_as_who_asks_may_read_it(signed_in: Visitor, nora: Api) -> None:
+def test_results_are_exported_with_the_callers_rights(signed_in: Visitor, nora: Api) -> None:
     tasks(nora, "=HYPERLINK(1)", "filed plain")
     asked = {"q": "sort:id", "columns": "_label,status", "format": "csv"}
     answer = signed_in.get(TASKS, params=asked)
@@ -129,7 +129,7 @@ def test_a_file_for_spreadsheets_has_a_byte_order_mark_and_readable_times(
     assert raw.headers["Content-Disposition"] == 'attachment; filename="task.raw.csv"'
 
 
-def test_what_is_selected_is_deleted_after_a_question(signed_in: Visitor, nora: Api) -> None:
+def test_selected_records_are_deleted_after_confirmation(signed_in: Visitor, nora: Api) -> None:
     ids = tasks(nora, "selected one", "selected two", "selected three")
     form = {"list": TASKS, "do": "delete", "back": TASKS, "ids[]": [str(id) for id in (*ids[:2], 999_999)]}
     asked = signed_in.send("/-/bulk", form, page=TASKS)
@@ -141,7 +141,7 @@ def test_what_is_selected_is_deleted_after_a_question(signed_in: Visitor, nora: 
     assert [nora.record("task", id).status for id in ids] == [404, 404, 200]
 
 
-def test_what_is_selected_is_switched_and_back(signed_in: Visitor, nora: Api) -> None:
+def test_selected_records_are_switched_and_restored(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("automation_timer", name="Bulk", next_run_at=4_000_000_000).ok()["id"]
     form = {"list": TIMERS, "do": "off", "back": TIMERS, "ids[]": [str(id)]}
     assert place(signed_in.send("/-/bulk", form, page=TIMERS)) == TIMERS
@@ -166,12 +166,12 @@ def test_what_is_selected_is_switched_and_back(signed_in: Visitor, nora: Api) ->
         ({"do": "delete", "ids[]": ["1"], "list": "/nope"}, 404, "no such list"),
     ],
 )
-def test_what_is_selected_wrongly_is_told(form: dict[str, object], status: int, told: str, signed_in: Visitor) -> None:
+def test_invalid_selections_are_reported(form: dict[str, object], status: int, told: str, signed_in: Visitor) -> None:
     answer = signed_in.send("/-/bulk", {"list": TASKS, "back": TASKS, **form}, page=TASKS)
     assert answer.status_code == status and told in text_of(answer.text)
 
 
-def test_rights_are_asked_for_each_record(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
+def test_rights_are_checked_for_each_record(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
     [id] = tasks(nora, "for others")
     assert visitor.sign_in("milo@desk.example").status_code == 303
     timers = {"list": TIMERS, "do": "off", "ids[]": ["1"], "_xsrf": visitor.token(TASKS)}

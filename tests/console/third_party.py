@@ -1,6 +1,6 @@
-"""A small program of somebody else: workers sign in to it through the helpdesk, and it calls the API in their name.
+"""A small third-party program: workers sign in to it through the helpdesk, and it calls the API on their behalf.
 
-As its makers would write it: a library for the protocol, and a check of who answers (RFC 9207)."""
+Written as its vendor would: with a library for the protocol, and a check of the issuer (RFC 9207)."""
 
 import html
 import threading
@@ -17,13 +17,13 @@ ME = "/rest/workers/me.json"
 
 
 class ThirdParty:
-    """url: where it listens. helpdesk: what it signs in to. client_id, secret: of its registration, set once known."""
+    """url: its address. helpdesk: the provider. client_id, secret: of its registration, set once known."""
 
     def __init__(self, helpdesk: str) -> None:
         self.helpdesk = helpdesk
         self.client_id = self.secret = ""
-        self.logins: dict[str, OAuth2Session] = {}  # that have begun, by their state
-        self.client: OAuth2Session | None = None  # of who is signed in
+        self.logins: dict[str, OAuth2Session] = {}  # pending logins, by their state
+        self.client: OAuth2Session | None = None  # of the signed-in worker
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -33,14 +33,14 @@ class ThirdParty:
         self.server.server_close()
 
     def address(self, scopes: list[str], **more: str) -> str:
-        """Where a worker is sent to sign in."""
+        """Returns the URL where a worker signs in."""
         session = OAuth2Session(self.client_id, redirect_uri=f"{self.url}/back", scope=scopes, pkce="S256")
         address, state = session.authorization_url(f"{self.helpdesk}/oauth/authorize", **more)
         self.logins[state] = session
         return str(address)
 
     def back(self, target: str) -> str:
-        """What a worker who comes back is told."""
+        """Completes a login at the callback; returns the text that the worker sees."""
         found = {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}
         session = self.logins.get(found.get("state", ""))
         if session is None:
@@ -58,13 +58,13 @@ class ThirdParty:
         return self.call()
 
     def call(self) -> str:
-        """Ask the API who it is that signed in."""
+        """Calls the API for the name of the signed-in worker."""
         assert self.client is not None
         answer = self.client.get(self.helpdesk + ME, timeout=60)
         return f"Hello {answer.json()['_label']}" if answer.status_code == 200 else f"The API says {answer.status_code}"
 
     def refresh(self) -> str:
-        """Get new tokens for the old ones."""
+        """Exchanges the refresh token for new tokens."""
         assert self.client is not None
         old = self.client.token["access_token"]
         token = self.client.refresh_token(f"{self.helpdesk}/oauth/access_token", auth=(self.client_id, self.secret))
@@ -92,14 +92,14 @@ def _handler(app: ThirdParty) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(f"{page}<p id=told>{told}</p>{links}".encode())
 
         def log_message(self, *values: object) -> None:
-            """Nothing: the tests tell what went wrong."""
+            """Logs nothing, since the tests report failures."""
 
     return Handler
 
 
 @contextmanager
 def third_party(helpdesk: str) -> Iterator[ThirdParty]:
-    """It, while it runs."""
+    """Runs the program while the context is active."""
     app = ThirdParty(helpdesk)
     try:
         yield app

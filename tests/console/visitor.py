@@ -1,4 +1,4 @@
-"""A browser without scripts, as the tests of hostile input need it: cookies, forms with their tokens, no redirects."""
+"""A browser without scripts, for tests of hostile input: cookies, forms with their tokens, no redirects."""
 
 import html
 import re
@@ -10,16 +10,16 @@ import requests
 from tests.service import PASSWORD
 
 SECONDS = 60
-MOST_LOADS = 20_000  # of a page, until the service has done something
+MOST_LOADS = 20_000  # loads of a page while the test waits for the service
 
 
-# Elements beside whose tags browsers show no white space.
+# Elements next to whose tags browsers show no white space.
 _BLOCKS = (
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure "
     "footer form h[1-6] head header hr html iframe legend li link main meta nav ol optgroup option p "
     "section style summary table tbody td tfoot th thead title tr ul"
 ).replace(" ", "|")
-# What stays as it is: elements that keep their white space, and values of attributes.
+# Parts that stay unchanged: elements that preserve white space, and values of attributes.
 _VERBATIM = re.compile(r'<(pre|textarea|script|style)\b.*?</\1>|(?<==)"[^"]*"', re.DOTALL)
 _HELD = "\ue000"
 _BLANKS = re.compile(r"[ \t\r\n]+")
@@ -29,7 +29,8 @@ _IN_BUTTONS = re.compile(r"(<(?:button|select)(?: [^<>]*)?>) | (</(?:button|sele
 
 
 def compact(page: str) -> str:
-    """A page without the white space that no browser shows: tests need not know where its templates break their lines.
+    """Returns a page without the white space that no browser shows, so that tests do not depend on line breaks in
+    templates.
 
     >>> compact("<dl>\\n <dt  id='a'\\n>x\\n y</dt> <dd>1</dd></dl><b>a</b> <i>b</i><pre> \\n</pre>")
     "<dl><dt id='a'>x y</dt><dd>1</dd></dl><b>a</b> <i>b</i><pre> \\n</pre>"
@@ -43,13 +44,13 @@ def compact(page: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    """An element with its own tag on one line; its content as it is."""
+    """Returns an element with its own tag on one line; its content is unchanged."""
     tag, end, content = text.partition(">")
     return _BLANKS.sub(" ", tag) + end + content if text.startswith("<") else text
 
 
 class _Session(requests.Session):
-    """Pages as compact() shows them."""
+    """A session whose pages are compacted by compact()."""
 
     def request(self, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
         answer = super().request(*args, **options)
@@ -59,7 +60,7 @@ class _Session(requests.Session):
 
 
 class Visitor:
-    """One person at one browser."""
+    """A person with a browser."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -70,17 +71,17 @@ class Visitor:
         return self.session.get(self.url + path, timeout=SECONDS, allow_redirects=False, **options)
 
     def post(self, path: str, form: Any = None, **options: Any) -> requests.Response:
-        """A form as it is, without a token."""
+        """Posts a form unchanged, without a token."""
         return self.session.post(self.url + path, data=form, timeout=SECONDS, allow_redirects=False, **options)
 
     def token(self, page: str) -> str:
-        """The token that the forms of a page carry."""
+        """Returns the token in the forms of a page."""
         found = re.search(r'name="_xsrf" value="([0-9a-f]+)"', self.get(page).text)
         assert found is not None, page
         return found[1]
 
     def send(self, path: str, form: dict[str, Any] | None = None, page: str = "") -> requests.Response:
-        """The form that stands on a page, on that with its own path unless another is said."""
+        """Submits the form of a page, by default of the page with the same path."""
         return self.post(path, {**(form or {}), "_xsrf": self.token(page or path)})
 
     def sign_in(self, email: str = "nora@desk.example", password: str = PASSWORD, **more: str) -> requests.Response:
@@ -92,22 +93,22 @@ class Visitor:
 
     @property
     def is_in(self) -> bool:
-        """Whether the account page opens."""
+        """Returns whether the account page opens."""
         return self.get("/account").status_code == 200
 
 
 def text_of(page: str) -> str:
-    """What a page says, without its markup."""
+    """Returns the text of a page, without its markup."""
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 def loaded(visitor: Visitor, path: str, words: str) -> str:
-    """What a page says, once these words stand on it. Each look is a request, so that the service, which may be away
-    meanwhile, gets its turns."""
+    """Returns the text of a page once it contains these words. Each load is a request, so that the service, which
+    may be down for a while, can proceed."""
     for _ in range(MOST_LOADS):
         try:
             answer = visitor.get(path)
-        except OSError:  # a connection that ended with the service before it read from it
+        except OSError:  # a connection that the service closed before it read the request
             continue
         assert answer.status_code in (200, 503), (answer.status_code, answer.headers)
         if answer.status_code == 503:
@@ -118,13 +119,13 @@ def loaded(visitor: Visitor, path: str, words: str) -> str:
 
 
 def place(answer: requests.Response) -> str:
-    """Where a redirect leads: path and query; the whole address when it leads to another host."""
+    """Returns the target of a redirect: path and query; the whole address if it is another host."""
     parts = urlsplit(answer.headers["Location"])
     return parts.geturl() if parts.netloc or parts.scheme else answer.headers["Location"]
 
 
 def value(page: str, name: str) -> str:
-    """What stands in a field."""
+    """Returns the value of a field."""
     field = re.search(rf'<input[^>]*\bname="{name}"[^>]*>', page)
     assert field is not None, name
     found = re.search(r'\bvalue="([^"]*)"', field[0])

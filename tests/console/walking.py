@@ -1,8 +1,8 @@
-"""Walks through a page as people do who use the keyboard, a phone, or other colours, and tells what is in their way."""
+"""Walks through a page like people who use the keyboard, a phone, or other colours, and reports obstacles."""
 
 from playwright.sync_api import Page
 
-MOST_STOPS = 30  # of a walk: what is wrong with the further rows of a long table is wrong with the first ones
+MOST_STOPS = 30  # stops of a walk: problems of further rows of a long table occur in the first ones too
 MOST_OTHERS = 20  # stops that the browser adds by itself, such as boxes that scroll
 
 _STOPS = """() => {
@@ -32,7 +32,7 @@ _STOPS = """() => {
   document.getElementById('main').focus();
   return stops.map(e => [e.matches('[data-editor] textarea'), name(e)]);
 }"""
-# The first button that asks before it does something, and could do it: the focus is on it.
+# Focuses the first button that asks for confirmation and is enabled.
 _ASKING = """() => {
   window.asking = [...document.querySelectorAll('main form[data-confirm] button, main button[data-confirm]')]
     .find(e => !e.disabled && e.checkVisibility() && e.form.checkValidity());
@@ -42,8 +42,8 @@ _ASKING = """() => {
 
 
 def keyboard(page: Page) -> list[str]:
-    """What hinders somebody who goes through the page by Tab: controls that are not reached, or not in the order of the
-    page, whose focus cannot be seen, or is hidden under a bar."""
+    """Returns the obstacles for somebody who moves through the page by Tab: controls that are not reached, or not in
+    the order of the page, or whose focus is invisible or hidden under a bar."""
     stops = page.evaluate(_STOPS)[:MOST_STOPS]
     wrong, expected, others = [], 0, 0
     while expected < len(stops):
@@ -62,12 +62,12 @@ def keyboard(page: Page) -> list[str]:
 
 
 def _to_an_editor(stops: list[tuple[bool, str]]) -> int:
-    """How many times Tab can be pressed: up to an editor, which takes it as a character."""
+    """Returns how many times Tab can be pressed: up to an editor, which accepts it as a character."""
     return next((count for count, (is_editor, _) in enumerate(stops, 1) if is_editor), len(stops))
 
 
 def _tabbed(page: Page, times: int) -> list[tuple[int, str, str]]:
-    """What Tab reached each time: place among the stops or -1, or -2 for nothing; what is wrong with it; what it is."""
+    """Returns what each Tab reached: index among the stops or -1, or -2 for nothing; its problem; its description."""
     for _ in range(times):
         page.keyboard.press("Tab")
     reached: list[tuple[int, str, str]] = page.evaluate("window.reached.splice(0)")
@@ -76,8 +76,8 @@ def _tabbed(page: Page, times: int) -> list[tuple[int, str, str]]:
 
 
 def question(page: Page) -> list[str]:
-    """What is wrong with the question before something that cannot be undone, where the page has one: Enter asks it,
-    Escape leaves it, and the focus is then where it was."""
+    """Returns the problems of the confirmation before an irreversible action, if the page has one: Enter opens it,
+    Escape closes it, and the focus then returns."""
     if not page.evaluate(_ASKING):
         return []
     page.keyboard.press("Enter")
