@@ -1,4 +1,4 @@
-"""Fixtures for tests of the desk: a database with its first records and people, and a mail server to send by."""
+"""Fixtures for tests of the desk: a database with its first records and people, and a mail server to send through."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,14 +28,14 @@ from server.store.transaction import Transaction
 from server.tickets import reopening, requesters
 from tests.smtp_server import SmtpServer
 
-SCANS = (due.find_due, reopening.reopen_due, reopening.purge_deleted)  # registered by being imported
+SCANS = (due.find_due, reopening.reopen_due, reopening.purge_deleted)  # importing these modules registers the scans
 NOW = 1_795_187_045  # Friday 2026-11-20 15:04:05 UTC
 BASE_URL = "https://desk.example"
 
 
 class Post:
-    """A helpdesk without a server. nora administers, milo is a member of Support, olga of no group; `now` can be moved.
-    What is not said otherwise is done by nora. Workers are mailed no notifications unless they choose it."""
+    """A helpdesk without a server. nora administers, milo is a member of Support, olga is in no group; `now` can be
+    moved. Unless stated otherwise, nora acts. Workers get no notification mail unless they choose it."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:
         store = schema.open_store(folder / "helpdesk.db", app.all_tables(registry), registry.texts())
@@ -56,7 +56,7 @@ class Post:
         self.pool.shutdown()
         self.service.store.close()
 
-    # -- what the service does
+    # -- actions
 
     def compose(self, by: int = 0, **values: Any) -> tuple[str, int]:
         known = {"group_id": self.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello Ann"}
@@ -64,7 +64,7 @@ class Post:
         return made.uri, made.id
 
     def ticket_id(self, by: int = 0, **values: Any) -> int:
-        """A new ticket; nothing is mailed unless asked for."""
+        """Creates a ticket and returns its id; mails nothing unless requested."""
         uri, id = self.compose(by, **{"dont_send": "1"} | values)
         assert uri == "ticket"
         return id
@@ -76,7 +76,7 @@ class Post:
         return made.id
 
     def received(self, ticket_id: int, sender: str = "ann@kite.example", **headers: str) -> int:
-        """A message that came in on a ticket."""
+        """Stores a received message on a ticket; returns its id."""
         named = {"From": sender, "Message-ID": f"<m{ticket_id}@kite.example>"} | headers
         lines = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in named.items())
         address = self.address(sender)
@@ -85,20 +85,20 @@ class Post:
         }))  # fmt: skip
 
     def add_requester(self, ticket_id: int, email: str) -> int:
-        """Make an address a requester; answers its id."""
+        """Makes an address a requester; returns its id."""
         address = self.address(email.lower())
         self.write(lambda writing: requesters.add(writing, ticket_id, [address], is_new_ticket=True))
         return address
 
     def run_due(self, seconds: int = 0) -> None:
-        """What the scheduler does `seconds` from now."""
+        """Runs the scheduler `seconds` from now."""
         self.now += seconds
         self.scheduler().run_due(self.now)
 
     def scheduler(self) -> Scheduler:
         return Scheduler(self.service, self.pool)
 
-    # -- what is there
+    # -- contents
 
     def context(self, worker_id: int = 0) -> Context:
         found = self.read(lambda tx: actor.worker(tx, worker_id)) if worker_id else actor.system()
@@ -129,7 +129,7 @@ class Post:
         return self.one("ticket", id=id)
 
     def message(self, ticket_id: int) -> Record:
-        """The newest message of a ticket."""
+        """Returns the newest message of a ticket."""
         return self.all("message", ticket_id=ticket_id)[-1]
 
     def shown(self, uri: str, id: int, by: int = 0) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Post:
     # -- mail servers
 
     def smtp(self, host: str, port: int) -> int:
-        """Mail of the default sender leaves by this server."""
+        """Routes mail of the default sender through this server; returns the transport's id."""
         params = {"host": host, "port": str(port), "timeout": "5"}
         id = self.create("mail_transport", name="Relay", extension_id="core.mail.transport.smtp", params=params)
         self.update("address", self.sender, mail_transport_id=id)
@@ -188,7 +188,7 @@ def desk(tmp_path: Path, types: Registry) -> Iterator[Post]:
 
 @pytest.fixture
 def smtp(desk: Post) -> Iterator[SmtpServer]:
-    """A mail server that the desk sends by."""
+    """A mail server that the desk sends through."""
     with SmtpServer() as server:
         desk.smtp(server.host, server.port)
         yield server
@@ -196,7 +196,7 @@ def smtp(desk: Post) -> Iterator[SmtpServer]:
 
 @pytest.fixture
 def down(desk: Post) -> int:
-    """A mail server that does not answer: nothing listens on its port. Answers the transport's id."""
+    """A mail server that does not respond: nothing listens on its port. Returns the transport's id."""
     with SmtpServer() as server:
         port = server.port
     return desk.smtp("127.0.0.1", port)

@@ -29,7 +29,8 @@ NOW = 1_795_000_000  # 2026-11-18
 
 
 def mail(body: str | bytes = "The pump leaks.\n", **headers: str) -> bytes:
-    """A mail of these headers, `_` in their names for `-`; "" leaves one out. Ann writes to the desk unless told."""
+    """Returns a mail with these headers; `_` stands for `-` in their names, "" leaves one out. By default Ann writes
+    to the desk."""
     known = {"From": "Ann Kite <ann@kite.example>", "To": "help@desk.example", "Subject": "Boat"}
     named = known | {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\n" for name, value in named.items() if value)
@@ -37,7 +38,7 @@ def mail(body: str | bytes = "The pump leaks.\n", **headers: str) -> bytes:
 
 
 def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
-    """A mail of parts, each with its own header lines, a blank line and a body."""
+    """Returns a multipart mail; each part consists of header lines, an empty line and a body."""
     body = "".join(f"--b0\n{part}\n" for part in parts) + "--b0--\n"
     return mail(body, MIME_Version="1.0", Content_Type=f"multipart/{kind}; boundary=b0", **headers)
 
@@ -49,7 +50,7 @@ def tables(registry: Registry) -> list[Table]:
 
 
 class Desk:
-    """One open database. `now` is the second at which mail comes in."""
+    """An open database. `now`: the second at which mail arrives."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         registry = load_types()
@@ -86,11 +87,11 @@ class Desk:
         self.write(lambda writing: writing.update(uri, id, values))
 
     def change(self, uri: str, id: int, **values: Any) -> None:
-        """As update, but nothing follows from it."""
+        """Updates a record without side effects."""
         self.write(lambda writing: writing.set(uri, id, values))
 
     def all(self, uri: str, **equals: Any) -> list[Record]:
-        """The records whose columns equal these values, in order."""
+        """Returns the records whose columns have these values, in order."""
         record_type = self.service.registry.type(uri)
         return [record_type.record(row) for row in self.read(lambda tx: tx.find(record_type.table, **equals))]
 
@@ -112,7 +113,7 @@ class Desk:
         return sorted(self.one("address", id=row[1])["email"] for row in rows)
 
     def files(self, received: Receipt) -> dict[str, bytes]:
-        """{name: bytes} of the files of a message, in order."""
+        """Returns {name: bytes} of the files of a message, in order."""
         context = "svc.contexts.message"
         rows = self.read(lambda tx: tx.find(ATTACHED, context=context, record_id=received.message_id))
         files = [self.one("attachment", id=row[0]) for row in rows]
@@ -134,12 +135,12 @@ class Desk:
         return found
 
     def activity(self, ticket_id: int) -> list[str]:
-        """The points of the entries on a ticket, in order."""
+        """Returns the activity points on a ticket, in order."""
         entries = self.all("activity_log", target__context="svc.contexts.ticket", target_id=ticket_id)
         return [entry["activity_point"] for entry in entries]
 
     def counts(self) -> dict[str, int]:
-        """How many rows every table has."""
+        """Returns the number of rows of every table."""
         names = [table.name for table in tables(self.service.registry)]
 
         def count(tx: Transaction) -> dict[str, int]:
@@ -152,7 +153,7 @@ class Desk:
         return self.create("mail_transport", name="Nowhere", extension_id="core.mail.transport.null")
 
     def own_address(self, email: str) -> int:
-        """An address that the desk sends from."""
+        """Creates an address that the desk sends from."""
         return self.create("address", email=email, mail_transport_id=self.transport())
 
     def worker(self, email: str) -> int:
@@ -163,7 +164,7 @@ class Desk:
         return id
 
     def sent(self, ticket_id: int, message_id: str, **headers: str) -> int:
-        """A message that the desk sent, as the outbox stores it."""
+        """Stores a message that the desk sent, as the outbox does."""
         known = self.all("address", email="help@desk.example")
         sender = known[0]["id"] if known else self.own_address("help@desk.example")
         lines = "\n".join(f"{name}: {value}" for name, value in {"Message-Id": message_id, **headers}.items())

@@ -1,4 +1,5 @@
-"""Workers who are away: when that is, who is told of messages instead, and that nothing is lost where nobody is."""
+"""Absent workers: the period, who is notified of messages instead, and that no notification is lost when everybody
+is away."""
 
 from itertools import pairwise
 from typing import Any
@@ -30,8 +31,8 @@ def away(desk: Post, worker_id: int, stand_in: int = 0, since: int = NOW - HOUR,
                    {"away_from": since, "away_until": until, "away_stand_in_id": stand_in})  # fmt: skip
 
 
-def told(desk: Post) -> list[int]:
-    """Who is notified when the customer writes again."""
+def notified(desk: Post) -> list[int]:
+    """Returns the workers who are notified when the customer writes again."""
     before = len(desk.all("notification"))
     number = len(desk.all("message"))
     raw = mail(f"Again {number}.\n", In_Reply_To="<m1@kite.example>", Message_ID=f"<n{number}@kite.example>")
@@ -48,7 +49,7 @@ def told(desk: Post) -> list[int]:
         (NOW - 1, NOW + 1, True), (NOW - 2, NOW, False), (NOW + 1, NOW + 2, False),
     ],
 )  # fmt: skip
-def test_a_worker_is_away_from_the_first_second_until_before_the_last(
+def test_an_absence_includes_its_first_second_and_excludes_its_last(
     desk: Post, since: int, until: int, is_away: bool
 ) -> None:
     away(desk, desk.milo, 0, since, until)
@@ -58,15 +59,15 @@ def test_a_worker_is_away_from_the_first_second_until_before_the_last(
         assert bool(found["results"]) is wanted, q
 
 
-def test_the_stand_in_is_told_as_well(desk: Post, ticket: int) -> None:
-    assert told(desk) == [desk.milo]
+def test_the_stand_in_is_notified_as_well(desk: Post, ticket: int) -> None:
+    assert notified(desk) == [desk.milo]
     away(desk, desk.milo, desk.nora)
-    assert told(desk) == [desk.nora, desk.milo]
+    assert notified(desk) == [desk.nora, desk.milo]
     desk.now += HOUR
-    assert told(desk) == [desk.milo]
+    assert notified(desk) == [desk.milo]
 
 
-def test_only_messages_of_customers_are_for_the_stand_in(desk: Post, ticket: int) -> None:
+def test_the_stand_in_gets_only_messages_of_customers(desk: Post, ticket: int) -> None:
     away(desk, desk.milo, desk.olga)
     before = len(desk.all("notification"))
     records.update(desk.context(desk.nora), "ticket", ticket, {"status": "closed"})
@@ -76,14 +77,14 @@ def test_only_messages_of_customers_are_for_the_stand_in(desk: Post, ticket: int
 def test_stand_ins_of_stand_ins_are_followed(desk: Post, ticket: int) -> None:
     away(desk, desk.milo, desk.olga)
     away(desk, desk.olga, desk.nora)
-    assert told(desk) == [desk.nora, desk.milo]
+    assert notified(desk) == [desk.nora, desk.milo]
 
 
 def test_a_circle_ends(desk: Post, ticket: int) -> None:
     away(desk, desk.milo, desk.olga)
     away(desk, desk.olga, desk.nora)
     away(desk, desk.nora, desk.milo)
-    assert told(desk) == [desk.milo]
+    assert notified(desk) == [desk.milo]
 
 
 def test_a_chain_without_end_ends() -> None:
@@ -99,34 +100,34 @@ def test_a_chain_without_end_ends() -> None:
     assert all(second == first + 1 for first, second in pairwise(asked))
 
 
-def test_nothing_is_lost_where_nobody_stands_in(desk: Post, ticket: int) -> None:
+def test_without_a_stand_in_nothing_is_lost(desk: Post, ticket: int) -> None:
     away(desk, desk.milo)
-    assert told(desk) == [desk.milo]
+    assert notified(desk) == [desk.milo]
     away(desk, desk.milo, desk.olga)
     away(desk, desk.olga)
-    assert told(desk) == [desk.milo]
+    assert notified(desk) == [desk.milo]
     away(desk, desk.olga, since=0, until=0)
-    assert told(desk) == [desk.milo, desk.olga]
+    assert notified(desk) == [desk.milo, desk.olga]
     desk.update("worker", desk.olga, is_disabled=1)
-    assert told(desk) == [desk.milo]
+    assert notified(desk) == [desk.milo]
     records.delete(desk.context(), "worker", desk.olga)
-    assert desk.one("worker", id=desk.milo)["away_stand_in_id"] == 0 and told(desk) == [desk.milo]
+    assert desk.one("worker", id=desk.milo)["away_stand_in_id"] == 0 and notified(desk) == [desk.milo]
 
 
-def test_a_stand_in_who_may_not_read_the_ticket_is_not_told_of_it(desk: Post, ticket: int) -> None:
+def test_a_stand_in_who_cannot_read_the_ticket_is_not_notified(desk: Post, ticket: int) -> None:
     records.update(desk.context(), "group", desk.support, {"is_private": 1})
     away(desk, desk.milo, desk.olga)
-    assert told(desk) == [desk.milo]
+    assert notified(desk) == [desk.milo]
 
 
-def test_customers_are_mailed_nothing_of_it(desk: Post, ticket: int) -> None:
+def test_customers_get_no_mail_about_it(desk: Post, ticket: int) -> None:
     away(desk, desk.milo, desk.olga)
-    told(desk)
+    notified(desk)
     desk.run_due()
     assert desk.all("draft") == [] and not [each for each in desk.all("message") if each["is_outgoing"]]
 
 
-def test_who_is_away_can_be_assigned_a_ticket(desk: Post, ticket: int) -> None:
+def test_an_absent_worker_can_be_assigned_a_ticket(desk: Post, ticket: int) -> None:
     away(desk, desk.olga, desk.milo)
     records.update(desk.context(desk.nora), "ticket", ticket, {"owner_id": desk.olga})
     assert desk.ticket(ticket)["owner_id"] == desk.olga
@@ -136,12 +137,12 @@ def test_who_is_away_can_be_assigned_a_ticket(desk: Post, ticket: int) -> None:
     {"away_from": NOW + 2, "away_until": NOW + 1}, {"away_from": NOW, "away_until": NOW}, {"away_from": "blurb"},
     {"away_stand_in_id": 999},
 ])  # fmt: skip
-def test_mistakes_are_told(desk: Post, fields: dict[str, Any]) -> None:
+def test_mistakes_are_reported(desk: Post, fields: dict[str, Any]) -> None:
     with pytest.raises(Invalid, match=next(reversed(fields))):
         records.update(desk.context(desk.nora), "worker", desk.milo, fields)
 
 
-def test_nobody_stands_in_for_themselves_or_while_disabled(desk: Post) -> None:
+def test_workers_cannot_stand_in_for_themselves_or_while_disabled(desk: Post) -> None:
     with pytest.raises(Invalid, match="themselves"):
         away(desk, desk.milo, desk.milo)
     desk.update("worker", desk.olga, is_disabled=1)
@@ -149,7 +150,7 @@ def test_nobody_stands_in_for_themselves_or_while_disabled(desk: Post) -> None:
         away(desk, desk.milo, desk.olga)
 
 
-def test_workers_say_it_of_themselves_and_of_nobody_else(desk: Post) -> None:
+def test_workers_enter_only_their_own_absence(desk: Post) -> None:
     by = desk.context(desk.milo)
     profile.change(by, {"away_until": "+2 hours", "away_stand_in_id": str(desk.olga), "is_superuser": "1"})
     found = desk.one("worker", id=desk.milo)

@@ -1,4 +1,4 @@
-"""What a group answers to the first mail of a ticket by itself: to whom, when, with which words, and never twice."""
+"""Automatic acknowledgement of the first mail of a ticket by its group: recipients, times, wording, and never twice."""
 
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -31,12 +31,12 @@ def acknowledges(desk: Post) -> None:
 
 
 def change(desk: Post, **fields: Any) -> None:
-    """As an administrator does."""
+    """Changes the group as an administrator."""
     records.update(desk.context(desk.nora), "group", desk.support, fields)
 
 
 def receive(desk: Post, raw: bytes = b"", **headers: str) -> Receipt:
-    """A mail comes, and what is due is done."""
+    """Receives a mail, and runs everything that is due."""
     received = mailroom.receive(desk.context(), raw or mail(**headers))
     desk.run_due()
     return received
@@ -56,11 +56,11 @@ def body(message: EmailMessage, kind: str) -> str:
 
 
 def kept(desk: Post, received: Receipt) -> list[Record]:
-    """The automatic messages of a ticket."""
+    """Returns the automatic messages of a ticket."""
     return [each for each in desk.all("message", ticket_id=received.ticket_id) if each["is_autoreply"]]
 
 
-def test_the_first_mail_is_answered_once(desk: Post, smtp: SmtpServer) -> None:
+def test_the_first_mail_is_acknowledged_once(desk: Post, smtp: SmtpServer) -> None:
     received = receive(desk, Message_ID="<m1@kite.example>", Subject="Boat")
     envelope, recipients, message = sent(smtp)
     assert (envelope, recipients) == ("", ("ann@kite.example",))
@@ -75,7 +75,7 @@ def test_the_first_mail_is_answered_once(desk: Post, smtp: SmtpServer) -> None:
     assert len(smtp.messages) == 1 and desk.all("draft") == []
 
 
-def test_a_ticket_that_was_acknowledged_does_not_seem_answered(desk: Post, smtp: SmtpServer) -> None:
+def test_an_acknowledged_ticket_does_not_count_as_answered(desk: Post, smtp: SmtpServer) -> None:
     received = receive(desk)
     ticket = desk.ticket(received.ticket_id)
     assert (ticket["status_id"], ticket["num_messages"], ticket["num_messages_out"]) == (0, 2, 1)
@@ -86,13 +86,13 @@ def test_a_ticket_that_was_acknowledged_does_not_seem_answered(desk: Post, smtp:
     assert desk.ticket(received.ticket_id)["latest_message_id"] == received.message_id
 
 
-def test_recounting_passes_by_an_automatic_answer(desk: Post, smtp: SmtpServer) -> None:
+def test_recounting_ignores_acknowledgements(desk: Post, smtp: SmtpServer) -> None:
     received = receive(desk)
     records.update(desk.context(), "message", kept(desk, received)[0]["id"], {"created": NOW - 5})
     assert desk.ticket(received.ticket_id)["latest_message_id"] == received.message_id
 
 
-def test_what_is_written_on_the_ticket_afterwards_gets_none(desk: Post, smtp: SmtpServer) -> None:
+def test_later_messages_get_no_acknowledgement(desk: Post, smtp: SmtpServer) -> None:
     received = receive(desk, Message_ID="<m1@kite.example>")
     smtp.take()
     desk.now += DAY
@@ -124,7 +124,7 @@ def test_what_is_written_on_the_ticket_afterwards_gets_none(desk: Post, smtp: Sm
     ],
     ids=str,
 )
-def test_nobody_else_is_answered(desk: Post, smtp: SmtpServer, headers: dict[str, str]) -> None:
+def test_mail_that_must_not_be_acknowledged(desk: Post, smtp: SmtpServer, headers: dict[str, str]) -> None:
     received = receive(desk, **headers)
     assert received.is_new_ticket and smtp.messages == []
     assert kept(desk, received) == [] and desk.all("draft") == []
@@ -145,34 +145,34 @@ def test_nobody_else_is_answered(desk: Post, smtp: SmtpServer, headers: dict[str
     ],
     ids=str,
 )
-def test_headers_that_ask_for_something_else_change_nothing(
+def test_headers_that_request_other_recipients_have_no_effect(
     desk: Post, smtp: SmtpServer, headers: dict[str, str]
 ) -> None:
     receive(desk, **headers)
     assert len(smtp.messages) == 1
 
 
-def test_only_the_sender_is_answered(desk: Post, smtp: SmtpServer) -> None:
+def test_only_the_sender_is_acknowledged(desk: Post, smtp: SmtpServer) -> None:
     desk.set(mail_add_recipients=True)
     received = receive(desk, To="bo@kite.example")
     assert desk.requesters(received.ticket_id) == ["ann@kite.example", "bo@kite.example"]
     assert sent(smtp)[1] == ("ann@kite.example",)
 
 
-def test_an_address_gets_one_in_an_hour_and_no_message_tells_of_the_others(desk: Post, smtp: SmtpServer) -> None:
+def test_an_address_gets_one_per_hour_and_skipped_ones_leave_no_message(desk: Post, smtp: SmtpServer) -> None:
     found = [receive(desk, Message_ID=f"<m{number}@kite.example>") for number in range(3)]
     assert [len(kept(desk, each)) for each in found] == [1, 0, 0] and len(smtp.messages) == 1
     assert desk.all("draft") == []
 
 
-def test_there_is_a_limit_for_all_together(desk: Post, smtp: SmtpServer) -> None:
+def test_the_total_per_hour_is_limited(desk: Post, smtp: SmtpServer) -> None:
     desk.set(automatic_answers_per_hour=2)
     for name in ("ann", "bo", "cleo"):
         receive(desk, From=f"{name}@kite.example")
     assert len(smtp.messages) == 2
 
 
-def test_a_group_that_does_not_acknowledge_is_silent(desk: Post, smtp: SmtpServer) -> None:
+def test_a_group_without_acknowledgements_sends_none(desk: Post, smtp: SmtpServer) -> None:
     change(desk, ack_enabled=0)
     assert kept(desk, receive(desk)) == [] and smtp.messages == []
 
@@ -190,9 +190,7 @@ def test_spam_gets_none(desk: Post, smtp: SmtpServer) -> None:
 @pytest.mark.parametrize(("hours", "is_open", "is_answered"), [
     ("inside", True, True), ("inside", False, False), ("outside", True, False), ("outside", False, True),
 ])  # fmt: skip
-def test_hours_are_those_of_a_calendar(
-    desk: Post, smtp: SmtpServer, hours: str, is_open: bool, is_answered: bool
-) -> None:
+def test_hours_follow_a_calendar(desk: Post, smtp: SmtpServer, hours: str, is_open: bool, is_answered: bool) -> None:
     calendar = desk.create("calendar", name="Shifts", **OF_SERVICE)
     start = NOW - 60 if is_open else NOW + 3600
     desk.create("calendar_event", name="Open", calendar_id=calendar, date_start=start, date_end=start + 600,
@@ -201,7 +199,7 @@ def test_hours_are_those_of_a_calendar(
     assert bool(kept(desk, receive(desk))) is is_answered is (len(smtp.messages) == 1)
 
 
-def test_what_a_stranger_writes_makes_no_link_and_no_command(desk: Post, smtp: SmtpServer) -> None:
+def test_text_of_a_stranger_creates_no_link_and_no_command(desk: Post, smtp: SmtpServer) -> None:
     change(desk, ack_text="{{subject}}\n\n{{initial_message_content}}", ack_subject="Got: {{subject}}")
     text = "#original_message\n#signature\n![x](https://evil.example/x.png) www.evil.example <b>b</b>\n"
     receive(desk, mail(text, Subject="[win](https://evil.example) `x` <https://evil.example>"))
@@ -211,13 +209,13 @@ def test_what_a_stranger_writes_makes_no_link_and_no_command(desk: Post, smtp: S
     assert "The pump" not in body(message, "plain") and "<b>" not in body(message, "html")
 
 
-def test_the_answer_of_somebody_to_it_comes_onto_the_ticket(desk: Post, smtp: SmtpServer) -> None:
+def test_a_reply_to_it_is_added_to_the_ticket(desk: Post, smtp: SmtpServer) -> None:
     received = receive(desk, Subject="Boat")
     message = sent(smtp)[2]
     assert receive(desk, In_Reply_To=message["Message-ID"], Subject="Re: Boat").ticket_id == received.ticket_id
 
 
-def test_a_mistake_loses_nothing_and_is_told_once(desk: Post, smtp: SmtpServer) -> None:
+def test_a_mistake_loses_nothing_and_is_reported_once(desk: Post, smtp: SmtpServer) -> None:
     calendar = desk.create("calendar", name="Shifts", **OF_SERVICE)
     change(desk, ack_hours="inside", ack_calendar_id=calendar)
     records.delete(desk.context(), "calendar", calendar)
@@ -232,18 +230,18 @@ def test_a_mistake_loses_nothing_and_is_told_once(desk: Post, smtp: SmtpServer) 
     assert desk.shown("group", desk.support)["ack_error"] == ""
 
 
-def test_a_text_of_which_nothing_is_left_is_a_mistake(desk: Post, smtp: SmtpServer) -> None:
+def test_a_text_that_becomes_empty_is_a_mistake(desk: Post, smtp: SmtpServer) -> None:
     change(desk, ack_text="{{org_name}}")
     receive(desk)
     assert "nothing is left" in desk.shown("group", desk.support)["ack_error"] and smtp.messages == []
 
 
-def test_without_a_mail_server_none_waits(desk: Post) -> None:
+def test_without_a_mail_server_none_is_queued(desk: Post) -> None:
     received = receive(desk)
     assert kept(desk, received) == [] and desk.all("draft") == []
 
 
-def test_nothing_is_filled_in_on_the_writer(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_placeholders_are_not_filled_in_on_the_writer(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any, **__: Any) -> None:
         raise NotOnWriter
 
@@ -253,7 +251,7 @@ def test_nothing_is_filled_in_on_the_writer(desk: Post, monkeypatch: pytest.Monk
     assert draft["params"][acknowledging.MARK] and "content" not in draft["params"]
 
 
-def test_nobody_makes_one_by_hand(desk: Post, smtp: SmtpServer) -> None:
+def test_acknowledgements_cannot_be_created_by_hand(desk: Post, smtp: SmtpServer) -> None:
     received = receive(desk)
     smtp.take()
     params = {"is_acknowledgement": 1, "in_reply_message_id": received.message_id, "content": "{{mask}}"}
@@ -264,7 +262,7 @@ def test_nobody_makes_one_by_hand(desk: Post, smtp: SmtpServer) -> None:
     assert "{{mask}}" in body(sent(smtp)[2], "plain")  # a reply of nora's, as she wrote it
 
 
-# -- saved -------------------------------------------------------------------------------------------------------------
+# -- saving ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", [
@@ -281,7 +279,7 @@ def test_placeholders_that_can_be_filled_in(desk: Post, text: str) -> None:
     "x }}", "{% if a %}{{b c}}", "{{}}", "{{a.b}}", "{{group_}}", "".join(f"{{{{custom_{n}_x}}}}" for n in range(101)),
 ])  # fmt: skip
 @pytest.mark.parametrize("field", ["ack_text", "ack_subject"])
-def test_mistakes_are_told_on_saving(desk: Post, field: str, text: str) -> None:
+def test_mistakes_are_reported_on_saving(desk: Post, field: str, text: str) -> None:
     with pytest.raises(Invalid, match=field):
         change(desk, **{field: text[:255] if field == "ack_subject" and len(text) > 255 else text})
 
@@ -297,12 +295,12 @@ def test_custom_fields_of_tickets_are_placeholders(desk: Post, smtp: SmtpServer)
 @pytest.mark.parametrize("fields", [
     {"ack_text": ""}, {"ack_text": " \n"}, {"ack_hours": "inside"}, {"ack_hours": "outside", "ack_calendar_id": 0},
 ])  # fmt: skip
-def test_what_is_missing_is_told_on_saving(desk: Post, fields: dict[str, Any]) -> None:
+def test_missing_values_are_reported_on_saving(desk: Post, fields: dict[str, Any]) -> None:
     with pytest.raises(Required):
         change(desk, **fields)
 
 
-def test_only_administrators_change_it_and_that_is_logged(desk: Post) -> None:
+def test_only_administrators_change_it_and_the_change_is_logged(desk: Post) -> None:
     with pytest.raises(Forbidden):
         records.update(desk.context(desk.milo), "group", desk.support, {"ack_enabled": 0})
     change(desk, ack_enabled=0)
@@ -310,7 +308,7 @@ def test_only_administrators_change_it_and_that_is_logged(desk: Post) -> None:
     assert any("group" in each for each in points)
 
 
-def test_the_preview_is_what_would_be_sent(desk: Post, smtp: SmtpServer) -> None:
+def test_the_preview_equals_the_mail(desk: Post, smtp: SmtpServer) -> None:
     with pytest.raises(Invalid, match="no ticket came"):
         preview.of_acknowledgement(desk.context(desk.nora), desk.support)
     receive(desk, Subject="Boat")

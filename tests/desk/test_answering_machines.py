@@ -1,4 +1,5 @@
-"""Two helpdesks that answer every mail by themselves, each by SMTP to the other's listener: two mails pass."""
+"""Two helpdesks that reply to every mail automatically, each by SMTP to the other's listener: only two mails are
+exchanged."""
 
 import itertools
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ from server.web.mail_listener import MailListener
 from tests.automation.told import MAY_ALL
 from tests.smtp_server import HOST
 
-QUIET = 3  # rounds without a mail: a mail comes, is told of, is answered
-MOST = 8  # mails: a conversation without end
+QUIET = 3  # rounds without a mail: receipt, event and reply take one each
+MOST = 8  # mails that prove an endless conversation
 DRAFT = """
 start:
   record.create:
@@ -53,7 +54,7 @@ LATER = """
 
 @dataclass(frozen=True)
 class Way:
-    """How automations answer. text: of the script; NAME and WORKER stand for those of its helpdesk."""
+    """A way in which automations reply. text: the script, with NAME and WORKER for those of its helpdesk."""
 
     text: str
     event: str = "mail.received"
@@ -61,7 +62,7 @@ class Way:
 
 
 def draft(type: str, *params: str, fields: str = "name: Closed", queued: int = 1) -> str:
-    """A script that writes a draft. fields: a line of it."""
+    """Returns a script that creates a draft. fields: a line of it."""
     text = DRAFT.replace("TYPE", type).replace("QUEUED", str(queued)).replace("FIELDS", fields)
     return text.replace("PARAMS", "\n          ".join(params))
 
@@ -84,12 +85,12 @@ WAYS = {
     "route": Way(draft("mail.compose", "to@key: email_sender_email", GROUP), "mail.route"),
 }
 
-# mail.route is asked about mail that makes a ticket, which the answer does not.
+# mail.route is called only for mail that creates a ticket, which a reply does not.
 PAIRS = [pair for pair in itertools.pairwise([*WAYS, next(iter(WAYS))]) if pair[0] != "route"]
 
 
 class Machine:
-    """A helpdesk called help@NAME.example that answers every mail."""
+    """A helpdesk with the address help@NAME.example that replies to every mail."""
 
     def __init__(self, folder: Path, name: str, way: Way) -> None:
         given = {"lmtp_host": HOST, "lmtp_port": "0", "lmtp_protocol": "smtp", "starter_package": "no"}
@@ -119,7 +120,7 @@ class Machine:
 
     @property
     def withheld(self) -> list[str]:
-        """The notes of mail that was kept and not sent."""
+        """Returns the remarks on mail that was stored and not sent."""
         comments = [each["comment"] for each in self.all("comment")]
         return [each["notes"] for each in self.all("message") if each["is_not_sent"]] + comments
 
@@ -129,7 +130,7 @@ class Machine:
 
     @property
     def taken(self) -> int:
-        """Mails that came in."""
+        """Returns the number of received mails."""
         return mail_listening.state(self.service).taken
 
     def create(self, uri: str, /, **fields: Any) -> int:
@@ -160,7 +161,7 @@ def two(folder: Path, way: Way, another: Way) -> Iterator[tuple[Machine, Machine
 
 
 def go_on(one: Machine, other: Machine) -> None:
-    """Both do what is due until nothing is."""
+    """Runs what is due on both until nothing is left."""
     quiet = 0
     while quiet < QUIET and one.taken + other.taken < MOST:
         before = one.taken, other.taken
@@ -170,14 +171,14 @@ def go_on(one: Machine, other: Machine) -> None:
 
 
 def converse(one: Machine, other: Machine) -> None:
-    """A worker of the one writes to the other."""
+    """Lets a worker of one write to the other."""
     asked = {"group_id": 1, "to": other.email, "subject": "Delivery", "content": "When does it come?"}
     tickets.compose(own_context(one.service), asked)
     go_on(one, other)
 
 
 @pytest.mark.parametrize(("way", "another"), PAIRS)
-def test_two_mails_pass_and_the_third_is_kept(tmp_path: Path, way: str, another: str) -> None:
+def test_two_mails_are_sent_and_the_third_is_withheld(tmp_path: Path, way: str, another: str) -> None:
     with two(tmp_path, WAYS[way], WAYS[another]) as (one, other):
         converse(one, other)
         assert (one.taken, other.taken) == (1, 1)
@@ -185,7 +186,7 @@ def test_two_mails_pass_and_the_third_is_kept(tmp_path: Path, way: str, another:
         assert NOTE in note and other.withheld == []
 
 
-def test_a_person_answers_automatic_mail_as_ever(tmp_path: Path) -> None:
+def test_a_person_still_replies_to_automatic_mail(tmp_path: Path) -> None:
     with two(tmp_path, WAYS["reply"], WAYS["compose"]) as (one, other):
         converse(one, other)
         (answer,) = (each for each in one.all("message") if not each["is_outgoing"])
@@ -194,7 +195,7 @@ def test_a_person_answers_automatic_mail_as_ever(tmp_path: Path) -> None:
         assert (one.taken, other.taken) == (2, 2)
 
 
-def test_what_a_person_sends_again_leaves(tmp_path: Path) -> None:
+def test_mail_that_a_person_sends_again_is_sent(tmp_path: Path) -> None:
     with two(tmp_path, WAYS["mail without a ticket"], WAYS["compose"]) as (one, other):
         converse(one, other)
         (kept,) = one.all("draft")
@@ -203,7 +204,7 @@ def test_what_a_person_sends_again_leaves(tmp_path: Path) -> None:
         assert other.taken == 2 and kept["id"] not in [each["id"] for each in one.all("draft")]
 
 
-def test_a_draft_that_an_automation_wrote_is_the_one_s_who_queues_it(tmp_path: Path) -> None:
+def test_a_draft_of_an_automation_belongs_to_the_worker_who_queues_it(tmp_path: Path) -> None:
     unqueued = Way(draft("ticket.reply", MESSAGE, fields=TICKET, queued=0))
     with two(tmp_path, unqueued, WAYS["reply"]) as (one, other):
         converse(one, other)
@@ -214,7 +215,7 @@ def test_a_draft_that_an_automation_wrote_is_the_one_s_who_queues_it(tmp_path: P
         assert other.taken == 2 and kept["id"] not in [each["id"] for each in one.all("draft")]
 
 
-def test_mail_of_a_run_that_nothing_else_set_off_says_that_a_program_wrote_it(tmp_path: Path) -> None:
+def test_mail_of_an_independent_run_is_marked_as_automatic(tmp_path: Path) -> None:
     with two(tmp_path, WAYS["compose"], WAYS["reply"]) as (one, other):
         (automation,) = (each for each in one.all("automation") if each["name"] == "answers")
         perform(own_context(one.service), of_record(automation), {"message_sender_email": other.email})
@@ -224,7 +225,7 @@ def test_mail_of_a_run_that_nothing_else_set_off_says_that_a_program_wrote_it(tm
         assert (one.taken, other.taken) == (0, 1)
 
 
-def test_automations_are_not_told_of_too_much_bulk_mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automations_are_not_started_for_excessive_bulk_mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flood, "MAX_AUTOMATIC", 3)
     with two(tmp_path, WAYS["compose"], WAYS["reply"]) as (one, other):
         for number in range(flood.MAX_AUTOMATIC + 2):

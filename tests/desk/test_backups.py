@@ -1,4 +1,4 @@
-"""When the service makes backups by itself, and which of them it keeps."""
+"""Scheduled backups: when the service creates them, and which of them it retains."""
 
 import shutil
 import time
@@ -53,7 +53,7 @@ def jobs(desk: Desk) -> int:
 
 
 def run(desk: Desk, mine: Service, now: int) -> int:
-    """Scan, and do the jobs that are due; answers how many backups there are more."""
+    """Scans and runs the due jobs; returns the number of new backups."""
     before = len(backups.list_backups(mine.settings))
     backups.add_due(mine, now)
     queue = JobQueue(desk.store)
@@ -85,14 +85,14 @@ def test_backups_are_due_at_their_time_of_the_day(
     assert backups.slot_of(at(now), settings) == at(slot)
 
 
-def test_without_a_folder_none_is_made(desk: Desk) -> None:
+def test_without_a_folder_none_is_created(desk: Desk) -> None:
     assert backups.add_due(desk.service, NOW) is None and jobs(desk) == 0
     assert backups.list_backups(desk.service.settings) == [] and backups.newest(desk.service.settings) is None
     with pytest.raises(HelpdeskError, match="set backup_folder"):
         backups.make(desk.service, NOW)
 
 
-def test_the_scheduler_makes_one_in_each_slot(desk: Desk, folder: Path) -> None:
+def test_the_scheduler_creates_one_in_each_slot(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder, backup_hours=6, backup_keep_last=100)
     noon = at("2026-11-20 12:00")
     assert backups.add_due(mine, noon) == at("2026-11-20 14:30")
@@ -103,20 +103,20 @@ def test_the_scheduler_makes_one_in_each_slot(desk: Desk, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("step", "made"), [(-HOUR, 0), (HOUR, 0), (-30 * DAY, 1), (DAY, 1)])
-def test_a_clock_that_is_set_makes_no_storm_and_no_gap(desk: Desk, folder: Path, step: int, made: int) -> None:
+def test_a_clock_change_causes_neither_a_flood_nor_a_gap(desk: Desk, folder: Path, step: int, made: int) -> None:
     mine = service(desk, folder, backup_keep_last=100)
     noon = at("2026-11-20 12:00")
     assert run(desk, mine, noon) == 1
     assert [run(desk, mine, noon + step + minute * 60) for minute in range(3)] == [made, 0, 0]
 
 
-def test_after_days_without_the_service_one_is_made(desk: Desk, folder: Path) -> None:
+def test_after_days_without_the_service_one_is_created(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder)
     assert run(desk, mine, NOW) == 1
     assert [run(desk, mine, NOW + 9 * DAY + minute * 60) for minute in range(3)] == [1, 0, 0]
 
 
-def test_one_that_fails_is_tried_again_and_leaves_nothing(desk: Desk, tmp_path: Path) -> None:
+def test_a_failed_one_is_tried_again_and_leaves_nothing(desk: Desk, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     mine = service(desk, blocked / "kept")
@@ -126,8 +126,8 @@ def test_one_that_fails_is_tried_again_and_leaves_nothing(desk: Desk, tmp_path: 
     assert run(desk, mine, NOW) == 1
 
 
-def test_administrators_are_told_once_until_one_is_made_again(desk: Desk, tmp_path: Path) -> None:
-    """In the console, and by mail where it is set up."""
+def test_administrators_are_notified_once_until_one_succeeds(desk: Desk, tmp_path: Path) -> None:
+    """In the console, and by mail if mail is set up."""
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     mine = service(desk, blocked / "kept")
@@ -159,8 +159,8 @@ def test_administrators_are_told_once_until_one_is_made_again(desk: Desk, tmp_pa
     assert any(backups.SUBJECT in each for each in entries) and not any(str(tmp_path) in each for each in entries)
 
 
-def test_a_folder_that_cannot_be_read_is_told_as_well(tmp_path: Path) -> None:
-    """Else the scan would fail, again and again, and nobody but its log would know."""
+def test_an_unreadable_folder_is_reported_as_well(tmp_path: Path) -> None:
+    """Otherwise the scan would fail repeatedly, and only its log would show it."""
     desk, blocked = Desk(tmp_path), tmp_path / "file"
     blocked.write_text("no folder")
     mine = service(desk, blocked)
@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_read_is_told_as_well(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_each_one_is_read_after_it_was_made(desk: Desk, folder: Path) -> None:
+def test_each_one_is_read_after_its_creation(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder)
     ctx = replace(desk.context(), service=mine)
     assert run(desk, mine, NOW) == 1
@@ -182,11 +182,11 @@ def test_each_one_is_read_after_it_was_made(desk: Desk, folder: Path) -> None:
     assert name in names(folder) and look.problem == "" and look.program == f"{VERSION} ({BUILD})"
     with (folder / name).open("ab") as file:
         file.write(b"more")
-    assert backups.checks(ctx) == {}  # it is another file now
+    assert backups.checks(ctx) == {}  # the file was replaced
 
 
-def test_who_sends_fetches_and_removes_one_is_noted(tmp_path: Path, folder: Path) -> None:
-    """It holds all that the service knows, and goes where no rule of the service holds."""
+def test_uploads_downloads_and_removals_are_logged(tmp_path: Path, folder: Path) -> None:
+    """A backup contains all data of the service, and a download puts it beyond the service's permissions."""
     desk = Desk(tmp_path)
     nora = desk.worker("Nora", is_superuser=1)
     ctx = replace(desk.context(nora), service=service(desk, folder))
@@ -199,7 +199,7 @@ def test_who_sends_fetches_and_removes_one_is_noted(tmp_path: Path, folder: Path
     desk.close()
 
 
-def test_what_a_killed_one_left_is_removed_and_nothing_else(desk: Desk, folder: Path) -> None:
+def test_only_the_remains_of_a_killed_backup_are_removed(desk: Desk, folder: Path) -> None:
     folder.mkdir()
     for name in ("helpdesk-20261101-023000.db.part", "helpdesk-20261101-023000.db.part-journal", "mine.db.part",
                  "helpdesk-notes.db", "helpdesk-20269999-023000.db"):  # fmt: skip
@@ -208,7 +208,7 @@ def test_what_a_killed_one_left_is_removed_and_nothing_else(desk: Desk, folder: 
     assert names(folder) == sorted([made.path.name, "mine.db.part", "helpdesk-notes.db", "helpdesk-20269999-023000.db"])
 
 
-def test_two_of_the_same_second_have_names_of_their_own(desk: Desk, folder: Path) -> None:
+def test_two_within_one_second_have_different_names(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder)
     assert [backups.make(mine, NOW).at for _ in range(3)] == [NOW, NOW + 1, NOW + 2]
 
@@ -223,8 +223,8 @@ RULES: list[tuple[dict[str, int], list[str]]] = [
 
 
 @pytest.mark.parametrize(("rules", "kept"), RULES, ids=lambda value: str(value)[:40])
-def test_the_rules_keep_the_last_of_days_weeks_and_months(desk: Desk, rules: dict[str, int], kept: list[str]) -> None:
-    """Of two backups a day in October to December 2026."""
+def test_the_rules_retain_the_last_of_days_weeks_and_months(desk: Desk, rules: dict[str, int], kept: list[str]) -> None:
+    """Of two backups a day from October to December 2026."""
     first = at("2026-10-01 11:00")
     made = [Backup(Path(f"{n}"), first + n * HOUR * 12) for n in reversed(range(92 * 2))]
     counts = {f"backup_keep_{name}": rules.get(name, 0) for name in ("days", "weeks", "months")}
@@ -234,14 +234,14 @@ def test_the_rules_keep_the_last_of_days_weeks_and_months(desk: Desk, rules: dic
     assert left == kept
 
 
-def test_old_ones_go_when_a_new_one_is_there(desk: Desk, folder: Path) -> None:
+def test_old_ones_are_removed_after_a_new_one_exists(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder, backup_keep_last=2, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0)
     for day in range(4):
         backups.make(mine, NOW + day * DAY)
     assert [each.at for each in backups.list_backups(mine.settings)] == [NOW + 3 * DAY, NOW + 2 * DAY]
 
 
-def test_what_restores_put_aside_goes_by_the_same_rules(tmp_path: Path) -> None:
+def test_files_set_aside_by_restores_follow_the_same_rules(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     rules = {f"backup_keep_{name}": 0 for name in ("days", "weeks", "months")} | {"backup_keep_last": 2}
     mine = service(desk, tmp_path / "kept", **rules)
@@ -253,20 +253,20 @@ def test_what_restores_put_aside_goes_by_the_same_rules(tmp_path: Path) -> None:
     assert backups.remove_put_aside(mine, NOW) == NOW + DAY
     left = {each.name for each in tmp_path.iterdir() if not each.name.startswith("helpdesk.db-")} - {"helpdesk.db"}
     kept = {names[3], f"{names[3]}-wal", *others}
-    assert left - kept in ({names[2]}, {names[4]}) and kept <= left  # two of one second: either
+    assert left - kept in ({names[2]}, {names[4]}) and kept <= left  # two within one second: either
     assert backups.list_backups(mine.settings) == []
     desk.close()
 
 
 @pytest.mark.parametrize("text", ["2:30", "24:00", "02:60", "noon", "", "02:30:00"])
-def test_a_time_of_the_day_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_time_of_the_day_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="from 00:00 to 23:59"):
         load({}, {"HELPDESK_BACKUP_AT": text})
 
 
 def exchanged(desk: Desk, database: Path, content: bytes) -> bytes:
-    """Put this in the place of the page of a table that nobody reads here; answers what was there. All else goes on,
-    and is copied with what is wrong in it."""
+    """Replaces the page of a table that these tests do not read; returns the old page. Everything else works, and
+    backups copy the damage."""
     table: Any = peewee.Table("sqlite_master")
     page = desk.read(
         lambda tx: tx.value(lambda: table.select(table.c.rootpage).where(table.c.name == slot(0)), ("call",))
@@ -279,8 +279,8 @@ def exchanged(desk: Desk, database: Path, content: bytes) -> bytes:
     return was
 
 
-def test_damaged_ones_drive_out_no_sound_one(tmp_path: Path, folder: Path) -> None:
-    """The database was damaged; what is copied since then goes by the rules, and beside it the sound ones do."""
+def test_damaged_backups_do_not_displace_intact_ones(tmp_path: Path, folder: Path) -> None:
+    """The database was damaged; later copies follow the retention rules, and so do the intact ones separately."""
     desk, database = Desk(tmp_path), tmp_path / "helpdesk.db"
     mine = service(desk, folder, backup_keep_last=2, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0)
     sound = [backups.make(mine, NOW + day * DAY).path.name for day in range(2)]
@@ -298,17 +298,17 @@ def test_damaged_ones_drive_out_no_sound_one(tmp_path: Path, folder: Path) -> No
     desk.close()
 
 
-def test_reading_a_backup_tells_its_steps(desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_backup_reports_its_steps(desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = service(desk, folder)
     made = backups.make(mine, NOW)
     ctx, seen, verify = replace(desk.context(), service=mine), [], backup.verify
 
-    def watched(file: Path, told: backup.Report) -> backup.Contents:
-        def tell(step: str) -> None:
-            told(step)
+    def watched(file: Path, report: backup.Report) -> backup.Contents:
+        def report_and_record(step: str) -> None:
+            report(step)
             seen.append(backups.steps(ctx))
 
-        return verify(file, tell)
+        return verify(file, report_and_record)
 
     monkeypatch.setattr(backup, "verify", watched)
     backups.check(mine, made, NOW)

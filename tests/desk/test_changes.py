@@ -1,4 +1,4 @@
-"""The change log without a server: what is cleared out, and what a cursor is worth then."""
+"""The change log without a server: expiry, and the validity of cursors."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ def orgs(desk: Post, number: int) -> list[int]:
     return [int(records.create(desk.context(), "org", {"name": f"Org {each}"})["id"]) for each in range(number)]
 
 
-def test_what_is_old_goes_and_a_cursor_before_it_is_told_so(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_changes_expire_and_an_older_cursor_is_refused(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "BATCH", 2)
     orgs(desk, 5)
     old = desk.read(changes.now)
@@ -38,12 +38,12 @@ def test_what_is_old_goes_and_a_cursor_before_it_is_told_so(desk: Post, monkeypa
         page(desk, old - 2)
     changes.forget_old(desk.service, desk.now + 8 * DAY)
     assert page(desk, old + 3) == changes.ChangePage([], old + 3, False)
-    for cursor in (old + 1, old + 4):  # the second one was never given: it comes from another database
+    for cursor in (old + 1, old + 4):  # the second was never issued: it comes from another database
         with pytest.raises(Gone):
             page(desk, cursor)
 
 
-def test_no_more_are_kept_than_the_limit(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_stored_changes_is_limited(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "MAX_KEPT", 2)
     kept = orgs(desk, 5)[-2:]
     changes.forget_old(desk.service, desk.now)
@@ -52,9 +52,9 @@ def test_no_more_are_kept_than_the_limit(desk: Post, monkeypatch: pytest.MonkeyP
         page(desk, desk.read(changes.now) - 4)
 
 
-def test_a_time_leads_to_the_first_change_made_then(desk: Post) -> None:
+def test_a_time_leads_to_the_first_change_after_it(desk: Post) -> None:
     start, made = desk.now, {}
-    for second in (0, 0, 100, 70, 200):  # 70: of a transaction that waited for the one before
+    for second in (0, 0, 100, 70, 200):  # 70: of a transaction that waited for the previous one
         desk.now = start + second
         made.setdefault(second, []).extend(orgs(desk, 2))
     everything = [id for each in made.values() for id in each]
@@ -74,7 +74,7 @@ def test_a_time_leads_to_the_first_change_made_then(desk: Post) -> None:
         since(0)
 
 
-def test_no_time_before_a_backup_was_restored_leads_to_a_cursor(desk: Post) -> None:
+def test_no_time_before_a_restore_leads_to_a_cursor(desk: Post) -> None:
     orgs(desk, 2)
     before = desk.now
     desk.now += 1000
@@ -85,7 +85,7 @@ def test_no_time_before_a_backup_was_restored_leads_to_a_cursor(desk: Post) -> N
         orgs(desk, 1)
 
 
-def test_who_follows_is_told_once_for_a_transaction_and_not_of_one_that_fails(desk: Post) -> None:
+def test_followers_are_notified_once_per_committed_transaction(desk: Post) -> None:
     told: list[str] = []
     desk.service.followers.append(told.append)
     orgs(desk, 1)
@@ -95,8 +95,8 @@ def test_who_follows_is_told_once_for_a_transaction_and_not_of_one_that_fails(de
     assert told == [changes.CHANNEL]
 
 
-def test_who_looks_for_few_among_many_is_not_made_to_wait(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page looks through so many changes and no further; the next one goes on behind them."""
+def test_a_reader_of_few_changes_among_many_does_not_wait(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page scans a limited number of changes; the next one continues after them."""
     monkeypatch.setattr(changes, "LOOKED_AT", 3)
     before = desk.read(changes.now)
     orgs(desk, 7)
@@ -109,10 +109,10 @@ def test_who_looks_for_few_among_many_is_not_made_to_wait(desk: Post, monkeypatc
     assert pages == [([], 3, True), ([], 6, True), ([task], 8, False)]
 
 
-def test_no_cursor_of_before_is_good_after_a_backup_was_restored(desk: Post) -> None:
+def test_no_cursor_from_before_is_valid_after_a_restore(desk: Post) -> None:
     orgs(desk, 2)
     backed_up = desk.read(changes.now)
-    later = [backed_up + 1, backed_up + 5000]  # given after the backup was made
+    later = [backed_up + 1, backed_up + 5000]  # issued after the backup was taken
     restoring.log_restored(desk.context(), "helpdesk.db", "")
     cursor = desk.read(changes.now)
     made = orgs(desk, 1)
@@ -122,14 +122,14 @@ def test_no_cursor_of_before_is_good_after_a_backup_was_restored(desk: Post) -> 
             page(desk, old)
 
 
-def test_a_change_that_is_not_committed_yet_is_not_passed_over(desk: Post) -> None:
+def test_an_uncommitted_change_is_not_skipped(desk: Post) -> None:
     orgs(desk, 1)
     written, go = threading.Event(), threading.Event()
 
     def write(tx: Transaction) -> int:
         writing = RecordWriter(desk.context(), tx)
         id = writing.create("org", {"name": "Larch"})
-        writing.record("org", id)  # the database has done all of it
+        writing.record("org", id)  # every statement is done, but not committed
         written.set()
         assert go.wait(60)
         return id

@@ -1,4 +1,4 @@
-"""A clock that was wrong for a while: nothing is deleted because of it, and nothing waits for it once it is right."""
+"""A temporarily wrong clock: nothing is deleted because of it, and nothing waits for it once it is right again."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from server.upkeep import backups, checkup
 from tests.desk.conftest import NOW, Post
 
 DAY = 86400
-ASSERTED = (timers.find_due,)  # registered by being imported
+ASSERTED = (timers.find_due,)  # importing the module registers it
 
 
 @dataclass
 class Times:
-    """Both clocks of a machine: `passes` moves both, `is_set` the time of day alone."""
+    """Both clocks of a machine: `passes` moves both, `is_set` only the time of day."""
 
     now: int = NOW
     steady: float = 1000.0
@@ -38,7 +38,7 @@ class Times:
 
 
 class Running:
-    """The scheduler of a service, a round at a time."""
+    """The scheduler of a service, one round at a time."""
 
     def __init__(self, desk: Post, times: Times, pool: ThreadPoolExecutor) -> None:
         self.desk, self.times = desk, times
@@ -55,7 +55,7 @@ class Running:
         self.scheduler.run_due(self.times.now)
 
     def again(self) -> "Running":
-        """The service after a restart."""
+        """Returns the service after a restart."""
         return Running(self.desk, self.times, self.scheduler._pool)  # type: ignore[arg-type]
 
 
@@ -90,7 +90,7 @@ def test_nothing_is_purged_in_the_hour_after_a_jump(desk: Post, running: Running
     assert desk.ticket(id)["status_id"] == 3
 
 
-def test_what_is_old_is_purged_once_the_hour_is_over(desk: Post, running: Running, times: Times) -> None:
+def test_old_records_are_purged_once_the_hour_is_over(desk: Post, running: Running, times: Times) -> None:
     id = deleted(desk, times)
     times.is_set(40 * DAY)
     running.round()
@@ -114,12 +114,12 @@ def test_a_restart_does_not_end_the_hour(desk: Post, running: Running, times: Ti
     assert not after.watch.holds and desk.all("ticket", id=id) == []
 
 
-def test_a_jump_that_came_with_a_restart_is_seen(desk: Post, running: Running, times: Times) -> None:
+def test_a_jump_during_a_restart_is_detected(desk: Post, running: Running, times: Times) -> None:
     id = deleted(desk, times)
     times.is_set(40 * DAY)
     ahead = running.again()
     ahead.round()
-    assert ahead.watch.holds and ahead.watch.jump is None  # it may have been off for so long
+    assert ahead.watch.holds and ahead.watch.jump is None  # the machine may have been off for that time
     times.is_set(-40 * DAY)
     back = ahead.again()
     back.round()
@@ -128,14 +128,14 @@ def test_a_jump_that_came_with_a_restart_is_seen(desk: Post, running: Running, t
 
 
 @pytest.mark.parametrize("by", [JUMP_SECONDS, -JUMP_SECONDS, 5])
-def test_a_clock_that_is_only_corrected_holds_nothing(running: Running, times: Times, by: int) -> None:
+def test_a_small_correction_holds_nothing(running: Running, times: Times, by: int) -> None:
     times.passes(60)
     times.is_set(by)
     running.round()
     assert not running.watch.holds and clock_watch.last_jump(running.desk.service) is None
 
 
-def test_the_time_is_written_down_seldom(desk: Post, running: Running, times: Times) -> None:
+def test_the_time_is_rarely_stored(desk: Post, running: Running, times: Times) -> None:
     def written() -> Any:
         return desk.read(clock_watch._stored_state)["seen_at"]
 
@@ -148,7 +148,7 @@ def test_the_time_is_written_down_seldom(desk: Post, running: Running, times: Ti
     assert written() == times.now
 
 
-def test_a_jump_is_told(desk: Post, running: Running, times: Times, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jump_is_reported(desk: Post, running: Running, times: Times, monkeypatch: pytest.MonkeyPatch) -> None:
     logged: list[str] = []
     told = SimpleNamespace(warning=lambda event, **values: logged.append(f"{event} {values['by_seconds']}"))
     monkeypatch.setattr(clock_watch, "LOG", told)
@@ -176,7 +176,7 @@ def test_backups_stay_while_the_clock_is_doubtful(desk: Post, running: Running, 
     assert len(list(tmp_path.glob("helpdesk-*.db"))) == 2
 
 
-# -- what was put off --------------------------------------------------------------------------------------------------
+# -- postponed work ----------------------------------------------------------------------------------------------------
 
 
 def timer(desk: Post, times: Times, **values: Any) -> int:
@@ -203,7 +203,7 @@ def test_a_timer_runs_again_at_its_own_interval(desk: Post, running: Running, ti
     assert following(desk, id) > times.now and desk.one("automation_timer", id=id)["last_ran_at"] == times.now
 
 
-def test_a_time_that_somebody_chose_stays(desk: Post, running: Running, times: Times) -> None:
+def test_a_chosen_time_stays(desk: Post, running: Running, times: Times) -> None:
     chosen = NOW + 20 * DAY
     id = timer(desk, times, next_run_at=chosen)
     times.is_set(5 * DAY)
@@ -213,7 +213,7 @@ def test_a_time_that_somebody_chose_stays(desk: Post, running: Running, times: T
     assert following(desk, id) == chosen
 
 
-def test_a_run_that_waits_goes_on_after_as_long_as_it_was_to_wait(desk: Post, running: Running, times: Times) -> None:
+def test_a_waiting_run_resumes_after_its_original_delay(desk: Post, running: Running, times: Times) -> None:
     ahead = times.now + 5 * DAY
     id = timer(desk, times, last_ran_at=ahead, next_run_at=ahead + 300, continuation_id=7)
     times.is_set(5 * DAY)
@@ -228,7 +228,7 @@ def failing(desk: Post, at: int, fails: int) -> int:
     return desk.create("draft", name="Mail", queue_delivery_date=at, worker_id=desk.nora, **values)
 
 
-def test_mail_that_failed_is_tried_again_and_mail_for_later_waits(desk: Post, running: Running, times: Times) -> None:
+def test_failed_mail_is_tried_again_and_scheduled_mail_waits(desk: Post, running: Running, times: Times) -> None:
     put_off, later = failing(desk, times.now + 5 * DAY, 1), failing(desk, times.now + 5 * DAY, 0)
     soon = failing(desk, times.now + 60, 1)
     times.is_set(5 * DAY - 100)
@@ -239,7 +239,7 @@ def test_mail_that_failed_is_tried_again_and_mail_for_later_waits(desk: Post, ru
     assert dates == {put_off: times.now, later: times.now + 5 * DAY, soon: times.now + 60}
 
 
-def test_a_job_that_failed_is_tried_again(desk: Post, running: Running, times: Times) -> None:
+def test_a_failed_job_is_tried_again(desk: Post, running: Running, times: Times) -> None:
     def add(at: int, attempts: int) -> int:
         def write(writing: Any) -> int:
             id = JobQueue.add(writing.tx, "nothing", at, {})
@@ -259,8 +259,8 @@ def test_a_job_that_failed_is_tried_again(desk: Post, running: Running, times: T
 
 
 def test_every_scan_that_removes_is_known_to_wait(desk: Post) -> None:
-    """Those that are not named here remove nothing because of its age."""
-    import server.app  # registers all
+    """Scans that are not listed here remove nothing because of its age."""
+    import server.app  # registers all scans
 
     assert server.app
     kept = {

@@ -1,4 +1,4 @@
-"""Compose: what is stored, what is refused, and which mail goes out."""
+"""Compose: stored records, refusals, and the mail that is sent."""
 
 import re
 from email import message_from_bytes
@@ -22,7 +22,7 @@ def taken(server: SmtpServer) -> tuple[str, tuple[str, ...], Message]:
 
 
 def text(part: Message) -> str:
-    """The content of a text part, with the line ends of a text."""
+    """Returns the content of a text part, with normalized line ends."""
     return str(part.get_content()).replace("\r\n", "\n").strip()
 
 
@@ -58,7 +58,7 @@ def test_dont_send_stores_everything_and_mails_nothing(desk: Post, smtp: SmtpSer
     assert smtp.messages == [] and desk.all("draft") == []
 
 
-def test_what_is_not_to_be_sent_is_saved_at_once(desk: Post) -> None:
+def test_unsent_mail_is_saved_at_once(desk: Post) -> None:
     ticket = desk.ticket_id(dont_send="1", send_at="+1 hour")
     assert desk.message(ticket)["is_not_sent"] == 1 and desk.all("draft") == []
 
@@ -130,7 +130,7 @@ def test_markdown_goes_out_as_text_and_html(desk: Post, smtp: SmtpServer, name: 
     assert file["name"] == "original_message.html" and message["content"].startswith("See **this**")
 
 
-def test_a_template_is_put_around_the_html_and_not_kept(desk: Post, smtp: SmtpServer) -> None:
+def test_a_template_surrounds_the_html_and_is_not_stored(desk: Post, smtp: SmtpServer) -> None:
     template = desk.create(
         "html_template", name="Frame", owner__context="svc.contexts.app", owner_id=0,
         content="<div>{{message_body}}</div><p onclick='x()'>{{ticket_mask}} {{group_name}} {{worker_full_name}} "
@@ -145,7 +145,7 @@ def test_a_template_is_put_around_the_html_and_not_kept(desk: Post, smtp: SmtpSe
     assert "onclick" not in html
 
 
-def test_signature_lines_are_replaced_and_others_go_out_as_written(desk: Post, smtp: SmtpServer) -> None:
+def test_signature_lines_are_replaced_and_others_sent_as_written(desk: Post, smtp: SmtpServer) -> None:
     signature = desk.create(
         "email_signature", name="Short", owner__context="svc.contexts.app", owner_id=0,
         signature="-- {{first_name}}, {{group_name}}", signature_html="<b>{{first_name}}</b>",
@@ -162,7 +162,7 @@ def test_signature_lines_are_replaced_and_others_go_out_as_written(desk: Post, s
     assert "Nora" not in taken(smtp)[2].get_content()
 
 
-def test_bcc_is_in_the_envelope_and_the_stored_headers_only(desk: Post, smtp: SmtpServer) -> None:
+def test_bcc_is_only_in_the_envelope_and_the_stored_headers(desk: Post, smtp: SmtpServer) -> None:
     _, id = desk.compose(bcc="Eve <eve@kite.example>")
     _, recipients, raw = smtp.take()
     assert recipients == ("ann@kite.example", "eve@kite.example")
@@ -171,7 +171,7 @@ def test_bcc_is_in_the_envelope_and_the_stored_headers_only(desk: Post, smtp: Sm
     assert desk.requesters(id) == ["ann@kite.example"]
 
 
-def test_files_go_along_and_hang_on_the_message(desk: Post, smtp: SmtpServer) -> None:
+def test_files_are_sent_and_attached_to_the_message(desk: Post, smtp: SmtpServer) -> None:
     values = {"name": "plan.pdf", "mime_type": "application/pdf", "content": b"%PDF", "uploader_id": desk.nora}
     file = desk.create("attachment", **values)
     _, id = desk.compose(file_id=[str(file), str(file)])
@@ -184,7 +184,7 @@ def test_files_go_along_and_hang_on_the_message(desk: Post, smtp: SmtpServer) ->
     assert [row[0] for row in rows] == [file]
 
 
-def test_files_of_others_are_refused(desk: Post) -> None:
+def test_unreadable_files_are_refused(desk: Post) -> None:
     file = desk.create("attachment", name="a.txt", content=b"secret", uploader_id=desk.nora)
     with pytest.raises(Invalid):
         desk.compose(by=desk.milo, file_id=str(file))
@@ -192,7 +192,7 @@ def test_files_of_others_are_refused(desk: Post) -> None:
 
 @pytest.mark.parametrize("name", ["to", "cc", "bcc"])
 @pytest.mark.parametrize("text", ["junk", "ann@kite.example, Bob <bob>", "ann@kite.example; c@@d", "ann @kite.example"])
-def test_recipients_that_cannot_be_read_are_refused_with_the_text(desk: Post, name: str, text: str) -> None:
+def test_unreadable_recipients_are_refused_with_the_text(desk: Post, name: str, text: str) -> None:
     with pytest.raises(Invalid) as refused:
         desk.compose(**{name: text})
     wrong = text.rpartition(", ")[2].rpartition("; ")[2]
@@ -209,7 +209,7 @@ def test_files_too_large_for_a_mail_are_refused(desk: Post) -> None:
         desk.compose(file_id=str(file))
 
 
-def test_images_of_ours_are_embedded_and_those_of_others_stay_links(desk: Post, smtp: SmtpServer) -> None:
+def test_our_images_are_embedded_and_others_stay_links(desk: Post, smtp: SmtpServer) -> None:
     own = desk.create("attachment", name="a.png", mime_type="image/png", content=b"\x89PNG", uploader_id=desk.milo)
     other = desk.create("attachment", name="b.png", mime_type="image/png", content=b"secret", uploader_id=desk.nora)
     base = desk.service.base_url
@@ -245,12 +245,12 @@ def test_status_and_reopening(desk: Post, values: dict[str, Any], expected: tupl
     assert (ticket["status_id"], ticket["reopen_date"]) == expected
 
 
-def test_a_status_that_was_asked_for_is_an_entry(desk: Post) -> None:
+def test_a_requested_status_is_an_entry(desk: Post) -> None:
     id = desk.ticket_id(status="2")
     assert desk.activity(id) == ["ticket.moved", "ticket.status.closed", "ticket.message.outbound"]
 
 
-def test_a_bucket_of_another_group_decides(desk: Post) -> None:
+def test_the_bucket_decides_even_if_it_is_of_another_group(desk: Post) -> None:
     other = desk.create("group", name="Sales")
     bucket = desk.create("bucket", name="Leads", group_id=other)
     ticket = desk.ticket(desk.ticket_id(bucket_id=str(bucket)))
@@ -271,7 +271,7 @@ def test_owner_org_and_custom_fields(desk: Post) -> None:
     assert desk.ticket(desk.ticket_id(org_id="0"))["org_id"] == 0
 
 
-def test_who_cannot_read_the_group_cannot_compose_in_it(desk: Post) -> None:
+def test_composing_requires_access_to_the_group(desk: Post) -> None:
     private = desk.create("group", name="Management", is_private=1)
     with pytest.raises(Forbidden):
         desk.compose(by=desk.olga, group_id=private, dont_send="1")
@@ -279,14 +279,14 @@ def test_who_cannot_read_the_group_cannot_compose_in_it(desk: Post) -> None:
     assert desk.compose(group_id=private, dont_send="1")[0] == "ticket"
 
 
-def test_without_the_privilege_nothing_is_composed(desk: Post) -> None:
+def test_composing_requires_the_privilege(desk: Post) -> None:
     [role] = desk.all("role")
     desk.update("role", role["id"], privs_mode="itemized", privs=[])
     with pytest.raises(Forbidden):
         desk.compose(by=desk.olga, dont_send="1")
 
 
-def test_the_mask_is_in_the_subject_that_is_sent_but_not_in_the_one_kept(desk: Post, smtp: SmtpServer) -> None:
+def test_the_mask_is_in_the_sent_subject_but_not_in_the_stored_one(desk: Post, smtp: SmtpServer) -> None:
     desk.set(subject_mask=True, subject_prefix="Depot")
     _, id = desk.compose(subject="Schiff für Ann")
     ticket = desk.ticket(id)

@@ -1,4 +1,4 @@
-"""The first mail transport becomes the default one, and what becomes of a mail is told to who wrote it."""
+"""The first mail transport becomes the default one, and authors see the fate of their mail."""
 
 from dataclasses import replace
 from typing import Any
@@ -40,19 +40,19 @@ def test_the_first_transport_becomes_the_default_and_others_do_not(desk: Post) -
     assert default(desk) == third and third != second, "the one that was chosen is gone"
 
 
-def test_a_transport_that_throws_mail_away_never_becomes_it_by_itself(desk: Post) -> None:
+def test_a_null_transport_never_becomes_the_default_by_itself(desk: Post) -> None:
     made(desk, kind=NULL)
     assert default(desk) == 0
     assert default(desk) != made(desk) == default(desk)
 
 
-def test_who_chose_to_have_none_keeps_none(desk: Post) -> None:
+def test_an_explicit_choice_of_none_stays(desk: Post) -> None:
     mail_setup.set_default_transport(desk.context(desk.nora), 0)
     made(desk)
     assert default(desk) == 0
 
 
-# -- what becomes of a mail -------------------------------------------------------------------------------------------
+# -- fate of a mail ---------------------------------------------------------------------------------------------------
 
 
 def reply(desk: Post, message_id: int, **values: Any) -> Delivery:
@@ -60,7 +60,7 @@ def reply(desk: Post, message_id: int, **values: Any) -> Delivery:
     return tickets.reply(desk.context(desk.nora), known | values).delivery
 
 
-def test_a_reply_that_nobody_sends_says_so_and_leaves_once_there_is_a_way(desk: Post) -> None:
+def test_an_unsendable_reply_says_so_and_is_sent_once_a_transport_exists(desk: Post) -> None:
     ticket = desk.ticket_id()
     message = desk.received(ticket)
     told = reply(desk, message)
@@ -77,10 +77,10 @@ def test_a_reply_that_nobody_sends_says_so_and_leaves_once_there_is_a_way(desk: 
 @pytest.mark.parametrize(("values", "state", "reason"), [
     ({"dont_send": "1"}, "kept", ""), ({"send_at": "+1 hour"}, "later", ""), ({}, "held", "no mail server at"),
 ])  # fmt: skip
-def test_every_answer_says_what_becomes_of_the_mail(
+def test_every_response_states_the_fate_of_the_mail(
     desk: Post, values: dict[str, str], state: str, reason: str
 ) -> None:
-    made(desk)  # nobody listens there
+    made(desk)  # no server listens there
     message = desk.received(desk.ticket_id())
     told = reply(desk, message, **values)
     assert told.state == state and reason in told.reason and bool(told.reason) is bool(reason)
@@ -90,7 +90,7 @@ def test_every_answer_says_what_becomes_of_the_mail(
     assert composed.delivery.state == state and reason in composed.delivery.reason
 
 
-def test_mail_that_a_program_set_off_says_why_it_is_kept(desk: Post) -> None:
+def test_mail_set_off_by_a_program_says_why_it_is_withheld(desk: Post) -> None:
     made(desk)
     message = desk.received(desk.ticket_id())
     by_machine = replace(desk.context(desk.nora), depth=1, is_by_machine=True)

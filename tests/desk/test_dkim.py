@@ -1,4 +1,4 @@
-"""Mail that is signed: keys made, published, used and changed; what leaves is what was signed; who may do it."""
+"""Signed mail: keys created, published, used and replaced; the sent bytes are the signed ones; permissions."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ PRIVATE = "PRIVATE KEY"
 
 
 class Names:
-    """A name server of our own, and what it says of signing keys: {name: text}."""
+    """A name server of the tests, and its entries for signing keys: {name: text}."""
 
     def __init__(self, server: NameServer) -> None:
         self.entries: dict[str, str] = {}
@@ -45,7 +45,7 @@ class Names:
         self.entries[key.name] = key.entry
 
     def txt(self, name: bytes, **_: Any) -> bytes:
-        """As the judge of signatures asks."""
+        """Looks up a key as the verifier of signatures does."""
         return self.entries[name.decode().rstrip(".")].encode()
 
 
@@ -54,7 +54,7 @@ def _labels(name: str) -> bytes:
 
 
 def _strings(text: str) -> bytes:
-    """A text as an entry holds it: in pieces of at most 255 bytes."""
+    """Encodes a text as a TXT entry does: in strings of at most 255 bytes."""
     pieces = [text[start : start + 255].encode() for start in range(0, len(text), 255)]
     return b"".join(bytes([len(each)]) + each for each in pieces)
 
@@ -78,7 +78,7 @@ def domain(desk: Post) -> str:
 
 @pytest.fixture(autouse=True)
 def known_domain(desk: Post) -> None:
-    """The default sender has an address of a domain that others could know."""
+    """Gives the default sender an address of a domain that others could know."""
     desk.update("address", desk.sender, email="support@desk.example")
 
 
@@ -97,7 +97,7 @@ def acts(desk: Post) -> list[str]:
     return [each["activity_point"] for each in desk.all("activity_log") if each["activity_point"].startswith("dkim.")]
 
 
-# -- what leaves -------------------------------------------------------------------------------------------------------
+# -- sent mail ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sent", [
@@ -107,7 +107,7 @@ def acts(desk: Post) -> list[str]:
     {"content": "x" * 3000, "cc": "ben@kite.example"},
     {"content": "Trailing spaces  \n\n\n\n"},
 ])  # fmt: skip
-def test_mail_arrives_with_a_good_signature_of_its_domain(
+def test_mail_arrives_with_a_valid_signature_of_its_domain(
     desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey, sent: dict[str, str]
 ) -> None:
     desk.compose(**sent)
@@ -119,7 +119,7 @@ def test_mail_arrives_with_a_good_signature_of_its_domain(
     assert not is_good(names, raw + b"More\r\n") and not is_good(names, raw.replace(b"From: ", b"From: x"))
 
 
-def test_a_file_and_every_recipient_keep_the_signature(
+def test_files_and_all_recipients_preserve_the_signature(
     desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
 ) -> None:
     content = base64.b64encode(bytes(range(256)) * 400).decode()
@@ -128,7 +128,7 @@ def test_a_file_and_every_recipient_keep_the_signature(
     assert is_good(names, smtp.take()[2])
 
 
-def test_what_is_rewritten_for_a_server_that_knows_no_utf8_is_signed_as_it_leaves(
+def test_mail_rewritten_for_a_server_without_smtputf8_is_signed_afterwards(
     desk: Post, names: Names, signing: DkimKey
 ) -> None:
     with SmtpServer(takes_utf8=False) as smtp:
@@ -144,9 +144,7 @@ def test_a_domain_without_a_key_in_use_is_not_signed(desk: Post, smtp: SmtpServe
     assert b"DKIM-Signature" not in smtp.take()[2] and not key.is_used
 
 
-def test_a_key_signs_for_the_names_below_its_domain(
-    desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
-) -> None:
+def test_a_key_signs_for_subdomains(desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey) -> None:
     desk.update("address", desk.sender, email="support@shop.desk.example")
     desk.compose()
     assert is_good(names, smtp.take()[2])
@@ -155,7 +153,7 @@ def test_a_key_signs_for_the_names_below_its_domain(
     assert b"DKIM-Signature" not in smtp.take()[2]
 
 
-def test_a_key_that_cannot_sign_loses_no_mail_and_is_told(
+def test_a_key_that_cannot_sign_loses_no_mail_and_is_reported(
     desk: Post, smtp: SmtpServer, signing: DkimKey, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk.write(lambda writing: writing.tx.update(DKIM_KEY, signing.id, {"private_key": "no key"}))
@@ -164,7 +162,7 @@ def test_a_key_that_cannot_sign_loses_no_mail_and_is_told(
     assert "mail.unsigned" in caplog.text and "no key" not in caplog.text
 
 
-def test_nothing_is_signed_by_the_writer(
+def test_the_writer_signs_nothing(
     desk: Post, smtp: SmtpServer, signing: DkimKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed = dkim_signing.signed
@@ -196,7 +194,7 @@ def test_a_key_is_used_only_once_dns_shows_it(desk: Post, names: Names) -> None:
     assert acts(desk) == ["dkim.key.created", "dkim.key.created", "dkim.key.used"]
 
 
-def test_a_key_is_changed_for_another_without_a_mail_that_nobody_can_check(
+def test_a_key_is_replaced_without_unverifiable_mail(
     desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
 ) -> None:
     ctx = desk.context(desk.nora)
@@ -217,7 +215,7 @@ def test_a_key_is_changed_for_another_without_a_mail_that_nobody_can_check(
         dkim.delete(ctx, new.id)
     dkim.delete(ctx, signing.id)
     dkim.stop(ctx, new.id)
-    dkim.stop(ctx, new.id)  # nothing to do, and nothing to tell
+    dkim.stop(ctx, new.id)  # nothing to do, and nothing to log
     desk.compose()
     assert b"DKIM-Signature" not in smtp.take()[2]
     assert acts(desk)[2:] == ["dkim.key.created", "dkim.key.used", "dkim.key.deleted", "dkim.key.stopped"]
@@ -225,7 +223,7 @@ def test_a_key_is_changed_for_another_without_a_mail_that_nobody_can_check(
         dkim.use(ctx, signing.id)
 
 
-def test_a_selector_is_not_given_twice_and_there_are_not_too_many(desk: Post) -> None:
+def test_selectors_are_unique_and_limited_in_number(desk: Post) -> None:
     ctx = desk.context(desk.nora)
     first = dkim.make(ctx, domain(desk))
     second = dkim.make(ctx, domain(desk).upper())
@@ -241,13 +239,13 @@ def test_a_selector_is_not_given_twice_and_there_are_not_too_many(desk: Post) ->
 
 
 @pytest.mark.parametrize("name", ["kite.example", "example", "", "desk.example.", "x" * 300, "desk.example\r\nX: y"])
-def test_only_domains_that_mail_comes_from_have_keys(desk: Post, name: str) -> None:
+def test_only_domains_of_senders_have_keys(desk: Post, name: str) -> None:
     with pytest.raises(Invalid, match="no mail comes from this domain"):
         dkim.make(desk.context(desk.nora), name)
     assert acts(desk) == []
 
 
-def test_only_administrators_look_after_keys(desk: Post, signing: DkimKey) -> None:
+def test_only_administrators_manage_keys(desk: Post, signing: DkimKey) -> None:
     ctx = desk.context(desk.milo)
     for doing in (
         lambda: dkim.list_keys(ctx), lambda: dkim.one(ctx, signing.id), lambda: dkim.make(ctx, "desk.example"),
@@ -259,7 +257,7 @@ def test_only_administrators_look_after_keys(desk: Post, signing: DkimKey) -> No
     assert dkim.one(desk.context(desk.nora), signing.id).is_used
 
 
-def test_dns_of_the_senders_tells_whether_signatures_can_be_checked(desk: Post, names: Names) -> None:
+def test_dns_of_the_senders_shows_whether_signatures_are_verifiable(desk: Post, names: Names) -> None:
     ctx = desk.context(desk.nora)
 
     def hint() -> mail_dns.Hint:
@@ -273,14 +271,14 @@ def test_dns_of_the_senders_tells_whether_signatures_can_be_checked(desk: Post, 
     assert not hint().is_choice and "DNS does not show that key" in hint().advice
 
 
-def test_dns_tells_of_the_key_of_the_domain_above_that_signs(desk: Post, names: Names, signing: DkimKey) -> None:
+def test_dns_shows_the_key_of_the_parent_domain_that_signs(desk: Post, names: Names, signing: DkimKey) -> None:
     desk.update("address", desk.sender, email="support@shop.desk.example")
     hints = mail_dns.of_senders(desk.context(desk.nora), names.servers)
     [found] = [(each.domain, each.found, each.advice) for each in hints if each.kind == mail_dns.DKIM]
     assert found == ("shop.desk.example", signing.name, "")
 
 
-def test_a_key_that_is_deleted_while_dns_is_asked_takes_over_from_none(
+def test_a_key_deleted_during_a_dns_query_replaces_none(
     desk: Post, names: Names, signing: DkimKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ctx, is_published = desk.context(desk.nora), dkim.is_published
@@ -301,7 +299,7 @@ def test_a_key_that_is_deleted_while_dns_is_asked_takes_over_from_none(
 # -- secrets -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_private_key_leaves_in_an_export_with_secrets_alone(desk: Post, signing: DkimKey, tmp_path: Path) -> None:
+def test_the_private_key_is_only_in_exports_with_secrets(desk: Post, signing: DkimKey, tmp_path: Path) -> None:
     tables = app.all_tables(desk.service.registry)
     for with_secrets in (False, True):
         place = tmp_path / f"{with_secrets}.zip"
@@ -313,12 +311,12 @@ def test_the_private_key_leaves_in_an_export_with_secrets_alone(desk: Post, sign
     assert PRIVATE not in json.dumps([dict(each) for each in desk.all("activity_log")], default=str)
 
 
-# -- what groups add to the header -------------------------------------------------------------------------------------
+# -- header fields of groups -------------------------------------------------------------------------------------------
 
 ONE_CLICK = "List-Unsubscribe: <https://desk.example/leave>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click"
 
 
-def test_a_group_says_where_answers_go_and_how_to_leave_and_the_signature_covers_it(
+def test_reply_to_and_list_headers_of_a_group_are_signed(
     desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
 ) -> None:
     fields = {"reply_to": "Answers@Kite.example", "list_headers": f"list-id: <pumps.desk.example>\n{ONE_CLICK}"}
@@ -335,7 +333,7 @@ def test_a_group_says_where_answers_go_and_how_to_leave_and_the_signature_covers
     assert "Reply-To: answers@kite.example\n" in kept and "List-Id: <pumps.desk.example>\n" in kept
 
 
-def test_mail_of_groups_that_want_nothing_has_neither(desk: Post, smtp: SmtpServer) -> None:
+def test_mail_of_groups_without_them_has_neither(desk: Post, smtp: SmtpServer) -> None:
     desk.compose()
     head = smtp.take()[2].partition(b"\r\n\r\n")[0]
     assert b"Reply-To" not in head and b"List-" not in head
@@ -348,7 +346,7 @@ def test_mail_of_groups_that_want_nothing_has_neither(desk: Post, smtp: SmtpServ
     ("list_headers", "Bcc: c@d.example", "list_headers: 'Bcc' is none of"),
     ("list_headers", "x" * 2001, "list_headers: at most 2000 characters"),
 ])  # fmt: skip
-def test_what_would_change_the_mail_otherwise_is_refused(desk: Post, name: str, sent: str, reason: str) -> None:
+def test_values_that_would_break_the_mail_are_refused(desk: Post, name: str, sent: str, reason: str) -> None:
     with pytest.raises(Invalid) as refused:
         records.update(desk.context(desk.nora), "group", desk.support, {name: sent})
     assert reason in refused.value.message and desk.one("group", id=desk.support)[name] == ""

@@ -1,4 +1,4 @@
-"""Everything in files: what is in them, what is left out, and that an export is whole or not there."""
+"""Export of everything to files: contents, omissions, and that an export is complete or absent."""
 
 import hashlib
 import json
@@ -72,7 +72,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_record_of_every_type_is_there(desk: Desk, folder: Path) -> None:
+def test_every_record_of_every_type_is_exported(desk: Desk, folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     counts = desk.counts()
     for record_type in desk.service.registry:
@@ -90,7 +90,7 @@ def test_a_ticket_is_readable(desk: Desk, folder: Path) -> None:
     assert ticket["links"] == [f"svc.contexts.org:{desk.one('org')['id']}"]
 
 
-def test_a_message_has_its_text_its_files_and_the_mail_as_it_came(desk: Desk, folder: Path) -> None:
+def test_a_message_has_its_text_its_files_and_the_original_mail(desk: Desk, folder: Path) -> None:
     first, second = lines(folder, "records/message")
     assert first["content"] == "Die Pumpe tropft: „Öl“." and "Subject: Boot" in first["headers"]
     assert "„Öl“" in (folder / "records/message.jsonl").read_text("utf-8"), "letters, not escapes"
@@ -108,7 +108,7 @@ def test_custom_values_and_rosters_are_with_their_records(desk: Desk, folder: Pa
     assert org["custom"] == {f"custom_{level}": "gold", f"custom_{tags}": ["a", "b"]}
 
 
-def test_the_manifest_tells_every_file(folder: Path) -> None:
+def test_the_manifest_lists_every_file(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     found = files(folder)
     for path, told in manifest["files"].items():
@@ -128,7 +128,7 @@ def test_no_secret_is_in_an_export(desk: Desk, folder: Path) -> None:
     assert tables_written <= PLAIN_TABLES and "worker_login" not in tables_written
 
 
-def test_secrets_are_there_when_they_are_asked_for(desk: Desk, tmp_path: Path) -> None:
+def test_secrets_are_exported_on_request(desk: Desk, tmp_path: Path) -> None:
     run(desk, tmp_path / "out", with_secrets=True)
     whole = b"".join(files(tmp_path / "out").values())
     for kind in ("mailbox", "transport", "service", "account", "webhook"):
@@ -137,12 +137,12 @@ def test_secrets_are_there_when_they_are_asked_for(desk: Desk, tmp_path: Path) -
     assert json.loads((tmp_path / "out/manifest.json").read_text())["left_out"] == {}
 
 
-def test_a_zip_file_holds_the_same(desk: Desk, folder: Path, tmp_path: Path) -> None:
+def test_a_zip_file_has_the_same_content(desk: Desk, folder: Path, tmp_path: Path) -> None:
     run(desk, tmp_path / "out.zip")
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         assert archive.testzip() is None
         found = {name: archive.read(name) for name in archive.namelist()}
-    # Each export is told in the activity log, which so has an entry more at each.
+    # Each export is recorded in the activity log, which therefore has one more entry each time.
     told = {"records/activity_log.jsonl", "manifest.json"}
     assert {name: found[name] for name in found.keys() - told} == {
         name: content for name, content in files(folder).items() if name not in told
@@ -152,8 +152,8 @@ def test_a_zip_file_holds_the_same(desk: Desk, folder: Path, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["out.zip"]
 
 
-def test_an_export_is_of_one_moment(desk: Desk, tmp_path: Path) -> None:
-    """Mail that comes in while it is written is not in it, not even in parts."""
+def test_an_export_is_a_snapshot(desk: Desk, tmp_path: Path) -> None:
+    """Mail that arrives during the export is not in it, not even partly."""
     before = desk.counts()
     came: list[int] = []
 
@@ -168,7 +168,7 @@ def test_an_export_is_of_one_moment(desk: Desk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["out", "out.zip"])
-def test_an_export_that_is_cut_short_leaves_nothing(desk: Desk, tmp_path: Path, name: str) -> None:
+def test_an_interrupted_export_leaves_nothing(desk: Desk, tmp_path: Path, name: str) -> None:
     def progress(done: int, total: int) -> None:
         if done == total // 2:
             raise KeyboardInterrupt
@@ -179,7 +179,7 @@ def test_an_export_that_is_cut_short_leaves_nothing(desk: Desk, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["out", "out.zip"])
-def test_what_an_export_that_was_killed_left_behind_is_no_obstacle(desk: Desk, tmp_path: Path, name: str) -> None:
+def test_remains_of_a_killed_export_are_no_obstacle(desk: Desk, tmp_path: Path, name: str) -> None:
     left = tmp_path / f"{name}{PART}"
     if name == "out":
         left.mkdir()
@@ -190,7 +190,7 @@ def test_what_an_export_that_was_killed_left_behind_is_no_obstacle(desk: Desk, t
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_nothing_is_written_over(desk: Desk, tmp_path: Path) -> None:
+def test_nothing_is_overwritten(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     (tmp_path / "mine.zip").write_text("mine")
@@ -205,7 +205,7 @@ def test_nothing_is_written_over(desk: Desk, tmp_path: Path) -> None:
     assert (tmp_path / "empty" / "manifest.json").exists()
 
 
-# Columns whose names sound secret and are not.
+# Columns whose names sound secret but are not.
 OPEN = {
     "attachment.storage_key", "attachment.storage_sha1hash", "draft.token", "message.hash_header_message_id",
     "message.signed_key_fingerprint", "message.token", "worker.is_password_disabled", "bucket.reply_signing_key_id",
@@ -223,7 +223,7 @@ def test_every_column_that_sounds_secret_is_left_out() -> None:
     assert named - secret - OPEN == set()
 
 
-def test_the_command_exports_what_a_server_holds(tmp_path: Path) -> None:
+def test_the_command_exports_the_data_of_a_server(tmp_path: Path) -> None:
     data = tmp_path / "data"
     (tmp_path / "one.eml").write_bytes(mail())
     assert command("mail", "import", str(tmp_path / "one.eml"), data=data).returncode == 0

@@ -1,4 +1,4 @@
-"""A forward passes on the whole message: its header block, its HTML with pictures, and its files."""
+"""A forward contains the whole message: its header block, its HTML with pictures, and its files."""
 
 import base64
 import re
@@ -43,7 +43,7 @@ def forward(desk: Post, smtp: SmtpServer, message: int, **values: object) -> Ema
 
 
 def files(mail: EmailMessage) -> list[str]:
-    """Names of attached files; those shown in the HTML in brackets."""
+    """Returns the names of attached files; inline ones in brackets."""
     found = [each for each in mail.walk() if each.get_filename()]
     return [f"({each.get_filename()})" if each["Content-ID"] else str(each.get_filename()) for each in found]
 
@@ -79,7 +79,7 @@ def test_a_plain_forward_attaches_the_pictures(desk: Post, smtp: SmtpServer, mes
     assert "Forwarded message" in part(mail, "plain")
 
 
-def test_a_request_that_names_subject_place_or_files_is_obeyed(desk: Post, smtp: SmtpServer, message: int) -> None:
+def test_subject_place_and_files_of_the_request_take_precedence(desk: Post, smtp: SmtpServer, message: int) -> None:
     (pdf,) = desk.all("attachment", name="doc.pdf")
     content = "Above\n\n#original_message\n\nBelow"
     mail = forward(desk, smtp, message, content=content, file_id=[pdf["id"]], subject="For you")
@@ -90,7 +90,7 @@ def test_a_request_that_names_subject_place_or_files_is_obeyed(desk: Post, smtp:
     assert files(bare) == [] and part(bare, "plain") == "Only this\n"
 
 
-def test_a_forward_is_no_response(desk: Post, smtp: SmtpServer, message: int) -> None:
+def test_a_forward_does_not_count_as_a_response(desk: Post, smtp: SmtpServer, message: int) -> None:
     forward(desk, smtp, message)
     ticket = desk.ticket(desk.one("message", id=message)["ticket_id"])
     sent = desk.message(ticket["id"])
@@ -103,7 +103,7 @@ def test_a_forward_is_no_response(desk: Post, smtp: SmtpServer, message: int) ->
     assert desk.ticket(ticket["id"])["initial_response_message_id"] == 0
 
 
-def test_a_forward_that_leaves_later_is_the_same_mail(desk: Post, smtp: SmtpServer, message: int) -> None:
+def test_a_scheduled_forward_is_the_same_mail(desk: Post, smtp: SmtpServer, message: int) -> None:
     values = {"to": "zed@yard.example", "content": "Later.", "is_forward": "1", "content_format": "markdown"}
     desk.reply(message, send_at=str(desk.now + HOUR), **values)
     (draft,) = desk.all("draft")

@@ -1,4 +1,4 @@
-"""Host names beyond ASCII, wherever one is encoded: mail that leaves, requests to others, questions to DNS."""
+"""Internationalized host names, wherever one is encoded: outgoing mail, outgoing requests, DNS queries."""
 
 from email import message_from_bytes
 from email.policy import default
@@ -12,7 +12,7 @@ from server.outbox.signing import ascii_domain
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
-# By IDNA 2003 the first four are the domains of others.
+# Under IDNA 2003 the first four would be domains of others.
 NAMES = {
     "faß.example": "xn--fa-hia.example",
     "straße.example": "xn--strae-oqa.example",
@@ -30,7 +30,7 @@ NO_NAMES = ["ü" * 70 + ".example", "\u2764" * 70 + ".example", "-ü.example", "
 
 
 @pytest.mark.parametrize(("name", "expected"), NAMES.items())
-def test_a_name_is_encoded_alike_everywhere(name: str, expected: str) -> None:
+def test_a_name_is_encoded_the_same_everywhere(name: str, expected: str) -> None:
     assert ascii_host(name) == expected
     assert ascii_address(f"user@{name}") == f"user@{expected}"
     assert new_message_id(name).endswith(f"@{expected}")
@@ -41,14 +41,14 @@ def test_a_name_is_encoded_alike_everywhere(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
-def test_what_is_no_name_is_refused(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(UnicodeError):
         ascii_host(name)
-    assert ascii_address(f"user@{name}") == f"user@{name}"  # and the mail needs SMTPUTF8
+    assert ascii_address(f"user@{name}") == f"user@{name}"  # and the mail requires SMTPUTF8
 
 
 @pytest.mark.parametrize(("name", "expected"), list(NAMES.items())[:3])
-def test_mail_goes_to_the_domain_that_was_written(desk: Post, smtp: SmtpServer, name: str, expected: str) -> None:
+def test_mail_goes_to_the_domain_as_written(desk: Post, smtp: SmtpServer, name: str, expected: str) -> None:
     desk.compose(to=f"user@{name}")
     _, recipients, raw = smtp.take()
     assert recipients == (f"user@{expected}",)

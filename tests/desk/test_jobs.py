@@ -53,7 +53,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what a test registers is there."""
+    """Clears the registry, so that only the jobs of a test exist."""
     monkeypatch.setattr(queue, "_bodies", {})
     monkeypatch.setattr(scheduler, "_scans", {})
     monkeypatch.setattr(scheduler, "_starts", {})
@@ -75,7 +75,7 @@ def jobs(store: Store) -> int:
     return len(store.read(lambda tx: tx.find(JOB)))
 
 
-def test_what_is_due_runs_once_and_is_gone(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
+def test_a_due_job_runs_once_and_is_removed(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
     done: list[Any] = []
     job("work")(lambda service, payload, now: done.append((payload["n"], now)))
     add(store, n=2, due_at=NOW)
@@ -87,7 +87,7 @@ def test_what_is_due_runs_once_and_is_gone(store: Store, service: Service, pool:
     assert runner.queue.next_due() == NOW + 1
 
 
-def test_a_job_that_fails_is_tried_later_and_later_and_then_no_more(
+def test_a_failing_job_is_retried_with_growing_delays_and_then_no_more(
     store: Store, service: Service, pool: ThreadPoolExecutor
 ) -> None:
     tries: list[int] = []
@@ -109,7 +109,7 @@ def test_a_job_that_fails_is_tried_later_and_later_and_then_no_more(
     assert row(store, id)["failed_at"] and runner.run_due(now) == 0 and len(tries) == MAX_ATTEMPTS
 
 
-def test_a_job_without_a_function_waits_like_one_that_failed(
+def test_a_job_without_a_function_waits_like_a_failed_one(
     store: Store, service: Service, pool: ThreadPoolExecutor
 ) -> None:
     id = add(store, kind="unknown")
@@ -147,7 +147,7 @@ def test_two_queues_never_claim_one_job(store: Store) -> None:
 
 
 @pytest.mark.parametrize("later", [CLAIM_SECONDS + 1, -10_000])
-def test_a_lapsed_claim_is_taken_again_and_the_old_one_is_worth_nothing(store: Store, later: int) -> None:
+def test_a_lapsed_claim_is_claimed_again_and_the_old_one_is_void(store: Store, later: int) -> None:
     id, lines = add(store, due_at=NOW - 20_000), JobQueue(store)
     [old] = lines.claim_due(NOW)
     assert lines.claim_due(NOW + CLAIM_SECONDS) == []
@@ -161,7 +161,7 @@ def test_a_lapsed_claim_is_taken_again_and_the_old_one_is_worth_nothing(store: S
     assert jobs(store) == 0
 
 
-def test_a_running_job_keeps_its_claim(store: Store) -> None:
+def test_a_running_job_renews_its_claim(store: Store) -> None:
     add(store)
     lines = JobQueue(store)
     claimed = lines.claim_due(NOW)
@@ -170,7 +170,7 @@ def test_a_running_job_keeps_its_claim(store: Store) -> None:
 
 
 @pytest.mark.sqlite("one process to a file")
-def test_claims_of_a_process_that_is_gone_are_freed_at_the_start(store: Store) -> None:
+def test_claims_of_a_dead_process_are_released_at_the_start(store: Store) -> None:
     own, other = add(store), add(store)
     lines = JobQueue(store)
     lines.claim_due(NOW)
@@ -179,7 +179,7 @@ def test_claims_of_a_process_that_is_gone_are_freed_at_the_start(store: Store) -
     assert row(store, own)["claimed_by"] != "" and row(store, other)["claimed_by"] == ""
 
 
-def test_the_thread_runs_scans_and_jobs_at_once_and_outlives_errors(
+def test_the_thread_runs_scans_and_jobs_at_once_and_survives_errors(
     store: Store, service: Service, pool: ThreadPoolExecutor
 ) -> None:
     begun, scanned, done = threading.Event(), threading.Event(), threading.Event()
@@ -216,10 +216,10 @@ def test_the_thread_runs_scans_and_jobs_at_once_and_outlives_errors(
 HOUR = 3600
 
 
-def test_a_clock_that_is_set_back_and_forward_while_it_runs_does_nothing_early_nor_twice(
+def test_a_clock_set_back_and_forward_runs_nothing_early_or_twice(
     store: Store, service: Service, pool: ThreadPoolExecutor
 ) -> None:
-    """A job for an hour from now, beside one that runs all the time."""
+    """A job that is due in an hour, next to one that runs all the time."""
     done, begun, ended = SimpleQueue[int](), threading.Event(), threading.Event()
     job("work")(lambda service, payload, now: done.put(payload["n"]))
 
@@ -239,7 +239,7 @@ def test_a_clock_that_is_set_back_and_forward_while_it_runs_does_nothing_early_n
     assert done.get(timeout=30) == 1
     moved = 0
     try:
-        for number, seconds in ((3, -2 * HOUR), (4, HOUR), (5, HOUR + 1800)):  # never an hour ahead of the right time
+        for number, seconds in ((3, -2 * HOUR), (4, HOUR), (5, HOUR + 1800)):  # at most an hour ahead
             clock.forward(seconds)
             moved += seconds
             add(store, due_at=clock.now(), n=number)
@@ -277,7 +277,7 @@ def test_jobs_that_wait_for_long_leave_room_for_others(
         runner = Scheduler(service, four, wake, slots=4)
         runner.start()
         assert sorted(begun.get(timeout=30) for _ in range(at_once)) == list(range(at_once))
-        add(store, other, NOW + 1, is_slow=other == "slow")  # behind all of them
+        add(store, other, NOW + 1, is_slow=other == "slow")  # queued after all of them
         wake.set()
         assert done.wait(30) and begun.empty()
         ended.set()
@@ -298,7 +298,7 @@ def test_waking_it_scans_again(service: Service, pool: ThreadPoolExecutor) -> No
     runner.stop()
 
 
-def test_a_scan_says_when_it_wants_to_run_again(service: Service, pool: ThreadPoolExecutor) -> None:
+def test_a_scan_chooses_its_next_run(service: Service, pool: ThreadPoolExecutor) -> None:
     scans = threading.Semaphore(0)
 
     @periodic("soon")
@@ -312,7 +312,7 @@ def test_a_scan_says_when_it_wants_to_run_again(service: Service, pool: ThreadPo
     runner.stop()
 
 
-def test_stopping_lets_running_jobs_finish_and_takes_up_no_more(
+def test_stopping_lets_running_jobs_finish_and_starts_no_more(
     store: Store, service: Service, pool: ThreadPoolExecutor
 ) -> None:
     running, may_end, order = threading.Event(), threading.Event(), []
@@ -336,7 +336,7 @@ def test_stopping_lets_running_jobs_finish_and_takes_up_no_more(
     assert order == ["done", "stopped"] and jobs(store) == 1
 
 
-def test_stopping_does_not_wait_for_ever(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
+def test_stopping_does_not_wait_forever(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
     running, may_end = threading.Event(), threading.Event()
 
     def work(service: Service, payload: dict[str, Any], now: int) -> None:
@@ -349,11 +349,11 @@ def test_stopping_does_not_wait_for_ever(store: Store, service: Service, pool: T
     runner.start()
     assert running.wait(10)
     runner.stop()
-    assert jobs(store) == 1  # it is claimed, and done again when that has lapsed
+    assert jobs(store) == 1  # it stays claimed, and is run again when the claim has lapsed
     may_end.set()
 
 
-def test_how_jobs_went_is_kept_the_newest_of_each_kind(
+def test_outcomes_of_the_newest_jobs_of_each_kind_are_stored(
     store: Store, service: Service, pool: ThreadPoolExecutor
 ) -> None:
     answers = iter([None, ValueError("no room")])
@@ -383,7 +383,7 @@ def test_how_jobs_went_is_kept_the_newest_of_each_kind(
     ]
 
 
-def test_a_scan_that_is_switched_off_does_not_run(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
+def test_a_disabled_scan_does_not_run(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
     ran: list[str] = []
     for name in ("one", "two"):
         periodic(name)(lambda service, now, name=name: ran.append(name))

@@ -1,4 +1,4 @@
-"""Where a mail stands in its ticket: at its arrival. Only what is imported stands at its Date."""
+"""The position of a mail in its ticket: its arrival. Only imported mail is placed at its Date."""
 
 import io
 from collections.abc import Iterator
@@ -42,14 +42,14 @@ def times(desk: Desk, **equals: object) -> list[tuple[int, int]]:
         ("", 0),
     ],
 )
-def test_a_mail_stands_at_its_arrival_and_keeps_the_date_of_its_sender(desk: Desk, date: str, sent_at: int) -> None:
+def test_a_mail_is_placed_at_its_arrival_and_preserves_its_date(desk: Desk, date: str, sent_at: int) -> None:
     received = desk.receive(mail(Date=date))
     assert times(desk, id=received.message_id) == [(NOW, sent_at)]
     ticket = desk.ticket(received)
     assert (ticket["created"], ticket["updated"]) == (NOW, NOW)
 
 
-def test_a_wrong_clock_puts_no_answer_above_what_it_answers(desk: Desk) -> None:
+def test_a_wrong_clock_places_no_reply_before_its_original(desk: Desk) -> None:
     first = desk.receive(mail(Message_Id="<1@kite.example>"))
     desk.now += DAY
     desk.sent(first.ticket_id, "<2@desk.example>")
@@ -58,7 +58,7 @@ def test_a_wrong_clock_puts_no_answer_above_what_it_answers(desk: Desk) -> None:
     assert [at for at, _ in times(desk)] == [NOW, NOW + DAY, NOW + 2 * DAY]
 
 
-def test_a_clock_of_ours_that_went_back_puts_no_answer_above_what_it_answers(desk: Desk) -> None:
+def test_our_own_clock_going_back_places_no_reply_before_its_original(desk: Desk) -> None:
     desk.receive(mail(Message_Id="<1@kite.example>"))
     desk.now -= 100
     desk.receive(mail(In_Reply_To="<1@kite.example>", Message_Id="<2@kite.example>"))
@@ -72,7 +72,7 @@ def run_import(desk: Desk, *raws: bytes) -> None:
     assert problems == []
 
 
-def test_an_import_believes_the_date(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_uses_the_date(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail_import.clock, "now", lambda: NOW)
     run_import(
         desk,
@@ -89,7 +89,7 @@ def test_an_import_believes_the_date(desk: Desk, monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_an_imported_answer_stands_at_what_it_answers_at_the_earliest(desk: Desk) -> None:
+def test_an_imported_reply_is_placed_no_earlier_than_its_original(desk: Desk) -> None:
     run_import(
         desk,
         mail(Message_Id="<1@kite.example>", Date=LAST_YEAR),
@@ -112,7 +112,7 @@ def mailbox(desk: Desk, server: MailServer) -> int:
     )  # fmt: skip
 
 
-def test_the_history_of_a_mailbox_stands_at_its_dates_and_new_mail_at_its_arrival(
+def test_history_of_a_mailbox_is_placed_by_date_and_new_mail_by_arrival(
     desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking.clock, "now", lambda: NOW)
@@ -142,7 +142,7 @@ def test_an_empty_mailbox_has_no_history(desk: Desk, server: MailServer, monkeyp
     assert times(desk) == [(NOW, LAST_YEAR_AT)]
 
 
-def test_new_uids_make_no_mail_history(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_uids_do_not_turn_mail_into_history(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking.clock, "now", lambda: NOW)
     with ImapServer() as server:
         id = mailbox(desk, server)

@@ -1,4 +1,4 @@
-"""What DNS says of the domains that mail comes from, asked of a name server of our own."""
+"""DNS entries of the domains that mail is sent from, queried from a name server of the tests."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def text(entry: bytes) -> bytes:
 
 
 def says(server: NameServer, own: list[bytes], policies: list[bytes], exchanges: int) -> dict[str, tuple[str, str]]:
-    """{kind: (found, advice)} of x.example, where these are its entries."""
+    """Returns {kind: (entry, advice)} for x.example with these entries."""
 
     def answer(question: bytes) -> bytes:
         if question[-4:-2] == MX.to_bytes(2, "big"):
@@ -36,7 +36,7 @@ def says(server: NameServer, own: list[bytes], policies: list[bytes], exchanges:
     return {each.kind: (each.found, each.advice) for each in of_domain("x.example", [server.address])}
 
 
-def test_a_domain_that_is_set_up_well(server: NameServer) -> None:
+def test_a_domain_with_correct_entries(server: NameServer) -> None:
     told = says(server, [b"something else", OWN], [POLICY], 1)
     assert told["SPF"] == (OWN.decode(), "") and told["DMARC"] == (POLICY.decode(), "")
     assert told["MX"] == ("mail.x.example", "") and "DKIM" not in told
@@ -51,7 +51,7 @@ def test_a_domain_that_is_set_up_well(server: NameServer) -> None:
     ([OWN], [POLICY, POLICY], 1, "DMARC", "keep one"),
     ([OWN], [POLICY], 0, "MX", "arrive nowhere"),
 ])  # fmt: skip
-def test_what_is_missing_is_told_with_what_to_do(
+def test_missing_entries_are_reported_with_advice(
     server: NameServer, own: list[bytes], policies: list[bytes], exchanges: int, kind: str, advice: str
 ) -> None:
     told = says(server, own, policies, exchanges)
@@ -59,7 +59,7 @@ def test_what_is_missing_is_told_with_what_to_do(
     assert [each for each in ("SPF", "DMARC", "MX") if told[each][1]] == [kind]
 
 
-def test_names_that_cannot_be_looked_up() -> None:
+def test_names_that_cannot_be_resolved() -> None:
     assert "this machine alone" in of_domain("localhost", [])[0].advice
     assert "no name that can be looked up" in of_domain(f"{'x' * 70}.example", [("127.0.0.1", 9)])[0].advice
     with pytest.raises(Unavailable, match="no name server answers"):

@@ -1,4 +1,4 @@
-"""The HTML of mail that leaves: what a mail program is given, for each way in which a message is written."""
+"""The HTML of outgoing mail: what mail programs get for each way of writing a message."""
 
 import re
 from email import message_from_bytes
@@ -31,7 +31,7 @@ def part(mail: EmailMessage, kind: str) -> str:
 
 
 def body(html: str) -> str:
-    """What stands in the body, without styles, line ends and the elements around it."""
+    """Returns the content of the body, without styles, line ends and the enclosing elements."""
     inner = re.search(r"<body[^>]*>(.*)</body>", html, re.DOTALL)
     assert inner is not None, html
     plain = re.sub(r' (?:style|target|rel)="[^"]*"', "", inner[1])
@@ -40,14 +40,14 @@ def body(html: str) -> str:
 
 
 def style(html: str, element: str) -> dict[str, str]:
-    """The declarations of the first such element."""
+    """Returns the declarations of the first such element."""
     found = re.search(rf'<{element}(?=[\s>])[^>]*? style="([^"]*)"', html)
     assert found is not None, f"no <{element}> with a style in {html}"
     return dict(each.split(": ", 1) for each in found[1].split("; "))
 
 
 def markdown(desk: Post, smtp: SmtpServer, content: str, **values: Any) -> str:
-    """The HTML of a new mail with this Markdown."""
+    """Returns the HTML of a new mail with this Markdown."""
     desk.compose(content=content, content_format="markdown", **values)
     return part(taken(smtp), "html")
 
@@ -73,11 +73,11 @@ def message(desk: Post) -> int:
         ("A List<String> for <your name>", "<p>A List&lt;String&gt; for &lt;your name&gt;</p>"),
     ],
 )  # fmt: skip
-def test_what_markdown_becomes(desk: Post, smtp: SmtpServer, content: str, expected: str) -> None:
+def test_html_of_markdown(desk: Post, smtp: SmtpServer, content: str, expected: str) -> None:
     assert body(markdown(desk, smtp, content)) == expected
 
 
-def test_html_is_sent_as_html_with_its_text_beside_it(desk: Post, smtp: SmtpServer) -> None:
+def test_html_is_sent_with_a_text_alternative(desk: Post, smtp: SmtpServer) -> None:
     source = "<h2>Offer</h2>\n\n    <p>Take <b>two</b>\n    boats</p>\n\n#signature"
     signature = desk.create(
         "email_signature", name="Us", signature="Ada\nBoats Ltd", owner__context="svc.contexts.app", owner_id=0
@@ -89,7 +89,7 @@ def test_html_is_sent_as_html_with_its_text_beside_it(desk: Post, smtp: SmtpServ
     assert part(mail, "plain") == "Offer\n\nTake two boats\n\nAda\nBoats Ltd\n"
 
 
-def test_the_text_part_of_markdown_with_html_shows_no_tags(desk: Post, smtp: SmtpServer) -> None:
+def test_the_text_part_of_markdown_with_html_has_no_tags(desk: Post, smtp: SmtpServer) -> None:
     desk.compose(content="Take <b>two</b> & *more*", content_format="markdown")
     assert part(taken(smtp), "plain") == "Take two & more\n"
 
@@ -100,10 +100,10 @@ def test_a_mail_is_a_document_with_language_direction_and_fonts(desk: Post, smtp
     assert html.startswith('<!DOCTYPE html>\n<html lang="de" dir="ltr">')
     assert "<title>Pumpe &lt;1&gt;</title>" in html and '<meta name="color-scheme" content="light dark">' in html
     assert style(html, "div")["font-family"].startswith("'segoe ui'") and style(html, "div")["font-size"] == "15px"
-    assert "color" not in style(html, "div")  # a program in the dark chooses its own
+    assert "color" not in style(html, "div")  # a program in dark mode chooses its own
 
 
-def test_the_look_of_what_markdown_makes(desk: Post, smtp: SmtpServer) -> None:
+def test_styles_of_rendered_markdown(desk: Post, smtp: SmtpServer) -> None:
     html = markdown(desk, smtp, "| a | b |\n|---|---|\n| 1 | 2 |\n\n> said\n\n`code`\n\n    pre")
     assert style(html, "td")["border"] == "1px solid #a8b0b9" and style(html, "table")["border-collapse"] == "collapse"
     assert style(html, "blockquote")["border-left"] == "3px solid #a8b0b9"
@@ -115,7 +115,7 @@ def test_a_text_from_right_to_left(desk: Post, smtp: SmtpServer) -> None:
     assert '<html lang="en" dir="rtl">' in html and "border-right" in style(html, "blockquote")
 
 
-def test_colours_of_a_writer_are_left_in_the_light(desk: Post, smtp: SmtpServer) -> None:
+def test_colours_of_a_writer_stay_in_light_mode(desk: Post, smtp: SmtpServer) -> None:
     html = markdown(desk, smtp, '<p style="color: #222222">Dark letters</p>')
     assert style(html, "p")["color"] == "#222222" and '<meta name="color-scheme" content="light">' in html
     assert (style(html, "div")["background-color"], style(html, "div")["color"]) == ("#ffffff", "#1f2328")
@@ -137,7 +137,7 @@ def template(desk: Post, content: str = TEMPLATE) -> dict[str, Any]:
     return records.create(desk.context(desk.nora), "html_template", fields)
 
 
-def test_the_style_sheet_of_a_template_is_seen(desk: Post, smtp: SmtpServer) -> None:
+def test_the_style_sheet_of_a_template_is_applied(desk: Post, smtp: SmtpServer) -> None:
     html = markdown(desk, smtp, "Hello\nAnn\n\n> said", html_template_id=template(desk)["id"])
     assert body(html) == (
         '<div dir="ltr"><table width="600"><tbody><tr><td>'
@@ -147,11 +147,11 @@ def test_the_style_sheet_of_a_template_is_seen(desk: Post, smtp: SmtpServer) -> 
     assert style(html, "div")["background-color"] == "#f4f6f8" and "georgia" in style(html, "div")["font-family"]
     assert style(html, "table")["background-color"] == "#ffffff" and style(html, "table")["padding"] == "24px"
     assert style(html, "p")["color"] == "#223344" and "font-size: 12px" in html
-    assert style(html, "blockquote")["border-left"]  # the look of the message, where the template says nothing
+    assert style(html, "blockquote")["border-left"]  # the default style, where the template has none
     assert "border: 1px" not in html and '<meta name="color-scheme" content="light">' in html
 
 
-def test_a_template_says_what_it_loses(desk: Post) -> None:
+def test_a_template_reports_what_it_loses(desk: Post) -> None:
     made = template(desk)
     assert made["left_out"].split("\n") == ["@media (max-width: 600px)", "a:hover", "onclick on <p>", "<form>"]
     assert "message_body" in template(desk, "<p>Hello</p>")["left_out"]
@@ -159,7 +159,7 @@ def test_a_template_says_what_it_loses(desk: Post) -> None:
     assert changed["left_out"] == ""
 
 
-def test_a_signature_keeps_its_style_sheet_and_says_what_it_loses(desk: Post, smtp: SmtpServer) -> None:
+def test_a_signature_preserves_its_style_sheet_and_reports_what_it_loses(desk: Post, smtp: SmtpServer) -> None:
     html = '<style>.n { color: #004488 }</style><p class="n">{{full_name}}</p><video></video>'
     fields = {"name": "Us", "signature": "Nora", "signature_html": html, "owner__context": "app", "owner_id": "0"}
     signature = records.create(desk.context(desk.nora), "email_signature", fields)
@@ -169,7 +169,7 @@ def test_a_signature_keeps_its_style_sheet_and_says_what_it_loses(desk: Post, sm
     assert body(sent) == "<p>Hello</p><p>Nora Berg</p>" and 'color: #004488">Nora Berg' in sent
 
 
-def test_nothing_that_is_filled_into_a_signature_is_markup(desk: Post, smtp: SmtpServer) -> None:
+def test_values_filled_into_a_signature_are_escaped(desk: Post, smtp: SmtpServer) -> None:
     signature = desk.create("email_signature", name="Us", signature="About {{ticket_subject}}\n*Ada*",
                             owner__context="svc.contexts.app", owner_id=0)  # fmt: skip
     desk.update("group", desk.support, reply_signature_id=signature)
@@ -188,7 +188,7 @@ def test_nothing_that_is_filled_into_a_signature_is_markup(desk: Post, smtp: Smt
         ("de_CH", "Europe/Zurich", "Am 20. November 2026 um 16:04 schrieb Ann Kite:"),
     ],
 )
-def test_the_quotation_of_the_message_answered(
+def test_the_quotation_of_the_original_message(
     desk: Post, smtp: SmtpServer, message: int, language: str, zone: str, head: str
 ) -> None:
     desk.update("group", desk.support, language=language, timezone=zone)
@@ -198,7 +198,7 @@ def test_the_quotation_of_the_message_answered(
     assert part(mail, "plain") == f"Yes.\n\n{head}\n> It leaks.\n>\n> Ann\n"
 
 
-def test_nothing_of_a_quotation_is_markdown_or_html(desk: Post, smtp: SmtpServer, message: int) -> None:
+def test_quotations_are_escaped(desk: Post, smtp: SmtpServer, message: int) -> None:
     text = "# No heading\n<b>x</b> List<String>\n[a](https://x.example)\n\n> older\n  two"
     desk.update("message", message, content=text)
     desk.reply(message, content="#original_message", content_format="markdown")
@@ -209,7 +209,7 @@ def test_nothing_of_a_quotation_is_markdown_or_html(desk: Post, smtp: SmtpServer
     )
 
 
-def test_who_wrote_what_is_quoted(desk: Post, smtp: SmtpServer, message: int) -> None:
+def test_the_author_of_a_quotation(desk: Post, smtp: SmtpServer, message: int) -> None:
     def quoted(id: int) -> str:
         desk.reply(id, content="#original_message", to="ann@kite.example")
         found = re.search(r"at \d\d:\d\d, (.*) wrote:", part(taken(smtp), "plain"))
@@ -227,7 +227,7 @@ def test_who_wrote_what_is_quoted(desk: Post, smtp: SmtpServer, message: int) ->
     )
 
 
-def test_mail_bears_the_name_of_its_group(desk: Post, smtp: SmtpServer) -> None:
+def test_mail_has_the_name_of_its_group(desk: Post, smtp: SmtpServer) -> None:
     desk.compose()
     mail = taken(smtp)
     assert mail["From"].addresses[0].display_name == "Support" and mail["X-Mailer"].startswith("Helpdesk ")
@@ -244,7 +244,7 @@ def test_every_property_of_the_look_passes_the_sanitizer() -> None:
             assert harmless_style("table", declaration), declaration
 
 
-def test_a_wrong_placeholder_is_answered_with_those_that_there_are(desk: Post) -> None:
+def test_an_unknown_placeholder_is_refused_with_the_known_ones(desk: Post) -> None:
     with pytest.raises(Invalid) as raised:
         records.update(desk.context(desk.nora), "group", desk.support, {"ack_text": "Dear {{sender_name}}"})
     named = re.findall(r"\{\{(\w+)\}\}", raised.value.message)

@@ -1,4 +1,4 @@
-"""Files of mail into tickets, as `helpdesk mail import` does it."""
+"""Import of mail files into tickets, as `helpdesk mail import` does it."""
 
 import io
 import os
@@ -33,7 +33,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 class Import:
-    """One run, with what it reported."""
+    """A run with its report."""
 
     def __init__(self, desk: Desk, *paths: Path | str, stdin: bytes = b"", history: History = mail_import.PAST) -> None:
         self.progress: list[tuple[int, int]] = []
@@ -90,13 +90,13 @@ def test_the_files_of_folders_and_maildirs_are_imported(desk: Desk, tmp_path: Pa
     assert [each["subject"] for each in desk.all("ticket")] == ["Mail 1", "Mail 2", "Mail 3", "Mail 4"]
 
 
-def test_the_standard_input_is_imported_and_no_copy_of_it_is_left(desk: Desk, tmp_path: Path) -> None:
+def test_the_standard_input_is_imported_and_leaves_no_copy(desk: Desk, tmp_path: Path) -> None:
     before = sorted(os.listdir(tmp_path / "data"))
     assert Import(desk, "-", stdin=mbox(numbered(1), numbered(2))).counts == Counts(tickets=2)
     assert sorted(os.listdir(tmp_path / "data")) == before
 
 
-def test_a_mail_that_is_refused_is_named_and_the_others_are_imported(desk: Desk, tmp_path: Path) -> None:
+def test_a_refused_mail_is_named_and_the_others_are_imported(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "box"
     file.write_bytes(mbox(numbered(1), numbered(2, From=""), numbered(3)))
     run = Import(desk, file)
@@ -106,7 +106,7 @@ def test_a_mail_that_is_refused_is_named_and_the_others_are_imported(desk: Desk,
     assert run.progress[-1] == (3, 3)
 
 
-def test_a_mail_that_shows_an_error_of_ours_is_named_and_the_others_are_imported(
+def test_a_mail_that_triggers_a_bug_is_named_and_the_others_are_imported(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message = storing.message
@@ -126,14 +126,14 @@ def test_a_mail_that_shows_an_error_of_ours_is_named_and_the_others_are_imported
     assert (tmp_path / "2.eml").read_bytes() == numbered(2)
 
 
-def test_a_path_where_nothing_is_stops_before_anything_is_imported(desk: Desk, tmp_path: Path) -> None:
+def test_a_missing_path_stops_before_anything_is_imported(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "one.eml").write_bytes(numbered(1))
     with pytest.raises(Invalid, match="nowhere"):
         Import(desk, tmp_path / "one.eml", tmp_path / "nowhere")
     assert desk.all("ticket") == []
 
 
-def test_an_empty_file_is_no_mail(desk: Desk, tmp_path: Path) -> None:
+def test_an_empty_file_is_not_a_mail(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "empty.eml").write_bytes(b"")
     assert Import(desk, tmp_path / "empty.eml").counts == Counts()
 
@@ -150,7 +150,7 @@ def test_counts_as_a_line(counts: Counts, text: str) -> None:
 
 
 def without_ids(count: int) -> list[bytes]:
-    """Mails that only their place tells apart: none has an id by which a second copy would be known."""
+    """Returns mails without ids, by which a second copy would be recognized: only their position distinguishes them."""
     return [mail(Subject=f"Mail {number}") for number in range(1, count + 1)]
 
 
@@ -171,7 +171,7 @@ mail_import.run(Desk(Path(sys.argv[1])).ctx, [sys.argv[2]], io.BytesIO(), progre
 """
 
 
-def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> None:
+def test_a_killed_import_resumes_where_it_ended(tmp_path: Path) -> None:
     file = tmp_path / "box"
     file.write_bytes(mbox(*without_ids(200)))
     Desk(tmp_path / "data").close()
@@ -198,18 +198,18 @@ from server.mailroom import mail_import
 run = mail_import.run
 
 def interrupted(ctx, paths, standard_input, progress, problem, history):
-    def told(done, total):
+    def report(done, total):
         progress(done, total)
         if done == 70:
             os.kill(os.getpid(), signal.SIGINT)
-    return run(ctx, paths, standard_input, told, problem, history)
+    return run(ctx, paths, standard_input, report, problem, history)
 
 mail_import.run = interrupted
 sys.exit(main(["mail", "import", sys.argv[2], "--data", sys.argv[1]]))
 """
 
 
-def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
+def test_an_import_interrupted_by_ctrl_c_resumes_where_it_ended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, data = tmp_path / "box", tmp_path / "data"
@@ -228,15 +228,13 @@ def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
 
 
 def subjects(data: Path) -> list[str]:
-    """Of all tickets, in order."""
+    """Returns the subjects of all tickets, in order."""
     with databases.opened(data) as connection:
         return [row[0] for row in connection.execute("SELECT subject FROM ticket ORDER BY id")]
 
 
-def test_no_more_mails_wait_for_the_writer_than_are_allowed_however_many_there_are(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What of an import is in memory: the mails that wait, and the one that is read."""
+def test_the_number_of_queued_mails_is_bounded(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of an import: the queued mails, and the one that is being read."""
     monkeypatch.setattr(mail_import, "MAX_WAITING", 8)
     monkeypatch.setattr(mail_import, "MAX_WAITING_BYTES", 20_000)
     running: list[mail_import._Import] = []
@@ -258,7 +256,7 @@ def test_no_more_mails_wait_for_the_writer_than_are_allowed_however_many_there_a
     assert running[0]._waiting_bytes == 0
 
 
-def test_refused_mails_are_not_tried_again_when_an_import_goes_on(desk: Desk, tmp_path: Path) -> None:
+def test_refused_mails_are_not_retried_when_an_import_resumes(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "box"
     file.write_bytes(mbox(numbered(1, From=""), numbered(2), numbered(3)))
 
@@ -274,7 +272,7 @@ def test_refused_mails_are_not_tried_again_when_an_import_goes_on(desk: Desk, tm
 
 
 @pytest.mark.sqlite("no room for the file")
-def test_a_full_database_stops_the_import_and_nothing_is_passed_over(desk: Desk, tmp_path: Path) -> None:
+def test_a_full_database_stops_the_import_and_skips_nothing(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "box"
     large = mail(Subject="Mail 20", body="x" * 400_000 + "\n")
     mails = without_ids(40)
@@ -294,7 +292,7 @@ def limit_pages(desk: Desk, pages: int) -> None:
     desk.service.store.write(lambda tx: tx.connection.pragma("max_page_count", pages))
 
 
-def test_an_import_from_the_standard_input_goes_on_when_the_same_comes_again(desk: Desk) -> None:
+def test_an_import_from_standard_input_resumes_with_the_same_input(desk: Desk) -> None:
     content = mbox(*without_ids(5))
 
     def stop(done: int, total: int) -> None:
@@ -321,7 +319,7 @@ def test_a_file_that_grew_is_read_from_its_beginning(desk: Desk, tmp_path: Path)
     assert Import(desk, file).counts == Counts(tickets=1, duplicates=2)
 
 
-def test_every_reply_finds_the_mail_that_came_just_before_it(desk: Desk, tmp_path: Path) -> None:
+def test_every_reply_finds_the_immediately_preceding_mail(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "box"
     chain = [numbered(number, In_Reply_To=f"<{number - 1}@kite.example>") for number in range(1, 151)]
     file.write_bytes(mbox(*chain))
@@ -329,18 +327,18 @@ def test_every_reply_finds_the_mail_that_came_just_before_it(desk: Desk, tmp_pat
     assert desk.one("ticket")["num_messages"] == 150
 
 
-# -- times, status and group of the past -------------------------------------------------------------------------------
+# -- times, status and group of history --------------------------------------------------------------------------------
 
 FIRST, SECOND, THIRD = (
     "Mon, 05 Jan 2015 10:00:00 +0000",
     "Tue, 06 Jan 2015 10:00:00 +0000",
     "Sun, 04 Jan 2015 10:00:00 +0000",
 )
-AT = 1_420_452_000  # the first
+AT = 1_420_452_000  # time of the first mail
 
 
 def conversation() -> bytes:
-    """A mail, a reply, and a reply whose Date lies before both."""
+    """Returns a mail, a reply, and a reply whose Date is before both."""
     return mbox(
         numbered(1, Date=FIRST),
         numbered(2, Date=SECOND, In_Reply_To="<1@kite.example>"),
@@ -348,7 +346,7 @@ def conversation() -> bytes:
     )
 
 
-def test_history_has_the_times_of_then(desk: Desk, tmp_path: Path) -> None:
+def test_history_has_its_original_times(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "box").write_bytes(conversation())
     assert Import(desk, tmp_path / "box").counts == Counts(tickets=1, replies=2)
     ticket = desk.one("ticket")
@@ -358,7 +356,7 @@ def test_history_has_the_times_of_then(desk: Desk, tmp_path: Path) -> None:
     assert [each["created"] for each in entries] == [AT, AT + 86400, AT - 86400]
 
 
-def test_history_can_be_closed_and_belong_to_a_group(desk: Desk, tmp_path: Path) -> None:
+def test_history_can_be_closed_and_assigned_to_a_group(desk: Desk, tmp_path: Path) -> None:
     group = desk.create("group", name="Archive")
     (tmp_path / "box").write_bytes(conversation())
     Import(desk, tmp_path / "box", history=History(CLOSED, group))
@@ -368,7 +366,7 @@ def test_history_can_be_closed_and_belong_to_a_group(desk: Desk, tmp_path: Path)
 
 
 @pytest.mark.sqlite("a command in the process of the test uses the file of its folder")
-def test_the_command_takes_status_and_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_accepts_status_and_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "box").write_bytes(conversation())
     arguments = ["mail", "import", str(tmp_path / "box"), "--data", str(tmp_path / "data")]
     assert main([*arguments, "--group", "Suport"]) == 1
@@ -381,7 +379,7 @@ def test_the_command_takes_status_and_group(tmp_path: Path, capsys: pytest.Captu
     assert '"closed": "2015-01-06T10:00:00Z"' in exported
 
 
-def test_a_reply_of_the_past_opens_no_ticket_again(desk: Desk, tmp_path: Path) -> None:
+def test_a_historical_reply_does_not_reopen_a_ticket(desk: Desk, tmp_path: Path) -> None:
     desk.receive(numbered(1))
     ticket = desk.one("ticket")
     desk.update("ticket", ticket["id"], status_id=2)
@@ -392,7 +390,7 @@ def test_a_reply_of_the_past_opens_no_ticket_again(desk: Desk, tmp_path: Path) -
     assert (after["status_id"], after["updated"], after["num_messages"]) == (2, before["updated"], 2)
 
 
-def test_no_service_target_runs_on_a_ticket_of_the_past(desk: Desk, tmp_path: Path) -> None:
+def test_no_service_target_applies_to_a_historical_ticket(desk: Desk, tmp_path: Path) -> None:
     desk.create("service_target", name="Fast", response_minutes=60, resolution_minutes=600)
     (tmp_path / "box").write_bytes(mbox(numbered(1, Date=FIRST)))
     Import(desk, tmp_path / "box")

@@ -1,4 +1,4 @@
-"""Mailboxes on other servers: what is taken of them, what stays there, what happens when something goes wrong."""
+"""Mailboxes on other servers: what is fetched and what stays on the server, also after failures."""
 
 import os
 import threading
@@ -92,14 +92,14 @@ def test_mails_become_tickets_and_are_removed_from_the_server(desk: Desk, server
     assert state(desk, id)["checked_at"] == desk.now
 
 
-def test_a_mail_is_stored_as_it_came(desk: Desk, server: MailServer) -> None:
+def test_a_mail_is_stored_as_it_arrived(desk: Desk, server: MailServer) -> None:
     raw = mail(b"one\n.two\n..\n.\nend " + "é".encode("latin-1") + b"\n" + b"x" * 5000 + b"\n").replace(b"\n", b"\r\n")
     server.put(raw)
     check(desk, box(desk, server))
     assert desk.blob(desk.one("message")["raw_blob_id"]) == raw
 
 
-def test_kept_mails_stay_and_are_not_taken_again(desk: Desk, server: MailServer) -> None:
+def test_mails_left_on_the_server_are_not_fetched_again(desk: Desk, server: MailServer) -> None:
     id = box(desk, server, is_mail_kept=1)
     server.put(without_id(1), without_id(2))
     assert check(desk, id) == 2
@@ -108,7 +108,7 @@ def test_kept_mails_stay_and_are_not_taken_again(desk: Desk, server: MailServer)
     assert subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"] and len(server.mails) == 3
 
 
-def test_nothing_is_changed_on_a_server_that_keeps_its_mail(desk: Desk, imap: ImapServer) -> None:
+def test_nothing_is_changed_on_a_server_that_retains_its_mail(desk: Desk, imap: ImapServer) -> None:
     imap.put(numbered(1))
     check(desk, box(desk, imap, is_mail_kept=1))
     assert imap.flags == {1: set()}
@@ -116,7 +116,7 @@ def test_nothing_is_changed_on_a_server_that_keeps_its_mail(desk: Desk, imap: Im
     assert not any(word in command for command in imap.asked for word in ("STORE", "EXPUNGE"))
 
 
-def test_mails_that_stayed_are_not_removed_when_mail_is_no_longer_kept(desk: Desk, imap: ImapServer) -> None:
+def test_retained_mails_are_not_removed_when_the_setting_changes(desk: Desk, imap: ImapServer) -> None:
     id = box(desk, imap, is_mail_kept=1)
     imap.put(without_id(1))
     check(desk, id)
@@ -126,7 +126,7 @@ def test_mails_that_stayed_are_not_removed_when_mail_is_no_longer_kept(desk: Des
     assert list(imap.mails) == [1] and subjects(desk) == ["Mail 1", "Mail 2"]
 
 
-def test_a_connection_that_is_cut_loses_and_doubles_nothing(desk: Desk, server: MailServer) -> None:
+def test_a_cut_connection_neither_loses_nor_duplicates_mail(desk: Desk, server: MailServer) -> None:
     server.put(*map(without_id, range(1, 8)))
     server.breaks_after = 3
     id = box(desk, server)
@@ -139,10 +139,10 @@ def test_a_connection_that_is_cut_loses_and_doubles_nothing(desk: Desk, server: 
     assert server.mails == {} and state(desk, id)["num_fails"] == 0
 
 
-def test_what_was_stored_but_not_removed_is_removed_the_next_time(
+def test_stored_mails_that_were_not_removed_are_removed_the_next_time(
     desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when the process ends between the two."""
+    """As when the process ends between the two steps."""
     id = box(desk, server)
     server.put(without_id(1), without_id(2))
     connect = inboxes.connect
@@ -165,7 +165,7 @@ def test_what_was_stored_but_not_removed_is_removed_the_next_time(
     assert server.mails == {} and subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"]
 
 
-def test_mails_with_new_uids_are_not_taken_again(desk: Desk, imap: ImapServer) -> None:
+def test_mails_with_new_uids_are_not_fetched_again(desk: Desk, imap: ImapServer) -> None:
     id = box(desk, imap, is_mail_kept=1)
     imap.put(numbered(1), without_id(2))
     check(desk, id)
@@ -186,7 +186,7 @@ def test_a_mailbox_moved_to_another_server_is_read_from_its_beginning(desk: Desk
     assert subjects(desk)[-1] == "Mail 9"
 
 
-def test_a_server_that_does_not_tell_its_next_uid(desk: Desk, imap: ImapServer) -> None:
+def test_a_server_that_does_not_report_its_next_uid(desk: Desk, imap: ImapServer) -> None:
     imap.tells_next = False
     id = box(desk, imap, is_mail_kept=1)
     imap.put(without_id(1), without_id(2))
@@ -195,7 +195,7 @@ def test_a_server_that_does_not_tell_its_next_uid(desk: Desk, imap: ImapServer) 
     assert (check(desk, id), check(desk, id)) == (1, 0)
 
 
-def test_uids_that_lie_far_apart_are_found(desk: Desk, imap: ImapServer) -> None:
+def test_sparse_uids_are_found(desk: Desk, imap: ImapServer) -> None:
     for uid in (3, 20_000, 3_000_000, 4_294_967_290):
         imap.next_uid = uid
         imap.put(without_id(uid))
@@ -204,7 +204,7 @@ def test_uids_that_lie_far_apart_are_found(desk: Desk, imap: ImapServer) -> None
 
 
 @pytest.mark.parametrize("has_uidplus", [True, False])
-def test_what_others_marked_as_deleted_is_left_to_them(desk: Desk, imap: ImapServer, has_uidplus: bool) -> None:
+def test_mails_that_others_marked_as_deleted_are_left_alone(desk: Desk, imap: ImapServer, has_uidplus: bool) -> None:
     imap.has_uidplus = has_uidplus
     id = box(desk, imap, is_mail_kept=1)
     imap.put(without_id(1))
@@ -218,17 +218,17 @@ def test_what_others_marked_as_deleted_is_left_to_them(desk: Desk, imap: ImapSer
     assert check(desk, id) == 0
 
 
-def test_without_uidplus_mails_are_removed_all_the_same(desk: Desk, imap: ImapServer) -> None:
+def test_without_uidplus_mails_are_removed_as_well(desk: Desk, imap: ImapServer) -> None:
     imap.has_uidplus = False
     imap.put(without_id(1), without_id(2))
     check(desk, box(desk, imap))
     assert imap.mails == {}
 
 
-# -- mails that cannot be taken ----------------------------------------------------------------------------------------
+# -- mails that cannot be accepted -------------------------------------------------------------------------------------
 
 
-def test_a_refused_mail_is_kept_apart_and_the_others_are_taken(desk: Desk, server: MailServer) -> None:
+def test_a_refused_mail_is_set_aside_and_the_others_are_fetched(desk: Desk, server: MailServer) -> None:
     refused = mail(Subject="Mail 2", From="")
     server.put(without_id(1), refused, without_id(3))
     nora = desk.worker("nora@desk.example")
@@ -244,7 +244,7 @@ def test_a_refused_mail_is_kept_apart_and_the_others_are_taken(desk: Desk, serve
     assert [each["worker_id"] for each in desk.all("notification")] == [nora]
 
 
-def test_a_mail_that_shows_an_error_of_ours_is_kept_apart(
+def test_a_mail_that_triggers_a_bug_is_set_aside(
     desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message = storing.message
@@ -268,7 +268,7 @@ def test_unwanted_mail_leaves_no_trace_but_is_removed(desk: Desk, server: MailSe
     assert subjects(desk) == ["Mail 2"] and server.mails == {} and letters(desk) == {}
 
 
-def test_a_mail_that_cannot_even_be_kept_apart_stays_on_the_server(desk: Desk, server: MailServer) -> None:
+def test_a_mail_that_cannot_be_set_aside_stays_on_the_server(desk: Desk, server: MailServer) -> None:
     (Path(desk.service.settings.data) / dead_letters.FOLDER).write_text("a file where the folder would be")
     server.put(without_id(1), mail(From=""))
     id = box(desk, server)
@@ -280,7 +280,7 @@ def test_a_mail_that_cannot_even_be_kept_apart_stays_on_the_server(desk: Desk, s
 
 
 @pytest.mark.parametrize("told_size", [0, 100], ids=["true size", "a size that is told too small"])
-def test_of_a_mail_that_is_too_large_only_the_headers_are_taken(desk: Desk, server: MailServer, told_size: int) -> None:
+def test_only_the_headers_of_an_oversized_mail_are_fetched(desk: Desk, server: MailServer, told_size: int) -> None:
     large = mail(
         "x" * 3000 + "\n", Message_Id="<1@kite.example>", MIME_Version="1.0",
         Content_Type="multipart/mixed;\n boundary=b0", X_Last="here",
@@ -298,7 +298,7 @@ def test_of_a_mail_that_is_too_large_only_the_headers_are_taken(desk: Desk, serv
     assert check(desk, id) == 0 and len(server.mails) == 1
 
 
-def test_mails_wait_on_the_server_while_no_group_takes_them(desk: Desk, server: MailServer) -> None:
+def test_mails_wait_on_the_server_while_no_group_accepts_them(desk: Desk, server: MailServer) -> None:
     server.put(without_id(1))
     group = desk.one("group", is_default=1)["id"]
     desk.change("group", group, is_default=0)
@@ -330,21 +330,21 @@ def test_encrypted_mailboxes_check_the_certificate(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_password_is_sent_in_the_clear_where_starttls_is_asked_for(desk: Desk, kind: str) -> None:
+def test_no_password_is_sent_in_the_clear_where_starttls_is_required(desk: Desk, kind: str) -> None:
     with KINDS[kind]() as server:
         id = box(desk, server, f"{kind}-starttls")
         assert check(desk, id) == 0 and state(desk, id)["num_fails"] == 1
         assert not any("LOGIN" in command or "PASS" in command for command in server.asked)
 
 
-def test_a_wrong_password_is_told_and_not_shown(desk: Desk, server: MailServer) -> None:
+def test_a_wrong_password_is_reported_and_not_shown(desk: Desk, server: MailServer) -> None:
     id = box(desk, server, password="wrong-one")
     assert check(desk, id) == 0
     error = state(desk, id)["last_error"]
     assert "wrong name or password" in error and "wrong-one" not in error
 
 
-def test_a_token_of_a_connected_account_is_used_in_place_of_a_password(desk: Desk) -> None:
+def test_a_token_of_a_connected_account_replaces_a_password(desk: Desk) -> None:
     service = desk.create("connected_service", name="Mail", extension_id="svc.service.provider.token.bearer", params={})
     account = desk.create(
         "connected_account", name="Mail", service_id=service, params={"token": "t0ken"},
@@ -358,8 +358,8 @@ def test_a_token_of_a_connected_account_is_used_in_place_of_a_password(desk: Des
     assert subjects(desk) == list(KINDS)
 
 
-def test_a_token_that_is_refused_is_not_used_again(desk: Desk) -> None:
-    """It may have no end that is known, and would be taken for a good one for ever."""
+def test_a_refused_token_is_not_used_again(desk: Desk) -> None:
+    """A token may have no known expiry, and would count as valid forever."""
     service = desk.create(
         "connected_service", name="Mail", extension_id="svc.service.provider.oauth2",
         params={"token_url": "https://127.0.0.1:1/token", "client_id": "desk"},
@@ -376,23 +376,23 @@ def test_a_token_that_is_refused_is_not_used_again(desk: Desk) -> None:
             assert "does not let in this user name and token" in state(desk, id)["last_error"]
             assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": desk.now}
             check(desk, id)
-            assert "does not let in" not in state(desk, id)["last_error"]  # another one was asked for
+            assert "does not let in" not in state(desk, id)["last_error"]  # a new one was requested
 
 
-def test_a_folder_that_is_not_there_is_told(desk: Desk, imap: ImapServer) -> None:
+def test_a_missing_folder_is_reported(desk: Desk, imap: ImapServer) -> None:
     id = box(desk, imap, folder="Orders")
     assert check(desk, id) == 0
     assert "there is no such folder" in state(desk, id)["last_error"]
 
 
-def test_a_server_that_speaks_something_else_is_told(desk: Desk) -> None:
+def test_a_server_of_another_protocol_is_reported(desk: Desk) -> None:
     for kind, other in (("imap", Pop3Server), ("pop3", ImapServer)):
         with other() as server:
             id = box(desk, server, kind)
             assert check(desk, id) == 0 and state(desk, id)["num_fails"] == 1
 
 
-def test_failures_in_a_row_are_told_to_administrators_now_and_then(desk: Desk, server: MailServer) -> None:
+def test_repeated_failures_notify_administrators_periodically(desk: Desk, server: MailServer) -> None:
     nora = desk.worker("nora@desk.example")
     desk.update("worker", nora, is_superuser=1)
     desk.worker("milo@desk.example")
@@ -407,7 +407,7 @@ def test_failures_in_a_row_are_told_to_administrators_now_and_then(desk: Desk, s
     assert state(desk, id)["num_fails"] == 0, "another password is tried without a wait"
 
 
-# -- when they are looked at -------------------------------------------------------------------------------------------
+# -- schedule ----------------------------------------------------------------------------------------------------------
 
 
 def jobs(desk: Desk) -> list[int]:
@@ -416,7 +416,7 @@ def jobs(desk: Desk) -> list[int]:
     return [int(row[place].rpartition(":")[2]) for row in rows]
 
 
-def test_mailboxes_are_looked_at_the_longest_unseen_first(desk: Desk, imap: ImapServer) -> None:
+def test_mailboxes_are_checked_in_order_of_their_last_check(desk: Desk, imap: ImapServer) -> None:
     now = desk.now
     late, soon, off, never = (
         box(desk, imap, checked_at=now - 61), box(desk, imap, checked_at=now - 20),
@@ -436,7 +436,7 @@ def test_the_wait_grows_with_the_failures(desk: Desk, imap: ImapServer, fails: i
     assert jobs(desk) == []
 
 
-def test_a_mailbox_with_more_mails_than_one_look_takes_is_due_at_once(
+def test_a_mailbox_with_more_mails_than_one_check_fetches_is_due_at_once(
     desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checking, "MAX_MAILS", 2)
@@ -451,7 +451,7 @@ def test_a_mailbox_with_more_mails_than_one_look_takes_is_due_at_once(
     assert subjects(desk) == [f"Mail {number}" for number in range(1, 6)]
 
 
-def test_a_deleted_mailbox_takes_its_notes_along(desk: Desk, server: MailServer) -> None:
+def test_a_deleted_mailbox_removes_its_state(desk: Desk, server: MailServer) -> None:
     before = desk.counts()
     server.put(without_id(1))
     id = box(desk, server, is_mail_kept=1)
@@ -462,18 +462,18 @@ def test_a_deleted_mailbox_takes_its_notes_along(desk: Desk, server: MailServer)
     assert check(desk, id) == 0
 
 
-def test_mails_have_the_time_at_which_they_came(desk: Desk, imap: ImapServer) -> None:
+def test_mails_have_their_time_of_arrival(desk: Desk, imap: ImapServer) -> None:
     imap.put(without_id(1))
     before = clock.now()
     check(desk, box(desk, imap))
     assert before <= desk.one("ticket")["created"] <= clock.now()
 
 
-def test_mails_kept_apart_are_listed_while_others_take_them(tmp_path: Path) -> None:
+def test_mails_set_aside_are_listed_while_others_accept_them(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for name in ("first", "second"):
         dead_letters.keep(desk.service.settings, name, b"From: ana@kite.example\r\n\r\nHi", "a reason")
-    (tmp_path / dead_letters.FOLDER / "gone.eml").symlink_to(tmp_path / "taken")  # listed, and then not there
+    (tmp_path / dead_letters.FOLDER / "gone.eml").symlink_to(tmp_path / "taken")  # listed, but gone when it is read
     assert sorted(each.name for each in dead_letters.list_dead_letters(desk.service.settings)) == [
         "first.eml",
         "second.eml",
@@ -481,8 +481,8 @@ def test_mails_kept_apart_are_listed_while_others_take_them(tmp_path: Path) -> N
     desk.close()
 
 
-def test_a_mail_kept_apart_is_taken_once_by_two_who_ask_at_once(tmp_path: Path) -> None:
-    """One without Message-Id, which nothing else would tell to be the same."""
+def test_two_simultaneous_requests_accept_a_mail_once(tmp_path: Path) -> None:
+    """It has no Message-Id, by which a second copy would be recognized."""
     desk = Desk(tmp_path)
     dead_letters.keep(desk.service.settings, "first", b"From: ana@kite.example\r\nSubject: Hi\r\n\r\nHello")
     ctx = desk.ctx
@@ -503,7 +503,7 @@ def test_a_mail_kept_apart_is_taken_once_by_two_who_ask_at_once(tmp_path: Path) 
     desk.close()
 
 
-def test_mail_stays_on_its_server_unless_told_otherwise(desk: Desk, server: MailServer) -> None:
+def test_mail_stays_on_its_server_by_default(desk: Desk, server: MailServer) -> None:
     id = box(desk, server)
     desk.update("mailbox", id, is_mail_kept=desk.service.registry.type("mailbox").initial["is_mail_kept"])
     server.put(numbered(1))

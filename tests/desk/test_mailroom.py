@@ -1,4 +1,4 @@
-"""New tickets from mail: who wrote, where it goes, what is kept of it."""
+"""New tickets from mail: the sender, the route, and the stored data."""
 
 import base64
 import hashlib
@@ -74,7 +74,7 @@ def test_the_sender_is_the_first_usable_address(desk: Desk, headers: dict[str, s
         f"{'a' * 64}@{'b' * 60}.{'c' * 60}.example",
     ],
 )
-def test_unusual_senders_are_taken(desk: Desk, sender: str) -> None:
+def test_unusual_senders_are_accepted(desk: Desk, sender: str) -> None:
     assert desk.sender(desk.receive(mail(From=f"Somebody <{sender}>"))) == sender
 
 
@@ -146,7 +146,7 @@ def test_subjects(desk: Desk, subject: str, stored: str) -> None:
     assert " ".join(ticket["subject"].split()) == stored
 
 
-def test_the_headers_are_kept_and_the_raw_mail_byte_for_byte(desk: Desk) -> None:
+def test_the_headers_are_stored_and_the_raw_mail_byte_for_byte(desk: Desk) -> None:
     raw = mail(Message_Id="<One@kite.example>", X_Odd="  spaced   value").replace(b"\n", b"\r\n")
     received = desk.receive(raw)
     message = desk.message(received)
@@ -163,14 +163,14 @@ def test_a_mail_without_message_id_gets_one_in_front_of_its_headers(desk: Desk) 
     assert message["message_id"].startswith("<") and message["message_id"].endswith(">")
 
 
-def test_the_words_of_a_mail_are_found(desk: Desk) -> None:
+def test_the_words_of_a_mail_are_searchable(desk: Desk) -> None:
     received = desk.receive(mail("A quartzite countertop\n"))
     found = desk.write(lambda writing: writing.search_ids("message", "text:quartzite"))
     assert found == [received.message_id]
     assert desk.write(lambda writing: writing.search_ids("ticket", "text:quartzite")) == [received.ticket_id]
 
 
-def test_a_mask_that_is_taken_is_drawn_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duplicate_mask_is_drawn_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     first = desk.receive(mail())
     monkeypatch.setattr("server.mailroom.incoming._mask", lambda pattern, now: first.mask)
     second = desk.receive(mail("Another one.\n"))
@@ -191,7 +191,7 @@ def test_a_plain_mail_takes_few_statements(desk: Desk, monkeypatch: pytest.Monke
     desk.receive(mail(Message_Id="<one@kite.example>"))  # with a new address, its contact, and the words of both
     desk.receive(mail(Message_Id="<two@kite.example>", Subject="Other"))
     desk.receive(mail(Message_Id="<three@kite.example>", In_Reply_To="<one@kite.example>"))
-    # One of them reads the service targets, which are kept once a reader has looked.
+    # One of them reads the service targets, which are cached after the first read.
     assert [count <= most for count, most in zip(counts, (41, 20, 20), strict=True)] == [True] * 3, counts
 
 
@@ -217,7 +217,7 @@ def test_mail_to_the_address_of_a_group_goes_to_its_default_bucket(desk: Desk) -
 # -- requesters, organization ------------------------------------------------------------------------------------------
 
 
-def test_recipients_become_requesters_only_where_the_service_is_set_so(desk: Desk) -> None:
+def test_recipients_become_requesters_only_if_the_setting_says_so(desk: Desk) -> None:
     desk.own_address("help@desk.example")
     headers = {"To": "help@desk.example, bo@kite.example", "Cc": "Cy <cy@kite.example>, no-reply@kite.example"}
     assert desk.requesters(desk.receive(mail(**headers)).ticket_id) == ["ann@kite.example"]
@@ -232,7 +232,7 @@ def test_an_excluded_sender_becomes_no_requester(desk: Desk) -> None:
     assert desk.requesters(desk.receive(mail(From="X@ROBOTS.example")).ticket_id) == []
 
 
-def test_making_a_ticket_writes_one_entry_in_the_name_of_the_sender(desk: Desk) -> None:
+def test_creating_a_ticket_writes_one_entry_with_the_sender_as_actor(desk: Desk) -> None:
     received = desk.receive(mail())
     assert desk.activity(received.ticket_id) == ["ticket.message.inbound"]
     entry = desk.one("activity_log", target_id=received.ticket_id, target__context="svc.contexts.ticket")
@@ -270,7 +270,7 @@ def test_a_defunct_address_that_writes_can_be_written_to_again(desk: Desk) -> No
 # -- content -----------------------------------------------------------------------------------------------------------
 
 
-def test_mail_of_html_alone_gets_a_text_and_the_html_as_a_file(desk: Desk) -> None:
+def test_mail_with_only_html_gets_a_text_and_the_html_as_a_file(desk: Desk) -> None:
     html = '<p>See <a href="https://x.example/a">the page</a></p><script>alert(1)</script>'
     received = desk.receive(mail(html, Content_Type="text/html; charset=utf-8"))
     assert desk.message(received)["content"] == "See the page <https://x.example/a>"
@@ -293,13 +293,13 @@ def test_an_inline_image_is_shown_by_the_address_of_its_file(desk: Desk) -> None
     assert "cid:Dot" not in html and "cid:other@kite" in html and f"/{image['id']}" in html
 
 
-def test_two_files_of_one_name_are_told_apart(desk: Desk) -> None:
+def test_two_files_with_one_name_are_distinguished(desk: Desk) -> None:
     part = "Content-Type: text/csv; name=a.txt\nContent-Disposition: attachment; filename=a.txt\n\n"
     received = desk.receive(multipart("Content-Type: text/plain\n\nHi", f"{part}one", f"{part}two"))
     assert desk.files(received) == {"a.txt": b"one", "a-1.txt": b"two"}
 
 
-def test_the_same_bytes_are_kept_once_and_each_message_has_its_own_name_for_them(desk: Desk) -> None:
+def test_equal_bytes_are_stored_once_and_named_by_each_message(desk: Desk) -> None:
     received = [
         desk.receive(multipart(f"Content-Type: text/csv; name={name}\n\nsame bytes", Subject=name))
         for name in ("a.csv", "b.csv")
@@ -309,7 +309,7 @@ def test_the_same_bytes_are_kept_once_and_each_message_has_its_own_name_for_them
     assert first["blob_id"] == second["blob_id"] and first["size"] == len("same bytes")
 
 
-def test_a_file_above_the_limit_is_a_stub_and_noted(desk: Desk) -> None:
+def test_a_file_above_the_limit_is_a_stub_with_a_remark(desk: Desk) -> None:
     desk.set(mail_file_bytes=2000)
     big = f"Content-Type: a/b; name=big.bin\n\n{'x' * 3000}"
     received = desk.receive(multipart("Content-Type: text/plain\n\nHi", big))
@@ -319,7 +319,7 @@ def test_a_file_above_the_limit_is_a_stub_and_noted(desk: Desk) -> None:
     assert desk.notes(received) == [f"file big.bin was not kept: {stub['dropped']}"]
 
 
-def test_an_attached_message_is_one_file_and_not_unpacked(desk: Desk) -> None:
+def test_an_attached_message_is_stored_as_one_file(desk: Desk) -> None:
     inner = "From: cy@kite.example\nSubject: inner\nContent-Type: text/plain; name=secret.txt\n\nhello"
     received = desk.receive(multipart("Content-Type: text/plain\n\nSee", f"Content-Type: message/rfc822\n\n{inner}"))
     [(name, content)] = desk.files(received).items()
@@ -354,7 +354,7 @@ def test_a_ticket_has_the_score_of_its_untrained_words(desk: Desk) -> None:
     assert round(ticket["spam_score"], 4) == 0.2286 and ticket["spam_training"] == ""
 
 
-def test_by_default_no_file_is_dropped_of_a_mail_as_large_as_providers_send(desk: Desk) -> None:
+def test_by_default_no_file_is_dropped_from_the_largest_mail_of_providers(desk: Desk) -> None:
     content = bytes(range(256)) * (25 * 4096)  # 25 MiB
     received = desk.receive(
         multipart(

@@ -1,4 +1,4 @@
-"""Who a mail comes from, as lists, forms, phones and servers write it: names, authors, notices, ways to a group."""
+"""Senders as lists, forms, phones and servers write them: names, authors, notices, routes to a group."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     desk.own_address(HELP)
     billing = desk.own_address("billing@desk.example")
     desk.create("group", name="Billing", reply_address_id=billing)
-    desk.change("address", billing, mail_transport_id=0)  # it leaves by the default transport then
+    desk.change("address", billing, mail_transport_id=0)  # so that it uses the default transport
     yield desk
     desk.close()
 
@@ -41,7 +41,7 @@ def desk(opened: Desk) -> Desk:
 
 
 def someone() -> str:
-    """An address that nobody wrote from before."""
+    """Returns an address that has not written before."""
     return f"ann{next(_numbers)}@kite.example"
 
 
@@ -87,7 +87,7 @@ def test_a_name_is_on_the_message_the_address_and_a_contact(
     assert label_of(desk, email) == f"{' '.join(filter(None, split))} <{email}>"
 
 
-def test_the_log_names_who_wrote(desk: Desk) -> None:
+def test_the_log_names_the_author(desk: Desk) -> None:
     email = someone()
     received = desk.receive(mail(From=f"Ann Kite <{email}>"))
     [entry] = desk.all("activity_log", target_id=received.ticket_id, activity_point="ticket.message.inbound")
@@ -98,7 +98,7 @@ def test_the_log_names_who_wrote(desk: Desk) -> None:
     '"boss@company.example"', '"Boss boss@company.example"', "=?utf-8?q?boss=EF=BC=A0company.example?=", '"..."', "",
     '"https://evil.example"', "=?utf-8?q?=E2=80=AE=E2=80=AC?=",
 ])  # fmt: skip
-def test_what_is_no_name_is_none(desk: Desk, written: str) -> None:
+def test_text_that_is_not_a_name_is_ignored(desk: Desk, written: str) -> None:
     email = someone()
     received = desk.receive(mail(From=f"{written} <{email}>"))
     assert desk.message(received)["from_name"] == address_of(desk, email)["display_name"] == ""
@@ -135,7 +135,7 @@ def test_a_name_in_a_private_group_stays_on_its_message(desk: Desk) -> None:
     assert address_of(desk, email)["display_name"] == "" and contacts_of(desk, email) == []
 
 
-def test_a_worker_without_the_right_to_create_contacts_creates_none_by_handing_in_mail(desk: Desk) -> None:
+def test_submitting_mail_creates_no_contact_without_the_right_to(desk: Desk) -> None:
     email = someone()
     worker = desk.worker("tina@desk.example")
     by = desk.read(lambda tx: actor.worker(tx, worker))
@@ -147,7 +147,7 @@ def test_a_worker_without_the_right_to_create_contacts_creates_none_by_handing_i
     assert contacts_of(desk, email) == ([("Ann", "Kite")] if by.may("contexts.svc.contexts.contact.create") else [])
 
 
-def test_workers_keep_the_name_of_their_account(desk: Desk) -> None:
+def test_workers_have_the_name_of_their_account(desk: Desk) -> None:
     desk.worker("max@desk.example")
     desk.receive(mail(From="The Boss <max@desk.example>"))
     assert address_of(desk, "max@desk.example")["display_name"] == "" and contacts_of(desk, "max@desk.example") == []
@@ -171,7 +171,7 @@ AUTHORS = [
 
 
 @names("headers", AUTHORS)
-def test_an_address_of_ours_is_passed_over_as_the_sender(desk: Desk, headers: dict[str, str]) -> None:
+def test_our_own_address_is_skipped_as_the_sender(desk: Desk, headers: dict[str, str]) -> None:
     email = someone()
     named = {"From": f"'Ann Kite' via Support <{HELP}>", "To": HELP} | headers
     received = desk.receive(mail(**{name: value.replace("EMAIL", email) for name, value in named.items()}))
@@ -179,24 +179,24 @@ def test_an_address_of_ours_is_passed_over_as_the_sender(desk: Desk, headers: di
     assert desk.message(received)["from_name"] == "Ann Kite" and contacts_of(desk, email) == [("Ann", "Kite")]
 
 
-def test_what_names_only_addresses_of_ours_has_no_requester(desk: Desk) -> None:
+def test_mail_with_only_our_addresses_has_no_requester(desk: Desk) -> None:
     received = desk.receive(mail(From=HELP, To=HELP, Reply_To="billing@desk.example", X_Original_Sender=HELP))
     assert desk.requesters(received.ticket_id) == []
 
 
-def test_other_headers_do_not_replace_a_sender_that_is_not_ours(desk: Desk) -> None:
+def test_other_headers_do_not_replace_a_foreign_sender(desk: Desk) -> None:
     email = someone()
     received = desk.receive(mail(From=email, X_Original_Sender="eve@evil.example", Author="eve@evil.example"))
     assert desk.sender(received) == email
 
 
-def test_a_worker_named_by_another_header_is_not_believed(desk: Desk) -> None:
+def test_a_worker_named_by_another_header_is_not_trusted(desk: Desk) -> None:
     desk.worker("vera@desk.example")
     received = desk.receive(mail(From=HELP, X_Original_Sender="vera@desk.example"))
     assert desk.message(received)["worker_id"] == 0 and "another header" in " ".join(desk.notes(received))
 
 
-# -- where a new ticket goes -------------------------------------------------------------------------------------------
+# -- routes of new tickets ---------------------------------------------------------------------------------------------
 
 BILLING = "billing@desk.example"
 WAYS = [
@@ -217,18 +217,18 @@ WAYS = [
 
 
 @names("headers", WAYS, ids=lambda headers: " ".join(headers))
-def test_a_mail_is_routed_by_any_header_that_says_where_it_went(desk: Desk, headers: dict[str, str]) -> None:
+def test_a_mail_is_routed_by_any_header_with_its_recipient(desk: Desk, headers: dict[str, str]) -> None:
     received = desk.receive(mail(**({"From": someone(), "To": "x@y.example"} | headers)))
     assert desk.ticket(received)["group_id"] == desk.one("group", name="Billing")["id"]
 
 
-def test_to_goes_before_what_servers_add(desk: Desk) -> None:
+def test_to_takes_precedence_over_headers_of_servers(desk: Desk) -> None:
     desk.create("group", name="Sales", reply_address_id=desk.own_address("sales@desk.example"))
     received = desk.receive(mail(From=someone(), To="sales@desk.example", X_Original_To=BILLING))
     assert desk.ticket(received)["group_id"] == desk.one("group", name="Sales")["id"]
 
 
-def test_servers_headers_make_nobody_a_requester(desk: Desk) -> None:
+def test_headers_of_servers_add_no_requesters(desk: Desk) -> None:
     desk.set(mail_add_recipients=True)
     email = someone()
     raw = mail(From=email, To="help+shop@desk.example, bo@oak.example", X_Original_To="box17@host.example")
@@ -237,7 +237,7 @@ def test_servers_headers_make_nobody_a_requester(desk: Desk) -> None:
     assert desk.requesters(received.ticket_id) == sorted([email, "bo@oak.example"])
 
 
-# -- what programs write -----------------------------------------------------------------------------------------------
+# -- mail of programs --------------------------------------------------------------------------------------------------
 
 
 def report(kind: str, *parts: str, **headers: str) -> bytes:
@@ -279,7 +279,7 @@ def automatic(kind: str, **headers: str) -> bytes:
 
 
 def waiting_ticket(desk: Desk, email: str) -> tuple[Receipt, Record]:
-    """A ticket that waits for three days, and its values then."""
+    """Creates a ticket that waits for three days; returns it with its values."""
     id = f"<b{next(_numbers)}@kite.example>"
     boat = desk.receive(mail(From=f"Ann Kite <{email}>", Message_Id=id))
     desk.update("ticket", boat.ticket_id, status_id=status.WAITING, reopen_date=NOW + 3 * 86400)
@@ -299,7 +299,7 @@ def test_a_notice_is_stored_and_changes_neither_status_nor_times(desk: Desk, nam
     assert changed <= {"changed_at", "num_messages", "num_messages_in"} and after["num_messages"] == 2
 
 
-def test_a_receipt_finds_its_ticket_by_the_id_that_it_names_alone(desk: Desk) -> None:
+def test_a_receipt_finds_its_ticket_only_by_the_id_that_it_names(desk: Desk) -> None:
     email = someone()
     boat, before = waiting_ticket(desk, email)
     told = f"Original-Message-ID: {boat.mask}\nDisposition: manual-action; displayed"
@@ -322,7 +322,7 @@ REOPENING: dict[str, tuple[dict[str, str], str]] = {
 
 
 @names("name", list(REOPENING))
-def test_people_and_failures_open_a_ticket_again(desk: Desk, name: str) -> None:
+def test_people_and_failures_reopen_a_ticket(desk: Desk, name: str) -> None:
     email = someone()
     boat, _before = waiting_ticket(desk, email)
     headers, kind = REOPENING[name]
@@ -343,7 +343,7 @@ def test_a_notice_that_begins_a_ticket_is_an_ordinary_message(desk: Desk) -> Non
 
 @names("headers, opens", [({}, False), ({"From": "PARTICIPANT"}, True)])
 @names("way", ["mask", "id"])
-def test_a_stranger_does_not_bring_back_a_deleted_ticket(
+def test_a_stranger_does_not_restore_a_deleted_ticket(
     desk: Desk, headers: dict[str, str], opens: bool, way: str
 ) -> None:
     email, id = someone(), f"<d{next(_numbers)}@kite.example>"
@@ -357,7 +357,7 @@ def test_a_stranger_does_not_bring_back_a_deleted_ticket(
     assert desk.message(received)["is_stranger"] == int(not opens)
 
 
-# -- mail that a worker passes on --------------------------------------------------------------------------------------
+# -- mail that a worker forwards ---------------------------------------------------------------------------------------
 
 FORWARD = """please handle
 
@@ -371,7 +371,7 @@ The pump is broken.
 """
 
 
-def test_the_author_of_a_mail_that_a_worker_forwards_can_take_the_workers_place(desk: Desk) -> None:
+def test_the_author_of_a_forwarded_mail_can_replace_the_worker(desk: Desk) -> None:
     worker, email = f"zoe{next(_numbers)}@desk.example", someone()
     desk.worker(worker)
     received = desk.receive(mail(FORWARD.replace("AUTHOR", email), From=f"Zoe <{worker}>", Subject="Fwd: Pump broken"))
@@ -385,7 +385,7 @@ def test_the_author_of_a_mail_that_a_worker_forwards_can_take_the_workers_place(
 
 
 @names("headers", [{"From": "ANN"}, {"From": "ANN", "Subject": "Fwd: Pump broken"}])
-def test_forwards_of_others_offer_nobody(desk: Desk, headers: dict[str, str]) -> None:
+def test_forwards_of_others_offer_no_author(desk: Desk, headers: dict[str, str]) -> None:
     email = someone()
     named = {name: value.replace("ANN", email) for name, value in headers.items()}
     received = desk.receive(mail(FORWARD.replace("AUTHOR", someone()), **named))
@@ -395,7 +395,7 @@ def test_forwards_of_others_offer_nobody(desk: Desk, headers: dict[str, str]) ->
 
 
 @names("author", [HELP, "billing@desk.example", "help+x@desk.example"])
-def test_a_forward_of_our_own_mail_offers_nobody(desk: Desk, author: str) -> None:
+def test_a_forward_of_our_own_mail_offers_no_author(desk: Desk, author: str) -> None:
     worker = f"zoe{next(_numbers)}@desk.example"
     desk.worker(worker)
     received = desk.receive(mail(FORWARD.replace("AUTHOR", author), From=worker, Subject="Fwd: Pump broken"))

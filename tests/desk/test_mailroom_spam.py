@@ -1,4 +1,4 @@
-"""Words counted from trained tickets, and the scores that follow."""
+"""Words counted from trained tickets, and the resulting scores."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     opened.close()
 
 
-_NUMBERS = itertools.count()  # the same bytes would be the same mail
+_NUMBERS = itertools.count()  # equal bytes would be the same mail
 
 
 def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "ann@kite.example") -> list[Receipt]:
-    """So many tickets of one text, judged."""
+    """Receives this number of tickets with one text, and trains them."""
     received = [
         desk.receive(mail(body, From=sender, Subject=f"n{number}", X_Number=f"{next(_NUMBERS)}"))
         for number in range(times)
@@ -49,7 +49,7 @@ def test_words_of_spam_raise_the_score_of_new_mail_and_good_words_lower_it(desk:
     assert desk.ticket(desk.receive(mail("pumps valve", Subject="leaking")))["spam_score"] < 0.1
 
 
-def test_a_word_seen_fewer_than_five_times_tells_nothing(desk: Desk) -> None:
+def test_a_word_seen_fewer_than_five_times_has_no_weight(desk: Desk) -> None:
     trained(desk, spam.SPAM, "lottery", times=4)
     assert score(desk, "lottery") == pytest.approx(0.4)
     trained(desk, spam.SPAM, "lottery", times=1)
@@ -60,12 +60,12 @@ def test_many_unknown_words_count_as_fifteen(desk: Desk) -> None:
     assert score(desk, *(f"word{number}" for number in range(400))) == pytest.approx(0.0023, abs=1e-4)
 
 
-def test_tickets_that_are_learned_together_count_one_by_one(desk: Desk) -> None:
+def test_tickets_trained_together_count_one_by_one(desk: Desk) -> None:
     judged = [("lottery prizes", spam.SPAM), ("lottery", spam.SPAM), ("pumps lottery", spam.GOOD), ("pumps", spam.GOOD)]
     for number, (body, verdict) in enumerate(judged):
         received = desk.receive(mail(body, Subject=f"n{number}"))
         desk.write(lambda writing, id=received.ticket_id, verdict=verdict: spam.train(writing, id, verdict))
-    for _ in range(2):  # a lesson is learned once
+    for _ in range(2):  # a ticket is trained once
         spam.learn_all(desk.service, 0)
         counted = {row[0]: row[1:] for row in desk.read(lambda tx: tx.find(spam.SPAM_WORD))}
         assert [counted[word] for word in ("lottery", "prizes", "pumps", spam.TICKETS)] == [
@@ -90,7 +90,7 @@ def test_a_ticket_trains_once(desk: Desk) -> None:
     assert not desk.write(lambda writing: spam.train(writing, 999, spam.SPAM))
 
 
-def test_a_score_is_one_statement_whatever_the_number_of_words(desk: Desk) -> None:
+def test_a_score_takes_one_statement_whatever_the_number_of_words(desk: Desk) -> None:
     def statements(tx: Transaction) -> int:
         before = tx.statements
         spam.score(tx, [f"word{number}" for number in range(400)])

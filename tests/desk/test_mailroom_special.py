@@ -1,4 +1,4 @@
-"""Bounces, loops, mail from addresses of ours, damaged mail."""
+"""Bounces, loops, mail from our own addresses, damaged mail."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.fixture
 def boat(desk: Desk) -> Receipt:
-    """Ann's ticket, closed, with an answer <out@desk.example> that went to her and, as a copy, to Bo."""
+    """Ann's ticket, closed, with a reply <out@desk.example> that went to her and, as a copy, to Bo."""
     received = desk.receive(mail(Message_Id="<a@kite.example>"))
     desk.sent(received.ticket_id, "<out@desk.example>", To="ann@kite.example", Cc=f"Bo <{BO}>")
     desk.update("ticket", received.ticket_id, status_id=status.CLOSED)
@@ -35,7 +35,7 @@ def boat(desk: Desk) -> Receipt:
 
 
 def bounce(failed: str, original: str = "<out@desk.example>", code: str = "5.1.1", **headers: str) -> bytes:
-    """What a mail server sends back."""
+    """Returns the bounce that a mail server sends."""
     headers = {"From": "MAILER-DAEMON@mx.example", "Subject": "Undelivered mail", **headers}
     return multipart(
         "Content-Type: text/plain\n\nIt did not work.",
@@ -54,7 +54,7 @@ def is_defunct(desk: Desk, email: str) -> bool:
 # -- bounces -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_bounce_lands_on_its_ticket_opens_it_and_marks_the_address(desk: Desk, boat: Receipt) -> None:
+def test_a_bounce_is_filed_on_its_ticket_reopens_it_and_marks_the_address(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(bounce("ann@kite.example"))
     assert (received.ticket_id, received.is_new_ticket) == (boat.ticket_id, False)
     assert desk.ticket(boat)["status_id"] == status.OPEN
@@ -72,7 +72,7 @@ def test_a_bounce_that_names_no_sender_does_the_same(desk: Desk, boat: Receipt, 
     assert desk.requesters(boat.ticket_id) == ["ann@kite.example"]
 
 
-def test_a_bounce_in_words_does_the_same(desk: Desk, boat: Receipt) -> None:
+def test_a_bounce_in_prose_does_the_same(desk: Desk, boat: Receipt) -> None:
     told = (
         "I could not deliver your message.\n\n<ann@kite.example>:\nRemote host said: 550 5.1.1 no such user\n\n"
         "--- Below this line is a copy of the message.\n\nMessage-ID: <out@desk.example>\n\nShut the valve.\n"
@@ -82,19 +82,19 @@ def test_a_bounce_in_words_does_the_same(desk: Desk, boat: Receipt) -> None:
     assert desk.ticket(boat)["status_id"] == status.OPEN and is_defunct(desk, "ann@kite.example")
 
 
-def test_a_bounce_marks_whoever_else_the_mail_went_to(desk: Desk, boat: Receipt) -> None:
+def test_a_bounce_marks_any_other_recipient_of_the_mail(desk: Desk, boat: Receipt) -> None:
     desk.create("address", email=BO)
     desk.receive(bounce(BO))
     assert is_defunct(desk, BO)
 
 
-def test_a_delay_is_kept_and_marks_nobody(desk: Desk, boat: Receipt) -> None:
+def test_a_delay_is_stored_and_marks_no_one(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(bounce("ann@kite.example", code="4.4.7"))
     assert received.ticket_id == boat.ticket_id and not is_defunct(desk, "ann@kite.example")
     assert any(name.startswith("delivery_status") for name in desk.files(received))
 
 
-def test_a_bounce_about_somebody_else_marks_nobody(desk: Desk, boat: Receipt) -> None:
+def test_a_bounce_about_another_address_marks_no_one(desk: Desk, boat: Receipt) -> None:
     desk.create("address", email="cy@kite.example")
     received = desk.receive(bounce("cy@kite.example"))
     assert received.ticket_id == boat.ticket_id and not is_defunct(desk, "cy@kite.example")
@@ -102,33 +102,33 @@ def test_a_bounce_about_somebody_else_marks_nobody(desk: Desk, boat: Receipt) ->
 
 
 @pytest.mark.parametrize("original", ["<a@kite.example>", "<no@such>"])
-def test_a_bounce_of_mail_that_is_not_ours_marks_nobody(desk: Desk, boat: Receipt, original: str) -> None:
+def test_a_bounce_of_foreign_mail_marks_no_one(desk: Desk, boat: Receipt, original: str) -> None:
     received = desk.receive(bounce("ann@kite.example", original))
     assert received.is_new_ticket and not is_defunct(desk, "ann@kite.example")
 
 
-def test_a_bounce_marks_no_address_of_ours(desk: Desk, boat: Receipt) -> None:
+def test_a_bounce_marks_none_of_our_addresses(desk: Desk, boat: Receipt) -> None:
     desk.sent(boat.ticket_id, "<out2@desk.example>", To="sales@desk.example")
     desk.own_address("sales@desk.example")
     desk.receive(bounce("sales@desk.example", "<out2@desk.example>"))
     assert not is_defunct(desk, "sales@desk.example")
 
 
-def test_the_mail_that_came_back_wins_over_the_ids_in_the_headers(desk: Desk, boat: Receipt) -> None:
+def test_the_returned_mail_takes_precedence_over_ids_in_the_headers(desk: Desk, boat: Receipt) -> None:
     desk.receive(mail(From=BO, Message_Id="<b@oak.example>"))
     assert desk.receive(bounce("ann@kite.example", In_Reply_To="<b@oak.example>")).ticket_id == boat.ticket_id
 
 
-# -- addresses of ours, loops ------------------------------------------------------------------------------------------
+# -- our own addresses, loops ------------------------------------------------------------------------------------------
 
 
-def test_mail_from_an_address_of_ours_makes_a_ticket_without_requesters(desk: Desk) -> None:
+def test_mail_from_our_own_address_creates_a_ticket_without_requesters(desk: Desk) -> None:
     desk.own_address("help@desk.example")
     received = desk.receive(mail(From="help@desk.example", Message_Id="<own@desk.example>"))
     assert received.is_new_ticket and desk.requesters(received.ticket_id) == []
 
 
-def test_mail_that_we_sent_and_that_comes_back_is_ignored(desk: Desk, boat: Receipt) -> None:
+def test_our_own_mail_that_comes_back_is_ignored(desk: Desk, boat: Receipt) -> None:
     before = desk.counts()
     received = desk.receive(mail(From="help@desk.example", Message_Id="<out@desk.example>"))
     [sent] = desk.all("message", is_outgoing=1)
@@ -157,7 +157,7 @@ def test_an_automatic_mail_of_this_installation_is_ignored(desk: Desk, boat: Rec
         {"Auto-Submitted": "auto-replied", "Precedence": "bulk", "List-Id": "<l.x>", "Return-Path": "<>"},
     ],
 )
-def test_other_automatic_mail_is_taken(desk: Desk, headers: dict[str, str]) -> None:
+def test_other_automatic_mail_is_accepted(desk: Desk, headers: dict[str, str]) -> None:
     ours = desk.service.installation
     named = {name.replace("-", "_"): value.replace("OURS", ours) for name, value in headers.items()}
     assert desk.receive(mail(**named)).outcome == "stored"
@@ -207,13 +207,13 @@ def test_damaged_mail_is_stored_whole(desk: Desk, name: str) -> None:
     assert not re.search(r"[\r\n]", desk.ticket(received)["subject"])
 
 
-def test_what_was_repaired_is_noted(desk: Desk) -> None:
+def test_repairs_are_recorded(desk: Desk) -> None:
     received = desk.receive(DAMAGED["wrong base64"])
     assert any("base64" in note for note in desk.notes(received))
     assert desk.notes(desk.receive(mail())) == []
 
 
-def test_a_name_that_holds_another_address_is_noted(desk: Desk) -> None:
+def test_a_name_that_contains_another_address_is_recorded(desk: Desk) -> None:
     received = desk.receive(mail(From='"boss@desk.example" <ann@kite.example>'))
     assert any("another address" in note for note in desk.notes(received))
 
@@ -246,7 +246,7 @@ def test_automatic_mail_of_one_sender_is_counted_for_an_hour(desk: Desk) -> None
     ("headers", "counts"),
     [({}, 0), ({"Auto_Submitted": "auto-generated"}, 1), ({"List_Id": "<a.b>"}, 1), ({"Return_Path": "<>"}, 1)],
 )
-def test_what_a_program_wrote_is_counted(desk: Desk, headers: dict[str, str], counts: int) -> None:
+def test_mail_of_programs_is_counted(desk: Desk, headers: dict[str, str], counts: int) -> None:
     assert desk.receive(mail(**headers)).outcome == "stored"
     assert len(desk.read(lambda tx: tx.find(flood.AUTOMATIC_MAIL))) == counts
 
@@ -254,7 +254,7 @@ def test_what_a_program_wrote_is_counted(desk: Desk, headers: dict[str, str], co
 # -- mail without an id ------------------------------------------------------------------------------------------------
 
 
-def test_the_same_bytes_without_an_id_are_the_same_mail(desk: Desk) -> None:
+def test_equal_bytes_without_an_id_are_the_same_mail(desk: Desk) -> None:
     raw = mail("No id here.\n")
     first = desk.receive(raw)
     again = desk.receive(raw)
@@ -263,7 +263,7 @@ def test_the_same_bytes_without_an_id_are_the_same_mail(desk: Desk) -> None:
     assert desk.receive(mail("Other words.\n")).outcome == "stored"
 
 
-def test_what_hosts_put_before_a_mail_makes_it_no_other(desk: Desk) -> None:
+def test_headers_added_by_hosts_do_not_make_it_another_mail(desk: Desk) -> None:
     raw = mail("No id, other way.\n")
     first = desk.receive(b"Return-Path: <a@b>\r\nReceived: from x by y;\r\n\tone\r\n" + raw)
     assert desk.receive(b"Delivered-To: c@d\nReceived: from z by y; two\n" + raw).message_id == first.message_id
@@ -279,7 +279,7 @@ def test_after_the_days_of_the_setting_it_is_a_new_mail(desk: Desk) -> None:
     assert desk.receive(raw).outcome == "stored"
 
 
-def test_a_mail_whose_message_is_gone_is_a_new_one(desk: Desk) -> None:
+def test_a_mail_whose_message_was_deleted_is_a_new_one(desk: Desk) -> None:
     raw = mail("No id, and deleted.\n")
     first = desk.receive(raw)
     desk.write(lambda writing: writing.delete("message", first.message_id))
@@ -305,7 +305,7 @@ def found_by(desk: Desk, word: str) -> int:
     return len(records.search(desk.ctx, "message", request)["results"])
 
 
-def test_a_mail_that_an_older_version_read_otherwise_is_the_same(desk: Desk) -> None:
+def test_a_mail_that_an_older_version_read_differently_is_the_same(desk: Desk) -> None:
     raw = mail(Message_Id="<a@kite.example>")
     first = desk.receive(raw)
     desk.change("message", first.message_id, body_digest="of other words", content="Other words")

@@ -1,4 +1,4 @@
-"""Which ticket a mail belongs to, and what a reply changes there."""
+"""The ticket that a mail belongs to, and the changes that a reply makes there."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -63,13 +63,13 @@ def test_the_ticket_is_found_by_ids(
     assert found == "new" or received.ticket_id == tickets[found]
 
 
-def test_an_id_in_the_same_case_wins_over_one_in_another(desk: Desk, boat: Receipt) -> None:
+def test_an_id_in_the_same_case_takes_precedence(desk: Desk, boat: Receipt) -> None:
     other = desk.receive(mail(From=BO, Message_Id="<A@kite.example>"))
     assert desk.receive(mail(In_Reply_To="<A@kite.example>")).ticket_id == other.ticket_id
     assert desk.receive(mail(In_Reply_To="<a@kite.example>")).ticket_id == boat.ticket_id
 
 
-def test_mail_that_names_itself_is_new(desk: Desk, boat: Receipt) -> None:
+def test_mail_that_references_itself_is_new(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(mail(From=BO, Message_Id="<a@kite.example>", References="<a@kite.example>"))
     assert received.is_new_ticket
 
@@ -102,14 +102,14 @@ def test_the_ticket_is_found_by_its_mask(desk: Desk, boat: Receipt, subject: str
     assert not is_found or received.ticket_id == boat.ticket_id
 
 
-def test_the_rightmost_mask_wins(desk: Desk, boat: Receipt, shed: Receipt) -> None:
+def test_the_rightmost_mask_takes_precedence(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     assert desk.receive(mail(Subject=f"[#{shed.mask}] [#{boat.mask}]")).ticket_id == boat.ticket_id
 
 
 # -- merged tickets ----------------------------------------------------------------------------------------------------
 
 
-def test_mail_for_a_merged_ticket_goes_to_the_one_that_took_over(desk: Desk, boat: Receipt, shed: Receipt) -> None:
+def test_mail_for_a_merged_ticket_goes_to_its_successor(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     last = desk.receive(mail(Subject="Last"))
     desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id, status_id=status.DELETED)
     desk.change("ticket", shed.ticket_id, merged_into=last.ticket_id, status_id=status.DELETED)
@@ -119,7 +119,7 @@ def test_mail_for_a_merged_ticket_goes_to_the_one_that_took_over(desk: Desk, boa
     assert desk.one("ticket", id=boat.ticket_id)["status_id"] == status.DELETED
 
 
-def test_tickets_merged_in_a_circle_end_in_a_new_ticket(desk: Desk, boat: Receipt, shed: Receipt) -> None:
+def test_a_circle_of_merged_tickets_ends_in_a_new_ticket(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id)
     desk.change("ticket", shed.ticket_id, merged_into=boat.ticket_id)
     assert desk.receive(mail(Subject=f"[#{boat.mask}]", In_Reply_To="<a@kite.example>")).is_new_ticket
@@ -133,7 +133,7 @@ def test_at_most_ten_merges_are_followed(desk: Desk) -> None:
     assert desk.receive(mail(Subject=f"[#{chain[0].mask}]")).is_new_ticket
 
 
-# -- what a reply does -------------------------------------------------------------------------------------------------
+# -- effects of a reply ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("before", [status.OPEN, status.WAITING, status.CLOSED, status.DELETED])
@@ -154,7 +154,7 @@ def test_a_reply_opens_the_ticket_from_any_status(desk: Desk, boat: Receipt, bef
     assert desk.activity(boat.ticket_id)[-1] == "ticket.message.inbound"
 
 
-def test_the_owner_and_the_watchers_are_told_of_a_reply(desk: Desk, boat: Receipt) -> None:
+def test_a_reply_notifies_the_owner_and_the_watchers(desk: Desk, boat: Receipt) -> None:
     milo, olga = desk.worker("milo@desk.example"), desk.worker("olga@desk.example")
     desk.change("ticket", boat.ticket_id, owner_id=milo)
     link = {"from_context": "svc.contexts.ticket", "from_id": boat.ticket_id}
@@ -164,7 +164,7 @@ def test_the_owner_and_the_watchers_are_told_of_a_reply(desk: Desk, boat: Receip
     assert told == [(milo, "ticket.message.inbound"), (olga, "ticket.message.inbound")]
 
 
-def test_nobody_becomes_a_requester_by_replying(desk: Desk, boat: Receipt) -> None:
+def test_replying_makes_no_one_a_requester(desk: Desk, boat: Receipt) -> None:
     desk.set(mail_add_recipients=True)
     desk.receive(mail(From=BO, Cc="cy@kite.example", In_Reply_To="<a@kite.example>"))
     assert desk.requesters(boat.ticket_id) == [ANN]
@@ -182,7 +182,7 @@ def test_mail_of_a_stranger_is_filed_and_marked(desk: Desk, boat: Receipt) -> No
     assert desk.message(again)["is_stranger"] == 1
 
 
-def test_a_requester_and_a_proven_worker_are_no_strangers(desk: Desk, boat: Receipt) -> None:
+def test_a_requester_and_a_verified_worker_are_not_strangers(desk: Desk, boat: Receipt) -> None:
     desk.worker("milo@desk.example")
     desk.set(mail_authserv_ids=(HOST,))
     for sender in (ANN, "milo@desk.example"):
@@ -192,19 +192,19 @@ def test_a_requester_and_a_proven_worker_are_no_strangers(desk: Desk, boat: Rece
 
 
 @pytest.mark.parametrize("header", ["To", "Cc", "Bcc"])
-def test_who_got_mail_of_the_ticket_is_no_stranger(desk: Desk, boat: Receipt, header: str) -> None:
+def test_a_recipient_of_mail_of_the_ticket_is_not_a_stranger(desk: Desk, boat: Receipt, header: str) -> None:
     desk.sent(boat.ticket_id, "<c@desk.example>", **{header: "x@y.example, Bo <BO@oak.example>"})
     received = desk.receive(mail(From=BO, In_Reply_To="<c@desk.example>"))
     assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 0)
 
 
-def test_who_wrote_before_as_a_requester_is_no_stranger_afterwards(desk: Desk, boat: Receipt) -> None:
+def test_a_former_requester_who_wrote_is_not_a_stranger(desk: Desk, boat: Receipt) -> None:
     address = desk.message(boat)["sender_id"]
     desk.write(lambda writing: requesters.remove(writing, boat.ticket_id, [address]))
     assert desk.message(desk.receive(mail(In_Reply_To="<a@kite.example>")))["is_stranger"] == 0
 
 
-def test_mail_in_the_name_of_the_desk_is_a_strangers(desk: Desk, boat: Receipt) -> None:
+def test_mail_in_the_name_of_the_desk_is_from_a_stranger(desk: Desk, boat: Receipt) -> None:
     desk.sent(boat.ticket_id, "<c@desk.example>", To=ANN)
     received = desk.receive(mail(From="help@desk.example", In_Reply_To="<a@kite.example>"))
     assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 1)
@@ -235,7 +235,7 @@ FAIL, PASS = f"{HOST}; dmarc=fail (p=none) header.from=desk.example", f"{HOST}; 
         ({"Authentication-Results": PASS, "From": f"{MILO}\nFrom: nobody"}, "From names more than one address"),
     ],
 )
-def test_mail_that_claims_to_be_a_workers_and_is_not_is_a_strangers(
+def test_forged_mail_of_a_worker_is_from_a_stranger(
     desk: Desk, boat: Receipt, headers: dict[str, str], noted: str
 ) -> None:
     worker = desk.worker(MILO)
@@ -250,21 +250,21 @@ def test_mail_that_claims_to_be_a_workers_and_is_not_is_a_strangers(
     assert noted in " ".join(notes) and bool(notes) == bool(noted)
 
 
-def test_nobodys_results_are_believed_unless_the_host_is_set(desk: Desk) -> None:
+def test_authentication_results_are_ignored_unless_the_host_is_set(desk: Desk) -> None:
     worker = desk.worker(MILO)
     received = desk.receive(f"Authentication-Results: {FAIL}\nFrom: {MILO}\n\nHello\n".encode())
     message = desk.message(received)
     assert worker and (message["worker_id"], message["is_stranger"]) == (
         0,
         0,
-    )  # the sender of a new ticket is no stranger
+    )  # the sender of a new ticket is not a stranger
     assert desk.notes(received) == [f"{MILO} {UNPROVEN}"]
 
 
-# -- requesters, for mail in and out -----------------------------------------------------------------------------------
+# -- requesters, for incoming and outgoing mail ------------------------------------------------------------------------
 
 
-def test_requesters_added_and_removed_are_entries_on_the_ticket(desk: Desk, boat: Receipt) -> None:
+def test_added_and_removed_requesters_are_entries_on_the_ticket(desk: Desk, boat: Receipt) -> None:
     def work(writing: RecordWriter) -> tuple[int, list[int]]:
         bo, ann = (requesters.address_of(writing, email)["id"] for email in ("BO@oak.example", ANN))
         assert requesters.add(writing, boat.ticket_id, [bo, ann, bo]) == [bo]
@@ -303,9 +303,7 @@ def test_the_same_mail_twice_is_stored_once(desk: Desk) -> None:
     assert desk.ticket(first)["status_id"] == status.CLOSED
 
 
-def test_a_copy_of_a_mail_on_a_merged_ticket_is_answered_with_the_one_that_took_over(
-    desk: Desk, boat: Receipt, shed: Receipt
-) -> None:
+def test_a_copy_of_a_mail_on_a_merged_ticket_returns_its_successor(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id)
     second = desk.receive(mail(Message_Id="<a@kite.example>"))
     assert (second.outcome, second.ticket_id, second.message_id) == ("duplicate", shed.ticket_id, boat.message_id)
@@ -359,13 +357,13 @@ def test_the_same_words_with_other_html_are_another_mail(desk: Desk) -> None:
     assert first.outcome == "stored"
 
 
-def test_of_mail_that_was_stored_before_the_words_are_compared(desk: Desk, boat: Receipt) -> None:
+def test_for_mail_stored_before_the_words_are_compared(desk: Desk, boat: Receipt) -> None:
     desk.change("message", boat.message_id, body_digest="")
     assert desk.receive(mail(Message_Id="<a@kite.example>")).outcome == "duplicate"
     assert desk.receive(mail("Other words.\n", Message_Id="<a@kite.example>")).outcome == "stored"
 
 
-def test_mails_without_an_id_are_copies_only_of_the_same_bytes(desk: Desk) -> None:
+def test_mails_without_an_id_are_copies_only_if_their_bytes_are_equal(desk: Desk) -> None:
     first, second = desk.receive(mail()), desk.receive(mail("Other words.\n"))
     assert first.ticket_id != second.ticket_id
     desk.set(mail_repeat_days=0)
@@ -382,13 +380,13 @@ def test_mails_without_an_id_are_copies_only_of_the_same_bytes(desk: Desk) -> No
         {"In_Reply_To": "<gone@other.example>", "References": "<a@kite.example> <gone@other.example>"},
     ],
 )
-def test_any_of_the_ids_that_a_mail_answers_finds_the_ticket(desk: Desk, headers: dict[str, str]) -> None:
+def test_any_referenced_id_of_a_mail_finds_the_ticket(desk: Desk, headers: dict[str, str]) -> None:
     first = desk.receive(mail(Message_Id="<a@kite.example>"))
     assert desk.receive(mail(Message_Id="<b@kite.example>", **headers)).ticket_id == first.ticket_id
 
 
 @pytest.mark.parametrize("cut", ["\n ", "\r\n\t", " \n  "])
-def test_a_mask_that_was_folded_in_its_middle_finds_the_ticket(desk: Desk, cut: str) -> None:
+def test_a_mask_folded_in_the_middle_finds_the_ticket(desk: Desk, cut: str) -> None:
     mask = desk.receive(mail(Message_Id="<a@kite.example>")).mask
     answer = mail(Message_Id="<b@kite.example>", Subject=f"AW: [Desk #{mask[:6]}{cut}{mask[6:]}] Boat")
     assert desk.receive(answer).mask == mask

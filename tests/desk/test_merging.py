@@ -1,4 +1,4 @@
-"""Contacts and organizations that become one: what goes over, what is refused, what is told."""
+"""Merged contacts and organizations: what is moved, refused and logged."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def contact(desk: Post, first: str, email: str, **values: Any) -> int:
 
 @pytest.fixture
 def anas(desk: Post) -> tuple[int, int]:
-    """The one that stays, and the other."""
+    """The contact that survives, and the other."""
     kept = contact(desk, "Ana", "ana@kite.example", location="Bern")
     return kept, contact(desk, "Anna", "anna@kite.example", last_name="Lund", phone="123", location="Basel")
 
@@ -30,7 +30,7 @@ def merge(desk: Post, kept: int, *others: int, uri: str = "contact", by: int = 0
     merging.merge(desk.context(by or desk.nora), uri, kept, others, fields)
 
 
-def test_addresses_and_blank_fields_go_over_and_the_other_is_gone(desk: Post, anas: tuple[int, int]) -> None:
+def test_addresses_and_blank_fields_are_moved_and_the_other_is_deleted(desk: Post, anas: tuple[int, int]) -> None:
     kept, other = anas
     merge(desk, kept, other)
     found = desk.one("contact", id=kept)
@@ -40,14 +40,14 @@ def test_addresses_and_blank_fields_go_over_and_the_other_is_gone(desk: Post, an
     assert found["email_id"] == desk.address("ana@kite.example")
 
 
-def test_values_that_were_chosen_win(desk: Post, anas: tuple[int, int]) -> None:
+def test_chosen_values_take_precedence(desk: Post, anas: tuple[int, int]) -> None:
     kept, other = anas
     merge(desk, kept, other, location="Basel", email_id=str(desk.address("anna@kite.example")))
     found = desk.one("contact", id=kept)
     assert (found["location"], found["email_id"]) == ("Basel", desk.address("anna@kite.example"))
 
 
-def test_what_hangs_on_it_goes_over(desk: Post, anas: tuple[int, int]) -> None:
+def test_related_records_are_moved(desk: Post, anas: tuple[int, int]) -> None:
     kept, other = anas
     context = "svc.contexts.contact"
     desk.create("comment", target__context=context, target_id=other, comment="Calls on Mondays")
@@ -86,7 +86,7 @@ def test_an_organization_brings_its_tickets_and_people(desk: Post) -> None:
     assert [each["id"] for each in found] == [person]
 
 
-def test_it_is_told_on_the_one_that_stays(desk: Post, anas: tuple[int, int]) -> None:
+def test_it_is_logged_on_the_survivor(desk: Post, anas: tuple[int, int]) -> None:
     kept, other = anas
     merge(desk, kept, other)
     [entry] = [each for each in desk.all("activity_log") if each["activity_point"] == "record.merge"]
@@ -99,7 +99,7 @@ def test_it_is_told_on_the_one_that_stays(desk: Post, anas: tuple[int, int]) -> 
     ("contact", 99, (1,), NotFound), ("contact", 1, range(2, 30), Invalid), ("task", 1, (2,), NotOffered),
     ("worker", 1, (2,), NotOffered),
 ])  # fmt: skip
-def test_what_cannot_be_merged(
+def test_records_that_cannot_be_merged(
     desk: Post, anas: tuple[int, int], uri: str, kept: int, others: tuple[int, ...], error: type[HelpdeskError]
 ) -> None:
     with pytest.raises(error):
@@ -107,7 +107,7 @@ def test_what_cannot_be_merged(
     assert len(desk.all("contact")) == 2
 
 
-def test_who_may_not_delete_may_not_merge(desk: Post, anas: tuple[int, int]) -> None:
+def test_merging_requires_the_right_to_delete(desk: Post, anas: tuple[int, int]) -> None:
     for mode, privileges in (("", []), ("itemized", ["contexts.svc.contexts.contact.update"])):
         for role in desk.all("role"):
             records.update(desk.context(), "role", role["id"], {"privs_mode": mode, "privs": privileges})
@@ -116,7 +116,7 @@ def test_who_may_not_delete_may_not_merge(desk: Post, anas: tuple[int, int]) -> 
     assert len(desk.all("contact")) == 2
 
 
-def test_the_address_of_a_worker_is_for_administrators(desk: Post, anas: tuple[int, int]) -> None:
+def test_only_administrators_merge_the_address_of_a_worker(desk: Post, anas: tuple[int, int]) -> None:
     kept, _ = anas
     mine = desk.address("olga@desk.example")
     other = desk.create("contact", first_name="Olga", email_id=mine)
@@ -131,13 +131,13 @@ def test_too_much_at_once_is_refused(desk: Post, anas: tuple[int, int], monkeypa
         merge(desk, *anas)
 
 
-def test_a_mistake_in_a_value_changes_nothing(desk: Post, anas: tuple[int, int]) -> None:
+def test_an_invalid_value_changes_nothing(desk: Post, anas: tuple[int, int]) -> None:
     with pytest.raises(Invalid):
         merge(desk, *anas, gender="X")
     assert len(desk.all("contact")) == 2 and len(desk.all("address", contact_id=anas[0])) == 1
 
 
-def test_a_comparison_tells_what_would_happen(desk: Post, anas: tuple[int, int]) -> None:
+def test_a_comparison_shows_the_effects(desk: Post, anas: tuple[int, int]) -> None:
     found = merging.compare(desk.context(desk.nora), "contact", *anas)
     assert found.differing.keys() == {"first_name", "location", "email_id"} and found.moved == {"address": 1}
     with pytest.raises(Invalid):
@@ -149,7 +149,7 @@ def test_a_comparison_tells_what_would_happen(desk: Post, anas: tuple[int, int])
 
 @pytest.fixture
 def hidden(desk: Post) -> int:
-    """A private group without members, whose tickets administrators alone read."""
+    """A private group without members, whose tickets only administrators read."""
     return int(desk.create("group", name="Board", is_private=1))
 
 
@@ -194,7 +194,7 @@ def test_a_merge_that_would_change_hidden_custom_values_is_refused(
     merge(desk, kept, other)
 
 
-def test_what_the_caller_may_read_goes_over(desk: Post, kites: tuple[int, int]) -> None:
+def test_readable_records_are_moved(desk: Post, kites: tuple[int, int]) -> None:
     kept, other = kites
     assert merging.compare(desk.context(desk.nora), "org", kept, other).moved == {"ticket": 2}
     [secret] = desk.all("ticket", subject="Secret")

@@ -1,4 +1,4 @@
-"""Mails that a server lists and does not hand out: the others are taken, and none is lost."""
+"""Mails that a server lists but does not deliver: the others are fetched, and none is lost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +51,7 @@ def put(server: MailServer, *numbers: int) -> None:
 
 
 def check(desk: Desk, id: int) -> str:
-    """Check the mailbox an hour later; the state that its record then has."""
+    """Checks the mailbox an hour later; returns the state of its record."""
     desk.now += HOUR
     checking.check(desk.service, id, desk.now)
     return str(desk.one("mailbox", id=id)["last_error"])
@@ -65,7 +65,7 @@ def subjects(desk: Desk) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "mood"), [*((ImapServer, mood) for mood in SILENT), (Pop3Server, "no"), (Pop3Server, "empty")]
 )
-def test_the_others_are_taken_and_the_missed_mail_once_it_is_handed_out(
+def test_the_others_are_fetched_and_the_missed_mail_once_it_is_delivered(
     desk: Desk, kind: type[MailServer], mood: str, is_kept: int
 ) -> None:
     with kind() as server:
@@ -86,9 +86,7 @@ def test_the_others_are_taken_and_the_missed_mail_once_it_is_handed_out(
 
 @pytest.mark.parametrize("kind", [ImapServer, Pop3Server])
 @pytest.mark.parametrize("mood", CUT)
-def test_a_mail_that_always_costs_the_connection_is_read_after_the_others(
-    desk: Desk, kind: type[MailServer], mood: str
-) -> None:
+def test_a_mail_that_always_breaks_the_connection_is_read_last(desk: Desk, kind: type[MailServer], mood: str) -> None:
     with kind() as server:
         server.moods = {2: "cut" if kind is Pop3Server else mood}
         put(server, 1, 2, 3)
@@ -100,7 +98,7 @@ def test_a_mail_that_always_costs_the_connection_is_read_after_the_others(
         assert check(desk, id) == "" and subjects(desk) == ["Mail 1", "Mail 3", "Mail 2"]
 
 
-def test_a_connection_that_was_cut_once_changes_no_order(desk: Desk, imap: ImapServer) -> None:
+def test_a_connection_that_was_cut_once_does_not_change_the_order(desk: Desk, imap: ImapServer) -> None:
     put(imap, 1, 2, 3)
     imap.moods = {2: "cut"}
     id = mailbox(desk, imap)
@@ -109,7 +107,7 @@ def test_a_connection_that_was_cut_once_changes_no_order(desk: Desk, imap: ImapS
     assert check(desk, id) == "" and subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"]
 
 
-def test_a_mail_that_is_gone_is_forgotten(desk: Desk, imap: ImapServer) -> None:
+def test_a_deleted_mail_is_forgotten(desk: Desk, imap: ImapServer) -> None:
     put(imap, 1, 2, 3)
     imap.moods = {2: "no response"}
     id = mailbox(desk, imap)
@@ -119,13 +117,13 @@ def test_a_mail_that_is_gone_is_forgotten(desk: Desk, imap: ImapServer) -> None:
 
 
 @pytest.mark.parametrize("mood", ["no size", "hidden", "chatty"])
-def test_no_mail_is_lost_where_its_size_is_not_told(desk: Desk, imap: ImapServer, mood: str) -> None:
+def test_no_mail_is_lost_if_its_size_is_unknown(desk: Desk, imap: ImapServer, mood: str) -> None:
     put(imap, 1, 2, 3)
     imap.moods = {2: mood}
     assert check(desk, mailbox(desk, imap)) == "" and subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"]
 
 
-def test_administrators_hear_of_it_once_after_some_tries(desk: Desk, imap: ImapServer) -> None:
+def test_administrators_are_notified_once_after_some_tries(desk: Desk, imap: ImapServer) -> None:
     nora = desk.worker("nora@desk.example")
     desk.update("worker", nora, is_superuser=1)
     put(imap, 1, 2)
@@ -140,7 +138,7 @@ def test_administrators_hear_of_it_once_after_some_tries(desk: Desk, imap: ImapS
     assert "does not hand it out" in str(entry["params"])
 
 
-def test_the_check_up_tells_of_it(desk: Desk, imap: ImapServer) -> None:
+def test_the_check_up_reports_it(desk: Desk, imap: ImapServer) -> None:
     put(imap, 1, 2)
     imap.moods = {2: "nil"}
     check(desk, mailbox(desk, imap))
@@ -148,7 +146,7 @@ def test_the_check_up_tells_of_it(desk: Desk, imap: ImapServer) -> None:
     assert any("1 email could not be read" in text for text in findings)
 
 
-def test_a_mail_that_is_missed_again_and_again_is_tried_less_often(desk: Desk, imap: ImapServer) -> None:
+def test_a_repeatedly_missed_mail_is_tried_less_often(desk: Desk, imap: ImapServer) -> None:
     put(imap, 1)
     imap.moods = {1: "nil"}
     id = mailbox(desk, imap)
@@ -159,7 +157,7 @@ def test_a_mail_that_is_missed_again_and_again_is_tried_less_often(desk: Desk, i
     assert tries == [1, 2, 2, 3, 3, 3, 3, 4, 4, 4]
 
 
-def test_a_server_that_hands_out_nothing_is_at_fault_itself(desk: Desk, imap: ImapServer) -> None:
+def test_a_server_that_delivers_nothing_is_at_fault_itself(desk: Desk, imap: ImapServer) -> None:
     put(imap, *range(20))
     imap.moods = dict.fromkeys(imap.mails, "no")
     id = mailbox(desk, imap)
@@ -170,7 +168,7 @@ def test_a_server_that_hands_out_nothing_is_at_fault_itself(desk: Desk, imap: Im
     assert sorted(subjects(desk)) == sorted(f"Mail {number}" for number in range(20))
 
 
-def test_a_large_mail_on_a_server_without_top_gives_its_headers(desk: Desk, pop3: Pop3Server) -> None:
+def test_only_the_headers_of_a_large_mail_are_fetched_without_top(desk: Desk, pop3: Pop3Server) -> None:
     pop3.put(mail(".line\n" * 1000, Subject="Large"))
     put(pop3, 2)
     pop3.without = {"top"}
@@ -179,7 +177,7 @@ def test_a_large_mail_on_a_server_without_top_gives_its_headers(desk: Desk, pop3
     assert "more than the 2,048" in desk.all("message")[0]["content"]
 
 
-def test_a_large_mail_that_gives_not_even_its_headers_stops_nobody(desk: Desk, pop3: Pop3Server) -> None:
+def test_a_large_mail_without_readable_headers_does_not_block_others(desk: Desk, pop3: Pop3Server) -> None:
     pop3.put(mail("line\n" * 1000, Subject="Large"))
     put(pop3, 2)
     pop3.without, pop3.moods = {"top"}, {1: "no"}

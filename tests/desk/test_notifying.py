@@ -1,4 +1,4 @@
-"""Mail that tells workers what happened, and their answers to it: which ticket, who, and what becomes of the words."""
+"""Notification mail to workers, and their replies to it: the ticket, the author, and the use of the text."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from server.tickets import originals
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
-JOBS = (mailing.mail_waiting,)  # registered by being imported
+JOBS = (mailing.mail_waiting,)  # importing the module registers the job
 names = pytest.mark.parametrize
 CUSTOMER = "ann@kite.example"
 FAILED = """Reporting-MTA: dns; mx.desk.example
@@ -31,7 +31,7 @@ EVERYTHING = frozenset(notification_mail.KINDS)
 
 
 def words(mail: object) -> str:
-    """The text part of a mail."""
+    """Returns the text part of a mail."""
     assert isinstance(mail, EmailMessage)
     part = mail.get_body(("plain",))
     assert part is not None
@@ -39,7 +39,7 @@ def words(mail: object) -> str:
 
 
 class Team:
-    """A desk whose workers get everything by mail. milo is told; his mail program answers as any does."""
+    """A desk whose workers get everything by mail. milo is notified; his mail program replies as usual."""
 
     def __init__(self, desk: Post, smtp: SmtpServer) -> None:
         self.desk, self.smtp, self._taken = desk, smtp, 0
@@ -50,7 +50,7 @@ class Team:
         self.settle()
 
     def settle(self) -> list[EmailMessage]:
-        """What is mailed once nobody has read it in time."""
+        """Returns the mails that are sent once the time to read the notifications is over."""
         self.desk.run_due(60)
         self.desk.run_due()
         return self.take()
@@ -64,14 +64,14 @@ class Team:
         return mailroom.receive(self.desk.context(), raw)
 
     def customer_writes(self, text: str = "It leaks.") -> EmailMessage:
-        """Answers the mail that milo gets."""
+        """Delivers a mail of the customer; returns the mail that milo gets."""
         mask = self.desk.ticket(self.ticket)["mask"]
         self.receive(mail(text, sender=CUSTOMER, Subject=f"Boat [#{mask}]", Message_ID=f"<{hash(text)}@kite.example>"))
         [told] = self.settle()
         return told
 
     def answer(self, told: Mapping[str, Any], text: str, sender: str = "milo@desk.example", **headers: str) -> Receipt:
-        """Milo's answer, as mail programs write it."""
+        """Delivers milo's reply, as mail programs write it."""
         quoted = "".join(f"> {line}\n" for line in words(told).splitlines())
         named = {"Subject": f"Re: {told['Subject']}", "In_Reply_To": str(told["Message-ID"])} | headers
         return self.receive(mail(f"{text}\n\nOn Friday Helpdesk wrote:\n{quoted}", sender=sender, **named))
@@ -99,10 +99,10 @@ def team(desk: Post, smtp: SmtpServer) -> Team:
     return Team(desk, smtp)
 
 
-# -- what is mailed ----------------------------------------------------------------------------------------------------
+# -- notification mails ------------------------------------------------------------------------------------------------
 
 
-def test_a_customers_message_reaches_the_owner_with_its_words(team: Team) -> None:
+def test_a_customers_message_reaches_the_owner_with_its_text(team: Team) -> None:
     told = team.customer_writes("It leaks again.\n\nOn Monday Nora wrote:\n> Does it leak?")
     text, mask = words(told), team.desk.ticket(team.ticket)["mask"]
     assert told["To"] == "milo@desk.example" and told["Subject"] == f"[#{mask}] Boat"
@@ -112,7 +112,7 @@ def test_a_customers_message_reaches_the_owner_with_its_words(team: Team) -> Non
     assert told["Auto-Submitted"] == "auto-generated"
 
 
-def test_what_was_read_in_time_is_not_mailed(team: Team) -> None:
+def test_notifications_read_in_time_are_not_mailed(team: Team) -> None:
     team.desk.update("ticket", team.ticket, owner_id=0)
     team.settle()
     team.desk.update("ticket", team.ticket, owner_id=team.desk.milo)
@@ -122,14 +122,14 @@ def test_what_was_read_in_time_is_not_mailed(team: Team) -> None:
 
 
 @names("kinds", [frozenset(), EVERYTHING - {"message", "reopened"}])
-def test_what_a_worker_did_not_choose_is_not_mailed(team: Team, kinds: frozenset[str]) -> None:
+def test_unselected_notifications_are_not_mailed(team: Team, kinds: frozenset[str]) -> None:
     notification_mail.choose(team.desk.context(team.desk.milo), kinds)
     mask = team.desk.ticket(team.ticket)["mask"]
     team.receive(mail("It leaks.", sender=CUSTOMER, Subject=f"[#{mask}]"))
     assert team.settle() == []
 
 
-def test_a_setting_says_what_those_get_who_have_not_chosen(desk: Post, smtp: SmtpServer) -> None:
+def test_a_setting_is_the_default_for_workers_without_a_choice(desk: Post, smtp: SmtpServer) -> None:
     desk.set(notification_mail=("assigned",))
     ticket = desk.create("ticket", subject="Boat", group_id=desk.support)
     desk.update("ticket", ticket, owner_id=desk.milo)
@@ -151,7 +151,7 @@ def test_ten_events_on_a_ticket_are_one_mail_and_notes_another(team: Team) -> No
     assert "Ours" not in messages and "Ours, @milo." in note and "Message 9" not in note
 
 
-def test_many_tickets_are_one_mail_that_cannot_be_answered(team: Team) -> None:
+def test_many_tickets_are_one_mail_without_a_reply_address(team: Team) -> None:
     for number in range(12):
         id = team.desk.create("ticket", subject=f"Boat {number}", group_id=team.desk.support)
         team.desk.update("ticket", id, owner_id=team.desk.milo)
@@ -160,7 +160,7 @@ def test_many_tickets_are_one_mail_that_cannot_be_answered(team: Team) -> None:
     assert not is_signed(team, told)
 
 
-def test_who_may_not_read_a_ticket_any_more_is_not_mailed(team: Team) -> None:
+def test_a_worker_who_can_no_longer_read_a_ticket_gets_no_mail(team: Team) -> None:
     desk = team.desk
     private = desk.create("group", name="Private", is_private=1)
     mask = desk.ticket(team.ticket)["mask"]
@@ -169,7 +169,7 @@ def test_who_may_not_read_a_ticket_any_more_is_not_mailed(team: Team) -> None:
     assert team.settle() == []
 
 
-def test_a_disabled_worker_is_not_mailed_and_nothing_waits_on(team: Team) -> None:
+def test_a_disabled_worker_gets_no_mail_and_nothing_stays_queued(team: Team) -> None:
     mask = team.desk.ticket(team.ticket)["mask"]
     team.receive(mail("It leaks.", sender=CUSTOMER, Subject=f"[#{mask}]"))
     team.desk.update("worker", team.desk.milo, is_disabled=1)
@@ -178,7 +178,7 @@ def test_a_disabled_worker_is_not_mailed_and_nothing_waits_on(team: Team) -> Non
     assert team.settle() == []
 
 
-def test_an_address_that_the_desk_sends_from_is_not_mailed(team: Team) -> None:
+def test_an_address_that_the_desk_sends_from_gets_no_mail(team: Team) -> None:
     own = team.desk.one("mail_transport")["id"]
     team.desk.update("address", team.desk.address("milo@desk.example"), mail_transport_id=own)
     team.desk.update("ticket", team.ticket, owner_id=0)
@@ -186,7 +186,7 @@ def test_an_address_that_the_desk_sends_from_is_not_mailed(team: Team) -> None:
     assert team.settle() == []
 
 
-def test_mail_speaks_the_workers_language(team: Team) -> None:
+def test_mail_is_in_the_workers_language(team: Team) -> None:
     folder = team.desk.service.settings.data / "languages"
     folder.mkdir()
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
@@ -196,10 +196,10 @@ def test_mail_speaks_the_workers_language(team: Team) -> None:
     assert words(team.customer_writes()).startswith("##- Skriv til ann@kite.example. -##")
 
 
-# -- answers -----------------------------------------------------------------------------------------------------------
+# -- replies -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_the_workers_reply_to_the_requesters(team: Team) -> None:
+def test_a_reply_becomes_the_workers_reply_to_the_requesters(team: Team) -> None:
     receipt = team.answer(team.customer_writes(), "We come on Monday.\n\n-- \nMilo, by phone")
     team.desk.run_due()
     [sent] = [each for each in team.take() if each["To"] == CUSTOMER]
@@ -212,7 +212,7 @@ def test_an_answer_is_the_workers_reply_to_the_requesters(team: Team) -> None:
     assert team.desk.ticket(team.ticket)["status_id"] == 1
 
 
-def test_files_go_along(team: Team) -> None:
+def test_files_are_included(team: Team) -> None:
     told = team.customer_writes()
     answer = EmailMessage(policy=default)
     answer["From"], answer["To"], answer["In-Reply-To"] = "milo@desk.example", "x@desk.example", told["Message-ID"]
@@ -224,7 +224,7 @@ def test_files_go_along(team: Team) -> None:
     assert [(part.get_filename(), part.get_content()) for part in sent.iter_attachments()] == [("plan.pdf", b"plan")]
 
 
-def test_an_answer_to_a_note_is_a_note(team: Team) -> None:
+def test_a_reply_to_a_note_is_a_note(team: Team) -> None:
     desk = team.desk
     desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Is it ours, @milo?")
     [told] = team.settle()
@@ -235,7 +235,7 @@ def test_an_answer_to_a_note_is_a_note(team: Team) -> None:
     assert CUSTOMER not in [each["To"] for each in team.take()]
 
 
-def test_the_same_answer_does_nothing_a_second_time(team: Team) -> None:
+def test_the_same_reply_has_no_effect_a_second_time(team: Team) -> None:
     told = team.customer_writes()
     first, second = (team.answer(told, "On Monday.", Message_ID="<1@desk.example>") for _ in range(2))
     team.desk.run_due()
@@ -243,7 +243,7 @@ def test_the_same_answer_does_nothing_a_second_time(team: Team) -> None:
     assert [each["To"] for each in team.take()] == [CUSTOMER]
 
 
-def test_a_second_answer_to_one_mail_is_kept_and_goes_to_nobody(team: Team) -> None:
+def test_a_second_reply_to_one_mail_is_stored_and_sent_to_no_one(team: Team) -> None:
     told = team.customer_writes()
     team.answer(told, "On Monday.")
     assert outgoing(team) == ["On Monday.\n"]
@@ -255,7 +255,7 @@ def test_a_second_answer_to_one_mail_is_kept_and_goes_to_nobody(team: Team) -> N
     assert "answered before" in newest["params"]["variables"]["reason"]
 
 
-def test_a_second_answer_to_a_note_is_a_note_of_the_address(team: Team) -> None:
+def test_a_second_reply_to_a_note_is_a_note_of_the_address(team: Team) -> None:
     desk = team.desk
     desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Is it ours, @milo?")
     [told] = team.settle()
@@ -266,7 +266,7 @@ def test_a_second_answer_to_a_note_is_a_note_of_the_address(team: Team) -> None:
     assert authors["Pay them."] == ("svc.contexts.address", desk.address("milo@desk.example"))
 
 
-def test_each_mail_has_a_name_of_its_own(team: Team) -> None:
+def test_each_mail_has_its_own_name(team: Team) -> None:
     first, second = (str(team.customer_writes(text)["Message-ID"]) for text in ("It leaks.", "It still leaks."))
     [name, other] = (each.partition(".")[0] for each in (first, second))
     assert name != other
@@ -298,9 +298,7 @@ COMMANDS: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
 
 
 @names("text, ticket, sent, notes", COMMANDS)
-def test_lines_that_do_something(
-    team: Team, text: str, ticket: dict[str, Any], sent: list[str], notes: list[str]
-) -> None:
+def test_lines_with_commands(team: Team, text: str, ticket: dict[str, Any], sent: list[str], notes: list[str]) -> None:
     told = team.customer_writes()
     now = team.desk.now
     team.answer(told, text)
@@ -325,7 +323,7 @@ def test_watching_by_mail(team: Team, word: str, watches: bool) -> None:
 @names(("text", "reason"), [
     ("#status done\nIt is.", "open, waiting or closed"), ("#reopen never ever\nWell.", "never ever"),
 ])  # fmt: skip
-def test_a_command_that_is_not_understood_loses_no_word(team: Team, text: str, reason: str) -> None:
+def test_an_unknown_command_loses_no_text(team: Team, text: str, reason: str) -> None:
     told = team.customer_writes()
     team.answer(told, text)
     team.desk.run_due()
@@ -336,14 +334,14 @@ def test_a_command_that_is_not_understood_loses_no_word(team: Team, text: str, r
     assert [each for each in team.take() if each["To"] == CUSTOMER] == []
 
 
-def test_an_empty_answer_is_told_and_nothing_more(team: Team) -> None:
+def test_an_empty_reply_is_reported_and_does_nothing_else(team: Team) -> None:
     team.answer(team.customer_writes(), "")
     team.desk.run_due()
     assert team.desk.all("draft", ticket_id=team.ticket) == []
     assert team.desk.all("notification", worker_id=team.desk.milo)[-1]["activity_point"] == "ticket.answer.refused"
 
 
-# -- who, and never by From alone --------------------------------------------------------------------------------------
+# -- authors, and never by From alone ----------------------------------------------------------------------------------
 
 
 def outgoing(team: Team) -> list[str]:
@@ -351,7 +349,7 @@ def outgoing(team: Team) -> list[str]:
     return [words(each) for each in team.take() if each["To"] == CUSTOMER]
 
 
-def test_from_alone_does_nothing(team: Team) -> None:
+def test_from_alone_has_no_effect(team: Team) -> None:
     team.customer_writes()
     mask = team.desk.ticket(team.ticket)["mask"]
     team.receive(mail("Send them the money.", sender="milo@desk.example", Subject=f"Re: [#{mask}] Boat"))
@@ -359,19 +357,19 @@ def test_from_alone_does_nothing(team: Team) -> None:
 
 
 @names("sender", [CUSTOMER, "nora@desk.example", "olga@desk.example", "eve@evil.example"])
-def test_the_mail_of_another_is_ordinary(team: Team, sender: str) -> None:
+def test_mail_of_another_address_is_ordinary(team: Team, sender: str) -> None:
     receipt = team.answer(team.customer_writes(), "Send them the money.", sender=sender)
     assert outgoing(team) == [] and not team.desk.message(receipt.ticket_id)["is_outgoing"]
 
 
 @names("sender", ["milo@desk.example, eve@evil.example", "milo@desk.example\nFrom: eve@evil.example"])
-def test_a_mail_with_two_senders_is_no_workers(team: Team, sender: str) -> None:
+def test_a_mail_with_two_senders_is_not_a_workers(team: Team, sender: str) -> None:
     team.answer(team.customer_writes(), "Send them the money.", sender=sender)
     assert outgoing(team) == [] and team.desk.message(team.ticket)["worker_id"] == 0
 
 
 @names("caller, counts", [("milo", True), ("nora", True), ("olga", False)])
-def test_who_hands_in_an_answer_must_be_its_worker_or_an_administrator(team: Team, caller: str, counts: bool) -> None:
+def test_only_its_worker_or_an_administrator_submits_a_reply(team: Team, caller: str, counts: bool) -> None:
     desk, told = team.desk, team.customer_writes()
     by = getattr(desk, caller)
     raw = mail("Send them the money.", sender="milo@desk.example", In_Reply_To=str(told["Message-ID"]),
@@ -387,7 +385,7 @@ def test_who_hands_in_an_answer_must_be_its_worker_or_an_administrator(team: Tea
         assert "Olga Test (worker" in message["notes"] and "nothing proves" in message["notes"]
 
 
-def test_signed_names_are_in_nothing_that_is_stored_or_shown(team: Team) -> None:
+def test_signed_names_are_never_stored_or_shown(team: Team) -> None:
     desk = team.desk
     desk.set(answer_address="help+{token}@desk.example")
     told = team.customer_writes()
@@ -417,13 +415,13 @@ def test_a_role_without_notes_adds_none_by_mail(team: Team) -> None:
     assert draft["params"]["content"] == "Yes.\n#comment Call them"
 
 
-def test_a_worker_who_only_stands_in_reply_to_is_not_believed(team: Team) -> None:
+def test_a_worker_only_in_reply_to_is_not_trusted(team: Team) -> None:
     told = team.customer_writes()
     team.answer(told, "Send them the money.", sender="eve@evil.example", Reply_To="milo@desk.example")
     assert outgoing(team) == []
 
 
-def test_a_mail_that_fails_dmarc_is_not_believed(team: Team) -> None:
+def test_a_mail_that_fails_dmarc_is_not_trusted(team: Team) -> None:
     team.desk.set(mail_authserv_ids=("mx.desk.example",))
     told = team.customer_writes()
     failed = "mx.desk.example; dmarc=fail header.from=desk.example"
@@ -431,7 +429,7 @@ def test_a_mail_that_fails_dmarc_is_not_believed(team: Team) -> None:
     assert outgoing(team) == []
 
 
-def test_a_name_that_was_not_made_here_is_refused(team: Team) -> None:
+def test_a_forged_name_is_refused(team: Team) -> None:
     told = team.customer_writes()
     forged = re.sub(r"r-\d+-", f"r-{team.ticket + 1}-", str(told["Message-ID"]))
     with pytest.raises(Rejected, match="signature"):
@@ -445,7 +443,7 @@ def test_a_name_of_another_helpdesk_is_ordinary_mail_of_its_customers(team: Team
     assert receipt.outcome == "stored" and team.desk.message(receipt.ticket_id)["content"].startswith("We use it, too.")
 
 
-def test_a_name_holds_for_half_a_year(team: Team) -> None:
+def test_a_name_expires_after_half_a_year(team: Team) -> None:
     told = team.customer_writes()
     team.desk.now += (answer_ids.VALID_DAYS + 1) * DAY_SECONDS
     with pytest.raises(Rejected, match="180 days"):
@@ -456,7 +454,7 @@ def test_a_name_holds_for_half_a_year(team: Team) -> None:
     {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Autoreply": "yes"},
     {"Subject": "Automatic reply: Boat"},
 ])  # fmt: skip
-def test_a_notice_of_absence_answers_nothing(team: Team, headers: dict[str, str]) -> None:
+def test_a_notice_of_absence_is_not_a_reply(team: Team, headers: dict[str, str]) -> None:
     receipt = team.answer(team.customer_writes(), "I am away until Monday.", **headers)
     assert receipt.outcome == "ignored" and outgoing(team) == []
 
@@ -465,12 +463,12 @@ def test_a_notice_of_absence_answers_nothing(team: Team, headers: dict[str, str]
     {"X_Auto_Response_Suppress": "All"}, {"X_Autoreply": "no"}, {"Auto_Submitted": "no"},
     {"Subject": "Re: Automatic reply: Boat"},
 ])  # fmt: skip
-def test_an_answer_that_asks_for_no_automatic_one_is_an_answer(team: Team, headers: dict[str, str]) -> None:
+def test_a_reply_that_suppresses_automatic_replies_is_a_reply(team: Team, headers: dict[str, str]) -> None:
     team.answer(team.customer_writes(), "On Monday.", **headers)
     assert outgoing(team) == ["On Monday.\n"]
 
 
-def test_a_mail_to_a_worker_that_comes_back_makes_no_ticket(team: Team) -> None:
+def test_a_bounced_mail_to_a_worker_creates_no_ticket(team: Team) -> None:
     told, tickets_before = team.customer_writes(), len(team.desk.all("ticket"))
     parts = (
         "Content-Type: text/plain\n\nNo such mailbox.",
@@ -484,7 +482,7 @@ def test_a_mail_to_a_worker_that_comes_back_makes_no_ticket(team: Team) -> None:
     assert receipt.outcome == "ignored" and len(team.desk.all("ticket")) == tickets_before
 
 
-def test_who_may_not_change_the_ticket_is_refused(team: Team) -> None:
+def test_replying_requires_the_right_to_change_the_ticket(team: Team) -> None:
     told = team.customer_writes()
     private = team.desk.create("group", name="Private", is_private=1)
     team.desk.write(lambda writing: writing.set("ticket", team.ticket, {"group_id": private, "bucket_id": 0}))
@@ -493,7 +491,7 @@ def test_who_may_not_change_the_ticket_is_refused(team: Team) -> None:
 
 
 @names(("text", "status"), [("Theirs.", 0), ("Theirs.\n#status closed", 0)])
-def test_who_may_only_read_a_ticket_adds_a_note_by_mail(team: Team, text: str, status: int) -> None:
+def test_a_reader_of_a_ticket_adds_a_note_by_mail(team: Team, text: str, status: int) -> None:
     desk = team.desk
     notification_mail.choose(desk.context(desk.olga), frozenset({"mentioned"}))
     desk.update("worker", desk.olga, at_mention_name="olga")
@@ -503,14 +501,14 @@ def test_who_may_only_read_a_ticket_adds_a_note_by_mail(team: Team, text: str, s
     assert desk.comments("ticket", team.ticket)[-1] == text and desk.ticket(team.ticket)["status_id"] == status
 
 
-def test_a_disabled_workers_mail_is_ordinary(team: Team) -> None:
+def test_mail_of_a_disabled_worker_is_ordinary(team: Team) -> None:
     told = team.customer_writes()
     team.desk.update("worker", team.desk.milo, is_disabled=1)
     team.answer(told, "On Monday.")
     assert outgoing(team) == []
 
 
-def test_an_answer_follows_the_ticket_into_another(desk: Post, smtp: SmtpServer) -> None:
+def test_a_reply_follows_a_merged_ticket(desk: Post, smtp: SmtpServer) -> None:
     older = desk.create("ticket", subject="Pump", group_id=desk.support)
     team = Team(desk, smtp)
     told = team.customer_writes()
@@ -518,13 +516,13 @@ def test_an_answer_follows_the_ticket_into_another(desk: Post, smtp: SmtpServer)
     assert team.answer(told, "On Monday.").ticket_id == older != team.ticket
 
 
-def test_answering_by_mail_can_be_off(team: Team) -> None:
+def test_replying_by_mail_can_be_disabled(team: Team) -> None:
     team.desk.set(answer_by_mail=False)
     told = team.customer_writes()
     assert not words(told).startswith("##-") and not is_signed(team, told)
 
 
-def test_the_address_carries_the_name_where_it_may(team: Team) -> None:
+def test_the_reply_address_carries_the_name_where_possible(team: Team) -> None:
     team.desk.set(answer_address="help+{token}@desk.example")
     told = team.customer_writes()
     to = str(told["Reply-To"])

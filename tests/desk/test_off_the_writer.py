@@ -1,4 +1,4 @@
-"""What may take long is not done inside a write, where all other writes would wait for it."""
+"""Slow work is not done inside a write, where all other writes would wait for it."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def test_no_automation_runs_inside_a_write(desk: Post) -> None:
     assert perform(ctx, automation, {}).returned
 
 
-def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
+def test_no_automation_is_queried_inside_a_write(desk: Post) -> None:
     ctx = desk.context()
 
     def ask(_: Any = None) -> list[Any]:
@@ -42,7 +42,7 @@ def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
         desk.service.store.write(ask)
     with pytest.raises(NotOnWriter):
         read_before()
-    assert events.is_bound(ctx, "mail.filter") and mailroom.quick(ctx, mail()) is None  # whoever reads it keeps it
+    assert events.is_bound(ctx, "mail.filter") and mailroom.quick(ctx, mail()) is None  # a reader fills the cache
 
 
 def test_the_search_of_an_upsert_is_bounded(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,5 +73,5 @@ def test_aliases_in_scopes_are_refused_before_they_grow(text: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ['"*"', "records/*", "'*'", "records/*/search: GET", '"*": [GET]'])
-def test_patterns_are_no_aliases(pattern: str) -> None:
+def test_patterns_are_not_aliases(pattern: str) -> None:
     assert scopes.parse(f"one:\n  label: Salt & pepper\n  endpoints:\n  - {pattern}\n")

@@ -1,4 +1,5 @@
-"""The queue of mail: scheduled, cut short, refused, without a server, changed by clients; nothing twice or lost."""
+"""The queue of mail: scheduled, interrupted, refused, without a server, changed by clients; nothing is sent twice or
+lost."""
 
 import threading
 from email import message_from_bytes
@@ -26,7 +27,8 @@ DRAFT = "svc.contexts.mail.draft"
 
 
 def cut_short(desk: Post, **values: Any) -> tuple[int, int, str]:
-    """A compose whose process ends between the commit and sending: ids of ticket and draft, and the claim."""
+    """Composes as a process that ends between the commit and sending: returns the ids of ticket and draft, and the
+    claim."""
     form = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello"} | values
     ctx = desk.context(desk.nora)
     prepared = prepare(ctx, compose_request(ctx, form), desk.nora)
@@ -56,7 +58,7 @@ def test_a_scheduled_compose_is_a_draft_until_it_is_due(desk: Post, smtp: SmtpSe
 
 
 @pytest.mark.parametrize("send_at", ["", "0", "-1 hour", str(NOW - 5), str(NOW)])
-def test_what_lies_in_the_past_is_sent_at_once(desk: Post, smtp: SmtpServer, send_at: str) -> None:
+def test_mail_scheduled_in_the_past_is_sent_at_once(desk: Post, smtp: SmtpServer, send_at: str) -> None:
     assert desk.compose(send_at=send_at)[0] == "ticket"
     assert len(smtp.messages) == 1
 
@@ -84,7 +86,7 @@ def test_a_scheduled_reply_changes_the_ticket_now_and_its_status_only_once(desk:
     assert found["initial_response_message_id"] == kept["id"]
 
 
-def test_a_date_in_a_custom_field_is_worked_out_when_the_request_comes(desk: Post, smtp: SmtpServer) -> None:
+def test_a_date_in_a_custom_field_is_resolved_at_the_request(desk: Post, smtp: SmtpServer) -> None:
     fields = {"name": "Due", "context": "ticket", "type": "E", "uri": "due"}
     due = records.create(desk.context(), "custom_field", fields)["id"]
     desk.compose(send_at="+1 hour", **{f"custom_{due}": "+1 day"})
@@ -94,7 +96,7 @@ def test_a_date_in_a_custom_field_is_worked_out_when_the_request_comes(desk: Pos
 
 
 @pytest.mark.parametrize("change", [{"is_queued": 0}, None])
-def test_a_draft_taken_out_of_the_queue_is_not_sent(
+def test_a_draft_removed_from_the_queue_is_not_sent(
     desk: Post, smtp: SmtpServer, change: dict[str, Any] | None
 ) -> None:
     _, id = desk.compose(send_at="+1 hour")
@@ -106,7 +108,7 @@ def test_a_draft_taken_out_of_the_queue_is_not_sent(
     assert smtp.messages == [] and desk.all("ticket") == []
 
 
-def test_the_date_of_the_draft_alone_decides(desk: Post, smtp: SmtpServer) -> None:
+def test_only_the_date_of_the_draft_counts(desk: Post, smtp: SmtpServer) -> None:
     _, id = desk.compose(send_at="+1 hour")
     records.update(desk.context(desk.nora), "draft", id, {"queue_delivery_date": NOW + 2 * HOUR})
     desk.run_due(HOUR)
@@ -115,7 +117,7 @@ def test_the_date_of_the_draft_alone_decides(desk: Post, smtp: SmtpServer) -> No
     assert len(smtp.messages) == 1
 
 
-def test_mail_that_was_checked_goes_out_though_its_worker_is_gone(desk: Post, smtp: SmtpServer) -> None:
+def test_checked_mail_is_sent_although_its_worker_was_deleted(desk: Post, smtp: SmtpServer) -> None:
     ticket = desk.ticket_id()
     desk.reply(desk.received(ticket), by=desk.milo, send_at="+1 hour")
     desk.write(lambda writing: writing.set("worker", desk.milo, {"is_disabled": 1}))
@@ -123,7 +125,7 @@ def test_mail_that_was_checked_goes_out_though_its_worker_is_gone(desk: Post, sm
     assert len(smtp.messages) == 1 and desk.message(ticket)["worker_id"] == desk.milo
 
 
-def test_a_draft_that_was_changed_is_checked_again(desk: Post, smtp: SmtpServer) -> None:
+def test_a_changed_draft_is_checked_again(desk: Post, smtp: SmtpServer) -> None:
     private = desk.create("group", name="Management", is_private=1)
     _, id = desk.compose(by=desk.milo, send_at="+1 hour")
     params = desk.one("draft", id=id)["params"] | {"group_id": private}
@@ -134,7 +136,7 @@ def test_a_draft_that_was_changed_is_checked_again(desk: Post, smtp: SmtpServer)
 
 
 @pytest.mark.parametrize(("name", "typed"), [("to", "ann@kite.example, bob"), ("cc", "<bob@kite"), ("bcc", "b@@x.y")])
-def test_a_recipient_that_cannot_be_read_is_told_also_in_a_mail_that_is_made(
+def test_an_unreadable_recipient_is_reported_in_rendered_mail_too(
     desk: Post, smtp: SmtpServer, name: str, typed: str
 ) -> None:
     _, id, claim = cut_short(desk)
@@ -149,7 +151,7 @@ def test_a_recipient_that_cannot_be_read_is_told_also_in_a_mail_that_is_made(
 # -- drafts of clients -------------------------------------------------------------------------------------------------
 
 
-def test_a_draft_made_through_the_records_api_is_sent_in_its_workers_name(desk: Post, smtp: SmtpServer) -> None:
+def test_a_draft_of_the_records_api_is_sent_in_its_workers_name(desk: Post, smtp: SmtpServer) -> None:
     params = {
         "to": "ann@kite.example", "subject": "Boat", "content": "Hello", "group_id": desk.support, "status_id": 2,
     }  # fmt: skip
@@ -161,7 +163,7 @@ def test_a_draft_made_through_the_records_api_is_sent_in_its_workers_name(desk: 
     assert smtp.take()[1] == ("ann@kite.example",)
 
 
-def test_a_draft_without_sense_fails_for_good_and_says_why(desk: Post, smtp: SmtpServer) -> None:
+def test_an_invalid_draft_fails_for_good_and_says_why(desk: Post, smtp: SmtpServer) -> None:
     fields = {"type": "mail.compose", "worker_id": desk.nora, "is_queued": 1, "params": {"content": "Hello"}}
     id = records.create(desk.context(desk.nora), "draft", fields)["id"]
     desk.run_due()
@@ -180,7 +182,7 @@ def test_a_client_cannot_choose_sender_or_message(desk: Post, smtp: SmtpServer) 
     assert smtp.take()[0] == "support@desk.example"
 
 
-def test_mail_without_a_ticket_is_for_administrators(desk: Post, smtp: SmtpServer) -> None:
+def test_only_administrators_send_mail_without_a_ticket(desk: Post, smtp: SmtpServer) -> None:
     params = {"to": "ann@kite.example", "subject": "News", "content": "Hello"}
     for worker in (desk.milo, desk.nora):
         fields = {"type": "mail.transactional", "worker_id": worker, "is_queued": 1, "params": params}
@@ -218,14 +220,14 @@ def test_a_default_transport_serves_senders_without_one(desk: Post) -> None:
         assert len(server.messages) == 1
 
 
-def test_the_null_transport_takes_everything(desk: Post) -> None:
+def test_the_null_transport_accepts_everything(desk: Post) -> None:
     id = desk.create("mail_transport", name="Nowhere", extension_id="core.mail.transport.null")
     desk.put_setting("default_transport_id", id)
     assert desk.compose()[0] == "ticket" and desk.all("draft") == []
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")
-def test_the_token_of_a_connected_account_takes_the_place_of_a_password(desk: Post) -> None:
+def test_the_token_of_a_connected_account_replaces_a_password(desk: Post) -> None:
     kind = desk.create("connected_service", name="Mail", extension_id="svc.service.provider.token.bearer", params={})
     account = desk.create(
         "connected_account", name="Mail", service_id=kind, params={"token": "t0ken"},
@@ -242,14 +244,14 @@ def test_the_token_of_a_connected_account_takes_the_place_of_a_password(desk: Po
         desk.write(lambda writing: writing.set("connected_account", account, {"service_id": 0}))
         _, draft = desk.compose()
     kept = desk.one("draft", id=draft)
-    assert (kept["is_queued"], kept["queue_fails"]) == (1, 1)  # tried again once somebody has mended it
+    assert (kept["is_queued"], kept["queue_fails"]) == (1, 1)  # tried again once the cause is fixed
     (told,) = desk.comments("draft", draft)
     assert f"mail transport {id}: the connected account 'Mail' has no connected service" in told
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")
-def test_a_token_that_is_refused_is_not_used_again(desk: Post) -> None:
-    """It may have no end that is known, and would be taken for a good one for ever."""
+def test_a_refused_token_is_not_used_again(desk: Post) -> None:
+    """A token may have no known expiry, and would count as valid forever."""
     params = {"access_token": "old", "refresh_token": "again"}
     kind = desk.create(
         "connected_service", name="Mail", extension_id="svc.service.provider.oauth2",
@@ -266,13 +268,13 @@ def test_a_token_that_is_refused_is_not_used_again(desk: Post) -> None:
         assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": NOW}
         desk.run_due(RETRY)
     [draft] = desk.all("draft")
-    assert "does not accept the token" not in desk.comments("draft", draft["id"])[-1]  # another one was asked for
+    assert "does not accept the token" not in desk.comments("draft", draft["id"])[-1]  # a new one was requested
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 
-def test_mail_that_is_refused_for_now_is_tried_for_days_with_growing_waits(desk: Post, smtp: SmtpServer) -> None:
+def test_temporarily_refused_mail_is_tried_for_days_with_growing_waits(desk: Post, smtp: SmtpServer) -> None:
     smtp.sender_answer = "451 4.7.1 later"
     uri, id = desk.compose()
     assert uri == "draft"
@@ -307,7 +309,7 @@ def test_attempts_can_be_limited(desk: Post, smtp: SmtpServer, attempts: int, fa
     assert (draft["is_queued"], draft["queue_fails"]) == (0, fails)
 
 
-def test_mail_that_was_given_up_is_named_until_somebody_deals_with_it(desk: Post, smtp: SmtpServer) -> None:
+def test_abandoned_mail_is_reported_until_a_worker_handles_it(desk: Post, smtp: SmtpServer) -> None:
     smtp.data_answer = "554 spam"
     for name in ("Boat", "Oars"):
         desk.compose(subject=name)
@@ -328,7 +330,7 @@ def test_mail_that_was_given_up_is_named_until_somebody_deals_with_it(desk: Post
     assert (findings(), given_up(), len(smtp.messages)) == ([], 0, 1)
 
 
-# -- a transport that lets no mail through -----------------------------------------------------------------------------
+# -- an unreachable transport ------------------------------------------------------------------------------------------
 
 
 def hold(desk: Post) -> TransportHold:
@@ -337,7 +339,7 @@ def hold(desk: Post) -> TransportHold:
     return found
 
 
-def test_an_unreachable_transport_holds_its_queue_and_gives_up_nothing(desk: Post, down: int) -> None:
+def test_an_unreachable_transport_holds_its_queue_and_abandons_nothing(desk: Post, down: int) -> None:
     ids = [desk.compose(to=f"a{n}@kite.example")[1] for n in range(3)]
     first = desk.all("draft")[0]
     assert desk.comments("draft", first["id"])[0].startswith("Error sending message: no mail server at 127.0.0.1")
@@ -348,13 +350,13 @@ def test_an_unreachable_transport_holds_its_queue_and_gives_up_nothing(desk: Pos
         desk.run_due(DAY)
     drafts = desk.all("draft")
     assert [each["is_queued"] for each in drafts] == [1, 1, 1]
-    assert [each["queue_fails"] for each in drafts] == [41, 0, 0]  # one of them finds out
+    assert [each["queue_fails"] for each in drafts] == [41, 0, 0]  # one of them detects it
     assert len(desk.comments("draft", first["id"])) == 1 and desk.all("notification") == []
     [found] = [each for each in checkup_mail.of_mail(desk.service, desk.now) if "lets no mail through" in each.found]
     assert found.state == "problem" and "2026-11-20 15:04 UTC, and 3 of it waits" in found.found
     with SmtpServer() as back:
         params = {"host": back.host, "port": str(back.port), "timeout": "5"}
-        desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # as a server comes back
+        desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # as if a server came back
         desk.run_due(holds.LONGEST_HOLD_SECONDS)
         desk.run_due()
         assert len(back.messages) == 3
@@ -371,7 +373,7 @@ def test_waits_of_a_held_transport_grow_to_a_quarter_of_an_hour(desk: Post, down
     assert waits == [300, 600, 900, 900] and desk.all("draft")[0]["queue_fails"] == 5
 
 
-def test_a_transport_is_tried_at_once_when_it_is_changed(desk: Post, down: int) -> None:
+def test_a_changed_transport_is_tried_at_once(desk: Post, down: int) -> None:
     desk.compose()
     desk.compose()
     with SmtpServer() as other:
@@ -381,7 +383,7 @@ def test_a_transport_is_tried_at_once_when_it_is_changed(desk: Post, down: int) 
         assert len(other.messages) == 2
 
 
-def test_held_mail_leaves_when_its_sender_gets_another_transport(desk: Post, down: int) -> None:
+def test_held_mail_is_sent_when_its_sender_gets_another_transport(desk: Post, down: int) -> None:
     desk.compose()
     desk.compose()
     with SmtpServer() as other:
@@ -389,7 +391,7 @@ def test_held_mail_leaves_when_its_sender_gets_another_transport(desk: Post, dow
         desk.run_due()
         assert len(other.messages) == 2 and desk.read(list_holds) != []
     desk.run_due(RETRY)
-    assert desk.read(list_holds) == []  # nobody waits for it any more
+    assert desk.read(list_holds) == []  # no mail waits for it any more
 
 
 def test_one_mail_can_be_sent_now_through_a_held_transport(desk: Post, down: int) -> None:
@@ -422,7 +424,7 @@ def test_a_server_that_refuses_one_mail_is_not_held(desk: Post, smtp: SmtpServer
     assert len(smtp.messages) == 1 and desk.read(list_holds) == []
 
 
-def test_a_hold_is_no_longer_than_others_after_the_clock_was_set_back(desk: Post, down: int) -> None:
+def test_a_hold_is_not_extended_by_a_clock_set_back(desk: Post, down: int) -> None:
     desk.compose()
     desk.service.store.write(lambda tx: holds.hasten(tx, NOW - DAY))
     assert hold(desk).retry_at == NOW - DAY
@@ -435,14 +437,14 @@ BOTH = "ann@kite.example, bob@kite.example"
 
 
 @pytest.mark.parametrize("answer", ["451 4.7.1 Greylisted", "452 4.2.2 Mailbox full", "421 4.7.0 Slow down"])
-def test_who_was_refused_for_now_is_tried_again_and_others_get_it_once(
+def test_a_temporarily_refused_recipient_is_tried_again_and_others_get_it_once(
     desk: Post, smtp: SmtpServer, answer: str
 ) -> None:
     smtp.refused = {"bob@kite.example": answer}
     uri, _ = desk.compose(to=BOTH)
     [draft] = desk.all("draft")
     told = delivery.of_draft(desk.context(), draft["id"])
-    if not answer.startswith("421"):  # which ends the whole transaction
+    if not answer.startswith("421"):  # 421 ends the whole transaction
         assert uri == "ticket" and smtp.take()[1] == ("ann@kite.example",)
         assert (told.state, told.due_at) == ("partly", NOW + RETRY)
         assert told.reason == f"not delivered yet to bob@kite.example: {answer}"
@@ -458,7 +460,7 @@ def test_who_was_refused_for_now_is_tried_again_and_others_get_it_once(
     assert desk.all("draft") == [] and desk.comments("message", desk.all("message")[0]["id"]) == []
 
 
-def test_who_is_refused_for_now_for_days_is_given_up_and_shown(desk: Post, smtp: SmtpServer) -> None:
+def test_a_recipient_refused_for_days_is_abandoned_and_shown(desk: Post, smtp: SmtpServer) -> None:
     ticket = desk.ticket_id()
     smtp.refused = {"bob@kite.example": "451 4.7.1 Greylisted"}
     desk.reply(desk.received(ticket), to=BOTH, status="2")
@@ -475,7 +477,7 @@ def test_who_is_refused_for_now_for_days_is_given_up_and_shown(desk: Post, smtp:
     assert listed.is_given_up and [recipients for _, recipients, _ in smtp.messages] == [("ann@kite.example",)]
 
 
-def test_who_is_refused_for_good_is_shown_to_the_author_and_tried_when_asked(desk: Post, smtp: SmtpServer) -> None:
+def test_a_permanently_refused_recipient_is_shown_and_tried_on_request(desk: Post, smtp: SmtpServer) -> None:
     ticket = desk.ticket_id()
     smtp.refused = {"bob@kite.example": "550 5.1.1 no such user"}
     desk.reply(desk.received(ticket), by=desk.milo, to=BOTH, status="2")
@@ -505,7 +507,7 @@ def test_a_corrected_recipient_alone_gets_the_mail(desk: Post, smtp: SmtpServer)
     assert [recipients for _, recipients, _ in smtp.messages] == [("ann@kite.example",), ("bob@kite.example",)]
 
 
-def test_nothing_is_sent_when_the_refused_recipient_is_taken_out(desk: Post, smtp: SmtpServer) -> None:
+def test_nothing_is_sent_when_the_refused_recipient_is_removed(desk: Post, smtp: SmtpServer) -> None:
     smtp.refused = {"bob@kite.example": "550 5.1.1 no such user"}
     desk.compose(to=BOTH)
     [draft] = desk.all("draft")
@@ -515,7 +517,7 @@ def test_nothing_is_sent_when_the_refused_recipient_is_taken_out(desk: Post, smt
     assert len(smtp.messages) == 1 and desk.all("draft") == []
 
 
-def test_refused_for_good_and_for_now_are_told_apart(desk: Post, smtp: SmtpServer) -> None:
+def test_permanent_and_temporary_refusals_are_distinguished(desk: Post, smtp: SmtpServer) -> None:
     smtp.refused = {"bob@kite.example": "451 later", "carl@kite.example": "550 5.1.1 no such user"}
     desk.compose(to=f"{BOTH}, carl@kite.example")
     assert len(desk.all("notification")) == 1
@@ -528,7 +530,7 @@ def test_refused_for_good_and_for_now_are_told_apart(desk: Post, smtp: SmtpServe
     assert len(desk.all("notification")) == 1  # nothing new
 
 
-def test_all_refused_some_for_good_tries_the_others_alone(desk: Post, smtp: SmtpServer) -> None:
+def test_with_all_refused_only_temporary_refusals_are_tried_again(desk: Post, smtp: SmtpServer) -> None:
     smtp.refused = {"ann@kite.example": "550 5.1.1 no such user", "bob@kite.example": "451 later"}
     desk.compose(to=BOTH)
     smtp.refused = {}
@@ -538,7 +540,7 @@ def test_all_refused_some_for_good_tries_the_others_alone(desk: Post, smtp: Smtp
     assert "not delivered to ann@kite.example: 550" in delivery.of_draft(desk.context(), draft["id"]).reason
 
 
-def test_a_later_reply_does_not_wait_for_a_recipient_who_is_refused_for_now(desk: Post, smtp: SmtpServer) -> None:
+def test_a_later_reply_does_not_wait_for_a_temporarily_refused_recipient(desk: Post, smtp: SmtpServer) -> None:
     answered = desk.received(desk.ticket_id())
     smtp.refused = {"bob@kite.example": "451 later"}
     desk.reply(answered, to=BOTH, content="one")
@@ -546,7 +548,7 @@ def test_a_later_reply_does_not_wait_for_a_recipient_who_is_refused_for_now(desk
     assert texts(smtp) == ["one", "two"]
 
 
-def test_a_failed_reply_opens_the_ticket_and_answers_it(desk: Post, down: int) -> None:
+def test_a_failed_reply_reopens_the_ticket_with_an_entry(desk: Post, down: int) -> None:
     ticket = desk.ticket_id()
     desk.reply(desk.received(ticket), status="2")
     assert desk.ticket(ticket)["status_id"] == 0
@@ -554,7 +556,7 @@ def test_a_failed_reply_opens_the_ticket_and_answers_it(desk: Post, down: int) -
     assert (draft["type"], draft["ticket_id"], draft["queue_fails"]) == ("ticket.reply", ticket, 1)
 
 
-def test_what_failed_is_sent_once_the_server_is_back(desk: Post, smtp: SmtpServer) -> None:
+def test_failed_mail_is_sent_once_the_server_is_back(desk: Post, smtp: SmtpServer) -> None:
     smtp.sender_answer = "451 later"
     desk.compose(to="ann@kite.example")
     smtp.sender_answer = ""
@@ -563,7 +565,7 @@ def test_what_failed_is_sent_once_the_server_is_back(desk: Post, smtp: SmtpServe
     assert b"Message-ID: " + desk.all("message")[0]["message_id"].encode() in smtp.messages[0][2]
 
 
-def test_a_refusal_for_good_is_not_tried_again(desk: Post, smtp: SmtpServer) -> None:
+def test_a_permanent_refusal_is_not_tried_again(desk: Post, smtp: SmtpServer) -> None:
     smtp.data_answer = "554 spam"
     uri, id = desk.compose()
     draft = desk.one("draft", id=id)
@@ -571,7 +573,7 @@ def test_a_refusal_for_good_is_not_tried_again(desk: Post, smtp: SmtpServer) -> 
     assert "554 spam" in desk.comments("draft", id)[0] and len(desk.all("notification")) == 1
 
 
-def test_a_failed_draft_starts_anew_with_corrected_recipients(desk: Post, smtp: SmtpServer) -> None:
+def test_a_failed_draft_starts_again_with_corrected_recipients(desk: Post, smtp: SmtpServer) -> None:
     smtp.refused = {"anne@kite.example": "550 no such user"}
     _, id = desk.compose(to="anne@kite.example")
     params = desk.one("draft", id=id)["params"] | {"to": "ann@kite.example"}
@@ -588,7 +590,7 @@ def test_a_transport_with_wrong_settings_is_tried_again_later(desk: Post) -> Non
     assert desk.one("draft", id=draft)["is_queued"] == 1 and "no host" in desk.comments("draft", draft)[0]
 
 
-def test_a_fault_of_ours_keeps_the_mail_in_the_queue(desk: Post, smtp: SmtpServer) -> None:
+def test_a_bug_leaves_the_mail_in_the_queue(desk: Post, smtp: SmtpServer) -> None:
     _, id, claim = cut_short(desk)
     desk.service.store.write(lambda tx: rows.change(tx, id, {"mail": '{"damaged": 1}'}))
     assert not deliver(desk.service, id, claim, desk.now)
@@ -600,10 +602,10 @@ def test_a_fault_of_ours_keeps_the_mail_in_the_queue(desk: Post, smtp: SmtpServe
 
 
 @pytest.mark.sqlite("one process to a file")
-def test_mail_of_a_process_that_was_killed_is_sent_by_the_next(desk: Post, smtp: SmtpServer) -> None:
+def test_mail_of_a_killed_process_is_sent_by_the_next(desk: Post, smtp: SmtpServer) -> None:
     ticket, draft, claim = cut_short(desk)
     desk.run_due()
-    assert smtp.messages == []  # the claim is still good
+    assert smtp.messages == []  # the claim is still valid
     gone = claim.replace(claim.partition(":")[0], "0123456789ab")
     desk.service.store.write(lambda tx: rows.change(tx, draft, {"claimed_by": gone}))
     desk.service.store.write(rows.release_lost)
@@ -613,7 +615,7 @@ def test_mail_of_a_process_that_was_killed_is_sent_by_the_next(desk: Post, smtp:
     assert len(smtp.messages) == 1 and desk.all("draft") == []
 
 
-def test_a_claim_that_lapsed_is_taken_over_and_worth_nothing_any_more(desk: Post, smtp: SmtpServer) -> None:
+def test_a_lapsed_claim_is_taken_over_and_void(desk: Post, smtp: SmtpServer) -> None:
     _, draft, claim = cut_short(desk)
     desk.run_due(rows.CLAIM_SECONDS + 1)
     assert len(smtp.messages) == 1
@@ -639,7 +641,7 @@ def test_two_schedulers_send_once(desk: Post, smtp: SmtpServer) -> None:
     assert len(desk.all("ticket")) == 10 and desk.all("draft") == []
 
 
-def test_a_process_that_ends_after_the_ticket_was_made_makes_no_second_one(desk: Post, down: int) -> None:
+def test_a_process_that_ends_after_creating_the_ticket_creates_no_second_one(desk: Post, down: int) -> None:
     _, id = desk.compose(send_at="+1 hour")
     desk.run_due(HOUR)
     assert len(desk.all("ticket")) == 1 and desk.one("draft", id=id)["ticket_id"]
@@ -654,7 +656,7 @@ def test_a_draft_deleted_while_it_is_sent_leaves_nothing_behind(desk: Post, smtp
     assert smtp.messages == [] and desk.read(lambda tx: rows.get(tx, id)) is None
 
 
-def test_a_request_that_is_refused_later_leaves_nothing_queued(desk: Post, smtp: SmtpServer) -> None:
+def test_a_request_refused_later_leaves_nothing_queued(desk: Post, smtp: SmtpServer) -> None:
     with pytest.raises(Invalid):
         tickets.compose(desk.context(desk.nora), {"group_id": 99, "to": "a@x.example", "subject": "a", "content": "b"})
     assert desk.all("draft") == []
@@ -664,11 +666,11 @@ def test_a_request_that_is_refused_later_leaves_nothing_queued(desk: Post, smtp:
 
 
 def texts(smtp: SmtpServer) -> list[str]:
-    """What came, in order."""
+    """Returns the texts of received mails, in order."""
     return [str(message_from_bytes(raw, policy=default).get_content()).strip() for _, _, raw in smtp.messages]
 
 
-def test_replies_on_a_ticket_leave_in_the_order_they_were_written(desk: Post, smtp: SmtpServer) -> None:
+def test_replies_on_a_ticket_are_sent_in_the_order_they_were_written(desk: Post, smtp: SmtpServer) -> None:
     answered, other = (desk.received(desk.ticket_id(), message_id=f"<{n}@kite.example>") for n in range(2))
     smtp.sender_answer = "451 later"
     desk.reply(answered, content="one")
@@ -683,7 +685,7 @@ def test_replies_on_a_ticket_leave_in_the_order_they_were_written(desk: Post, sm
     assert texts(smtp) == ["on another ticket", "one", "two", "three"] and desk.all("draft") == []
 
 
-def test_a_reply_waits_for_none_that_was_given_up_or_put_off(desk: Post, smtp: SmtpServer) -> None:
+def test_a_reply_does_not_wait_for_abandoned_or_deferred_ones(desk: Post, smtp: SmtpServer) -> None:
     answered = desk.received(desk.ticket_id())
     smtp.sender_answer = "550 never"
     desk.reply(answered, content="given up")
@@ -695,7 +697,7 @@ def test_a_reply_waits_for_none_that_was_given_up_or_put_off(desk: Post, smtp: S
     assert texts(smtp) == ["now", "put off"]
 
 
-def test_a_ticket_gets_the_status_of_its_reply_once_the_mail_has_left(desk: Post, smtp: SmtpServer) -> None:
+def test_a_ticket_gets_the_status_of_its_reply_once_the_mail_was_sent(desk: Post, smtp: SmtpServer) -> None:
     ticket = desk.ticket_id()
     smtp.sender_answer = "451 later"
     desk.reply(desk.received(ticket), status="1", reopen_at="+2 days")
@@ -708,7 +710,7 @@ def test_a_ticket_gets_the_status_of_its_reply_once_the_mail_has_left(desk: Post
 
 
 @pytest.mark.parametrize("status", [1, 2])
-def test_a_status_that_somebody_set_meanwhile_stays(desk: Post, smtp: SmtpServer, status: int) -> None:
+def test_a_status_set_in_the_meantime_stays(desk: Post, smtp: SmtpServer, status: int) -> None:
     ticket = desk.ticket_id()
     smtp.sender_answer = "451 later"
     desk.reply(desk.received(ticket), status="2")

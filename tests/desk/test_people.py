@@ -1,4 +1,4 @@
-"""What administrators do about how others sign in, where that needs no page; the pages are in tests/console."""
+"""Administrative actions on the sign-in of others, without pages; the pages are tested in tests/console."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from server.people import accounts, sign_in
 from tests.records.desk import NOW, Desk
 
 
-def test_what_lets_administrators_in_as_somebody_else_is_noted(tmp_path: Path) -> None:
+def test_actions_that_let_administrators_sign_in_as_others_are_logged(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     ctx = desk.context(desk.worker("Nora", is_superuser=1))
     milo = desk.worker("Milo")

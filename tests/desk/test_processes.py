@@ -1,5 +1,5 @@
-"""Several processes over one database: two services over two stores of one file, which are told that others may be
-there. What one announces the other hears, as from PostgreSQL; what one claims is its own for as long as it lives."""
+"""Several processes over one database: two services over two stores of one file, configured as if others may exist.
+Announcements of one reach the other, as with PostgreSQL; a claim belongs to its process as long as that lives."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ Hear = Callable[[str], None]
 
 
 class Times:
-    """A clock that nobody can set but the test."""
+    """A clock that only the test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -53,7 +53,7 @@ class Times:
 
 
 class Pair:
-    """Two processes of one desk. heard: what the second one heard from the first."""
+    """Two processes of one desk. heard: announcements of the first that the second received."""
 
     def __init__(self, desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(desk.service.store, SqliteStore)
@@ -78,14 +78,14 @@ class Pair:
         return lambda tx, name: tx.at_commit(lambda: to.store.on_announced(name))
 
     def beat(self, *members: Membership, seconds: float = 2.0, times: int = 1) -> None:
-        """These go on living for a while; others do not."""
+        """Keeps these processes alive for a while; others stop beating."""
         for _ in range(times):
             self.times.now += seconds
             for each in members:
                 each.beat()
 
     def acting(self, name: str) -> None:
-        """Claims are made in the name of this process from now on."""
+        """Makes further claims in the name of this process."""
         self.monkeypatch.setattr(queue, "_run_name", name)
 
     def context(self, service: Service, worker_id: int) -> Context:
@@ -102,7 +102,7 @@ def pair(desk: Post, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     made.store.close()
 
 
-# -- who lives ---------------------------------------------------------------------------------------------------------
+# -- liveness ----------------------------------------------------------------------------------------------------------
 
 
 def serving(beats: int) -> list[ServingProcess]:
@@ -113,17 +113,15 @@ def serving(beats: int) -> list[ServingProcess]:
     ("looks", "is_gone"),
     [
         ([(0, 1), (2, 2), (4, 3), (6, 4), (8, 5), (10, 6)], False),
-        ([(0, 1), (2, 1), (4, 1), (6, 1)], False),  # not yet
+        ([(0, 1), (2, 1), (4, 1), (6, 1)], False),  # too early
         ([(0, 1), (2, 1), (4, 1), (6, 1), (8, 1)], True),
         ([(0, 1), (2, 1), (4, 1), (6, 2), (8, 2)], False),  # it was late
-        ([(0, 1), (2, 1), (60, 1), (62, 1)], False),  # nobody looked meanwhile, so nobody knows
+        ([(0, 1), (2, 1), (60, 1), (62, 1)], False),  # no one observed it in between, so its state is unknown
         ([(0, 1), (2, 1), (60, 1), (62, 1), (64, 1), (66, 1), (68, 1)], True),
         ([(0, 1), (2, 1), (4, 0), (6, 1), (8, 1), (10, 1)], False),  # it left, and is back under its name
     ],
 )
-def test_a_process_is_gone_when_its_beats_stand_still_for_whoever_looked(
-    looks: list[tuple[int, int]], is_gone: bool
-) -> None:
+def test_a_process_is_dead_when_an_observer_sees_no_beats(looks: list[tuple[int, int]], is_gone: bool) -> None:
     times = Times()
     watchman, found = Watchman(times), []
     for at, beats in looks:
@@ -132,7 +130,7 @@ def test_a_process_is_gone_when_its_beats_stand_still_for_whoever_looked(
     assert bool(found) == is_gone
 
 
-def test_one_leads_and_the_next_takes_over_when_it_is_gone_or_leaves(pair: Pair) -> None:
+def test_one_leads_and_the_next_takes_over_when_it_dies_or_leaves(pair: Pair) -> None:
     pair.one.beat()
     pair.two.beat()
     assert pair.rows() == {FIRST: (ALL, True), SECOND: (WORKER, False)}
@@ -140,9 +138,9 @@ def test_one_leads_and_the_next_takes_over_when_it_is_gone_or_leaves(pair: Pair)
     pair.beat(pair.two, times=3)
     assert not pair.two.leads
     pair.beat(pair.two)
-    assert not pair.one.leads  # by itself: it gave no sign of life for as long as others wait for one
+    assert not pair.one.leads  # on its own: it gave no sign of life for as long as others wait for one
     assert pair.rows() == {SECOND: (WORKER, True)} and pair.two.leads
-    pair.beat(pair.one, pair.two)  # it was only asleep
+    pair.beat(pair.one, pair.two)  # it was only suspended
     assert pair.rows() == {SECOND: (WORKER, True), FIRST: (ALL, False)}
     pair.two._thread = threading.Thread(target=lambda: None)
     pair.two._thread.start()
@@ -151,7 +149,7 @@ def test_one_leads_and_the_next_takes_over_when_it_is_gone_or_leaves(pair: Pair)
     assert pair.rows() == {FIRST: (ALL, True)}
 
 
-def test_one_whose_scheduler_is_stuck_leaves_the_lead_to_another(pair: Pair) -> None:
+def test_a_process_with_a_stuck_scheduler_gives_up_the_lead(pair: Pair) -> None:
     stuck: list[bool] = []
     pair.one.can_lead = lambda: not stuck
     pair.beat(pair.one, pair.two)
@@ -170,7 +168,7 @@ def test_a_process_without_jobs_never_leads(pair: Pair) -> None:
     assert pair.rows() == {SECOND: (WEB, False)} and not web.leads and not web.does_jobs
 
 
-def test_a_file_of_one_process_has_no_rows_and_no_beats(desk: Post) -> None:
+def test_a_file_of_a_single_process_has_no_rows_and_no_beats(desk: Post) -> None:
     alone = Membership(desk.service)
     alone.start()
     assert alone.leads and processes.running(desk.service) == []
@@ -186,7 +184,7 @@ def claims(store: Store) -> dict[int, str]:
     return {row[0]: row[at].partition(":")[0] for row in store.read(lambda tx: tx.find(JOB))}
 
 
-def test_claims_of_a_process_that_is_gone_are_free_and_those_of_the_living_stay(pair: Pair) -> None:
+def test_claims_of_a_dead_process_are_released_and_others_stay(pair: Pair) -> None:
     store = pair.first.store
     pair.one.beat()
     pair.two.beat()
@@ -198,7 +196,7 @@ def test_claims_of_a_process_that_is_gone_are_free_and_those_of_the_living_stay(
     pair.acting(SECOND)
     JobQueue(pair.second.store).claim_due(NOW)
     assert claims(store) == {mine: FIRST, theirs: SECOND}
-    JobQueue(pair.second.store).release_lost()  # at the start of a process: others may live
+    JobQueue(pair.second.store).release_lost()  # at the start of a process: others may be alive
     pair.second.store.write(rows.release_lost)
     assert claims(store) == {mine: FIRST, theirs: SECOND}
     pair.beat(pair.two, times=5)
@@ -206,11 +204,11 @@ def test_claims_of_a_process_that_is_gone_are_free_and_those_of_the_living_stay(
     kept = store.read(lambda tx: rows.get(tx, draft))
     assert kept is not None and kept["claimed_by"] == ""
     [again] = JobQueue(pair.second.store).claim_due(NOW)
-    JobQueue(store).finish(first)  # too late: it is somebody else's
+    JobQueue(store).finish(first)  # too late: another process has claimed it
     assert claims(store) == {mine: SECOND, theirs: SECOND} and again.attempts == 2
 
 
-def test_a_process_that_beats_before_it_is_buried_keeps_its_claims(pair: Pair) -> None:
+def test_a_process_that_beats_before_it_is_declared_dead_keeps_its_claims(pair: Pair) -> None:
     pair.one.beat()
     pair.two.beat()
     [seen] = [each for each in processes.running(pair.second) if each.name == FIRST]
@@ -219,7 +217,7 @@ def test_a_process_that_beats_before_it_is_buried_keeps_its_claims(pair: Pair) -
     assert FIRST in pair.rows()
 
 
-def test_what_a_process_claimed_is_free_once_it_has_stopped(pair: Pair) -> None:
+def test_claims_of_a_stopped_process_are_released(pair: Pair) -> None:
     pair.one.start()
     id = pair.first.store.write(lambda tx: JobQueue.add(tx, "work", 0, {}))
     pair.acting(FIRST)
@@ -230,10 +228,10 @@ def test_what_a_process_claimed_is_free_once_it_has_stopped(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize(("is_shared", "is_taken"), [(True, False), (False, True)])
-def test_a_clock_that_is_ahead_on_another_machine_gives_away_no_claim(
+def test_a_clock_that_is_ahead_on_another_machine_releases_no_claim(
     pair: Pair, is_shared: bool, is_taken: bool
 ) -> None:
-    """In a file that one process has, a claim that reaches too far was made before the clock was set back."""
+    """In a file of a single process, a claim too far in the future was made before the clock was set back."""
     store = pair.first.store
     store.write(lambda tx: JobQueue.add(tx, "work", 0, {}))
     assert JobQueue(store).claim_due(NOW + 100)
@@ -245,15 +243,15 @@ def test_a_clock_that_is_ahead_on_another_machine_gives_away_no_claim(
 # -- scans -------------------------------------------------------------------------------------------------------------
 
 
-def test_scans_run_in_the_process_that_leads_and_some_in_each(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scans_run_in_the_leading_process_and_some_in_each(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "_scans", {})
     ran: list[str] = []
 
-    def of(service: Service) -> str:
+    def process_name(service: Service) -> str:
         return "one" if service is pair.first else "two"
 
-    periodic("of all")(lambda service, now: ran.append(f"all {of(service)}"))
-    periodic("of each", everywhere=True)(lambda service, now: ran.append(f"each {of(service)}"))
+    periodic("of all")(lambda service, now: ran.append(f"all {process_name(service)}"))
+    periodic("of each", everywhere=True)(lambda service, now: ran.append(f"each {process_name(service)}"))
     pair.one.beat()
     pair.two.beat()
     with ThreadPoolExecutor(1) as pool:
@@ -261,7 +259,7 @@ def test_scans_run_in_the_process_that_leads_and_some_in_each(pair: Pair, monkey
         for each in schedulers:
             each.run_due(NOW)
         assert ran == ["all one", "each one", "each two"]
-        assert last_scans(pair.second)["of all"].at == NOW  # as the other one told
+        assert last_scans(pair.second)["of all"].at == NOW  # as the other one published
         pair.beat(pair.two, times=6)
         ran.clear()
         for each in schedulers:
@@ -269,16 +267,16 @@ def test_scans_run_in_the_process_that_leads_and_some_in_each(pair: Pair, monkey
         assert ran == ["each one", "all two", "each two"]
 
 
-def test_a_scheduler_without_slots_takes_no_job(pair: Pair) -> None:
+def test_a_scheduler_without_slots_claims_no_job(pair: Pair) -> None:
     with ThreadPoolExecutor(1) as pool:
         room = Scheduler(pair.first, pool, slots=0)._room()
     assert (room.slow, room.quick, room.total) == (0, 0, 0)
 
 
-# -- turns -------------------------------------------------------------------------------------------------------------
+# -- locks -------------------------------------------------------------------------------------------------------------
 
 
-def test_what_two_must_not_do_at_once_is_done_one_after_the_other(pair: Pair) -> None:
+def test_exclusive_work_is_done_one_after_the_other(pair: Pair) -> None:
     done: list[str] = []
     is_in, go = threading.Event(), threading.Event()
 
@@ -302,7 +300,7 @@ def test_what_two_must_not_do_at_once_is_done_one_after_the_other(pair: Pair) ->
     assert done == ["one", "two"]
 
 
-def test_the_turn_of_a_process_that_is_gone_is_free(pair: Pair) -> None:
+def test_the_lock_of_a_dead_process_is_released(pair: Pair) -> None:
     pair.acting(FIRST)
     pair.first.store.write(lambda tx: turns._claim(tx, "renewal", queue.new_claim(), clock.now(), 600))
     with pytest.raises(TimedOut), turns.exclusive(pair.second, "renewal", 0):
@@ -313,14 +311,14 @@ def test_the_turn_of_a_process_that_is_gone_is_free(pair: Pair) -> None:
 
 
 def elsewhere(pair: Pair) -> Service:
-    """The second process: the locks of the first one's threads are not in it."""
+    """Returns the second process with another identity: the locks of the first one's threads are not in it."""
     return replace(pair.second, installation="another process")
 
 
-# -- what is announced -------------------------------------------------------------------------------------------------
+# -- announcements -----------------------------------------------------------------------------------------------------
 
 
-def test_news_and_what_is_due_are_announced_once_with_their_transaction(pair: Pair) -> None:
+def test_events_and_due_work_are_announced_once_with_their_transaction(pair: Pair) -> None:
     told: list[str] = []
     pair.second.followers.append(told.append)
     woken: list[bool] = []
@@ -344,7 +342,7 @@ def fail() -> None:
     raise Invalid("no")
 
 
-def test_settings_of_the_console_and_record_types_hold_in_the_other_process(pair: Pair) -> None:
+def test_settings_of_the_console_and_record_types_apply_in_the_other_process(pair: Pair) -> None:
     kept = KeptHere(pair.second)
     kept.renew()
     pair.second.registry.renew = kept.renew
@@ -354,14 +352,14 @@ def test_settings_of_the_console_and_record_types_hold_in_the_other_process(pair
     assert pair.second.base_url == pair.second.settings.base_url == "https://moved.example"
     boat = {"name": "Boat", "name_plural": "Boats", "uri": "boat"}
     made = records.create(pair.context(pair.first, pair.desk.nora), "custom_record", boat)["id"]
-    store = pair.second.store  # asked for before it was heard of, inside a write as requests do
+    store = pair.second.store  # requested before the announcement arrives, inside a write as requests do
     assert store.write(lambda tx: pair.second.registry.type("boat").uri) == "boat"
     records.delete(pair.context(pair.first, pair.desk.nora), "custom_record", made)
     kept.renew()
     assert pair.second.registry.find("boat") is None
 
 
-def test_who_is_on_a_ticket_is_seen_by_who_asks_the_other_process(pair: Pair) -> None:
+def test_presence_on_a_ticket_is_visible_in_the_other_process(pair: Pair) -> None:
     ticket = pair.desk.ticket_id()
     pair.second.hearing[presence.HERE] = lambda text: presence.hear(pair.second, text)
     told: list[str] = []
@@ -377,7 +375,7 @@ def test_who_is_on_a_ticket_is_seen_by_who_asks_the_other_process(pair: Pair) ->
 
     presence.note(milo, ticket, "viewing")
     assert seen() == [("Milo Test", "viewing")] and told == [presence.CHANNEL]
-    presence.note(replace(milo, now=milo.now + 5), ticket, "viewing")  # nothing new, and told a moment ago
+    presence.note(replace(milo, now=milo.now + 5), ticket, "viewing")  # unchanged, and announced a moment ago
     assert len(heres()) == 1
     presence.note(replace(milo, now=milo.now + presence.AGAIN_SECONDS), ticket, "viewing")
     assert len(heres()) == 2 and told == [presence.CHANNEL]
@@ -385,11 +383,11 @@ def test_who_is_on_a_ticket_is_seen_by_who_asks_the_other_process(pair: Pair) ->
     assert seen() == [("Milo Test", "writing")]
     presence.note(milo, ticket, "")
     assert seen() == [] and len(told) == 3
-    presence.hear(pair.second, f"{ticket} 99999 viewing")  # somebody who is gone by now
+    presence.hear(pair.second, f"{ticket} 99999 viewing")  # a worker who was deleted
     assert seen() == []
 
 
-def test_a_run_is_stopped_by_whichever_process_is_asked(pair: Pair) -> None:
+def test_a_run_is_stopped_by_whichever_process_gets_the_request(pair: Pair) -> None:
     pair.second.hearing[stopping.STOP] = lambda text: stopping.hear(pair.second, text)
     stopped: list[int] = []
 
@@ -407,10 +405,10 @@ def test_a_run_is_stopped_by_whichever_process_is_asked(pair: Pair) -> None:
     assert stopped == [1]
 
 
-# -- what is one for all -----------------------------------------------------------------------------------------------
+# -- shared state ------------------------------------------------------------------------------------------------------
 
 
-def test_attempts_to_sign_in_count_in_all_processes_together(pair: Pair) -> None:
+def test_attempts_to_sign_in_are_counted_across_processes(pair: Pair) -> None:
     keys = [lockout.account("password", "nora@desk.example")]
     for place in range(lockout.MAX_WRONG_OF_ACCOUNT):
         of = (pair.first, pair.second)[place % 2]
@@ -420,16 +418,16 @@ def test_attempts_to_sign_in_count_in_all_processes_together(pair: Pair) -> None
             of.store.write(lambda tx: lockout.count(tx, keys, NOW))
 
 
-def test_a_session_is_good_in_each_process_and_over_in_each(pair: Pair) -> None:
+def test_a_session_is_valid_and_ends_in_each_process(pair: Pair) -> None:
     lasts = sessions.Lifetime(3600, 86400)
     id = pair.first.store.write(lambda tx: sessions.create(tx, pair.desk.milo, NOW, lasts, "", ""))
     found = pair.store.read(lambda tx: sessions.check(tx, id, NOW))
     assert found is not None and found.actor.worker_id == pair.desk.milo
-    pair.desk.update("worker", pair.desk.milo, is_disabled=1)  # which its cache of people must not outlive
+    pair.desk.update("worker", pair.desk.milo, is_disabled=1)  # its cache of people must notice
     assert pair.store.read(lambda tx: sessions.check(tx, id, NOW)) is None
 
 
-def test_requests_are_counted_for_all_processes_a_beat_later(pair: Pair) -> None:
+def test_requests_are_counted_across_processes_a_beat_later(pair: Pair) -> None:
     limits = [RateLimiter(10, "with one token", each) for each in (pair.first, pair.second)]
     for _ in range(6):
         limits[0].count(("token", 7), NOW)
@@ -438,18 +436,18 @@ def test_requests_are_counted_for_all_processes_a_beat_later(pair: Pair) -> None
         limits[1].count(("token", 7), NOW)
     with pytest.raises(TooMany, match="at most 10 requests a minute with one token"):
         limits[1].count(("token", 7), NOW)
-    limits[1].count(("token", 8), NOW)  # another one's
-    limits[1].count(("token", 7), NOW + 60)  # another minute
+    limits[1].count(("token", 8), NOW)  # of another token
+    limits[1].count(("token", 7), NOW + 60)  # in another minute
     told = pair.store.read(lambda tx: tx.first(PROCESS, name=FIRST))
     assert told is not None and '"counts": {"' in told[-1] and "token, 7" not in told[-1]
 
 
-def test_a_page_of_consent_is_good_in_the_other_process(pair: Pair) -> None:
+def test_a_consent_page_is_valid_in_the_other_process(pair: Pair) -> None:
     keys = {provider._seal_key(each) for each in (pair.first, pair.second)}
     assert len(keys) == 1 and len(keys.pop()) == 32
 
 
-def test_what_an_import_made_is_told_by_the_other_process_once(pair: Pair) -> None:
+def test_the_result_of_an_import_is_shown_once_by_the_other_process(pair: Pair) -> None:
     secret = ImportResult({"oauth_app": {"app": {"id": 1, "label": "App", "client_secret": "very secret"}}}, ["a note"])
     nora, milo = pair.context(pair.second, pair.desk.nora), pair.context(pair.second, pair.desk.milo)
     code = results.put(pair.context(pair.first, pair.desk.nora), "Boats", secret)
@@ -463,7 +461,7 @@ def test_what_an_import_made_is_told_by_the_other_process_once(pair: Pair) -> No
     assert results.get(replace(nora, now=NOW + results.RETENTION_SECONDS), plain) is None
 
 
-def test_what_took_long_to_find_out_is_known_to_the_other_process(pair: Pair) -> None:
+def test_expensive_findings_are_shared_with_the_other_process(pair: Pair) -> None:
     pair.second.hearing[verdict.LOOKED] = lambda text: verdict.forget(pair.second)
     assert verdict._read_results(pair.second) == verdict.LookupResults()
     looked = verdict.LookupResults(NOW, {"('host', 'desk.example')": "has no address"})
@@ -472,7 +470,7 @@ def test_what_took_long_to_find_out_is_known_to_the_other_process(pair: Pair) ->
 
 
 class Listening:
-    """A listener that others tell of."""
+    """A listener that other processes report on."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -500,7 +498,7 @@ def test_listeners_of_all_processes_are_shown_as_one_and_follow_the_settings(pai
     assert there.renewed == [pair.second.settings] and here.renewed == []
 
 
-def test_how_far_an_import_is_can_be_asked_of_the_other_process(pair: Pair) -> None:
+def test_progress_of_an_import_is_visible_in_the_other_process(pair: Pair) -> None:
     told = background.PROGRESS.made(pair.first.store, dict)
     processes.share(pair.first, background.KIND, lambda: dict(told))
     told["code"] = (3, 10)

@@ -1,4 +1,4 @@
-"""What hangs on a record goes with it: much of it in portions, after which others may write."""
+"""Dependent records are deleted with their record: many of them in portions, between which others may write."""
 
 from itertools import pairwise
 
@@ -31,7 +31,7 @@ def org(desk: Post, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def counts(desk: Post) -> tuple[int, int, int]:
-    """Comments, files and those that are on a record."""
+    """Returns the numbers of comments, files and attachments."""
     return len(desk.all("comment")), len(desk.all("attachment")), len(desk.read(lambda tx: tx.find(ATTACHED)))
 
 
@@ -39,7 +39,7 @@ def delete(desk: Post, id: int) -> None:
     records.delete(desk.context(desk.nora), "org", id)
 
 
-def test_much_goes_in_portions_and_the_record_at_once(desk: Post, org: int) -> None:
+def test_many_are_deleted_in_portions_and_the_record_at_once(desk: Post, org: int) -> None:
     before = counts(desk)
     delete(desk, org)
     assert desk.all("org", id=org) == [] and counts(desk)[0] == before[0] - PORTION
@@ -52,24 +52,24 @@ def test_much_goes_in_portions_and_the_record_at_once(desk: Post, org: int) -> N
     assert desk.all("comment")[0]["comment"] == "Stays"
 
 
-def test_after_a_kill_the_rest_goes(desk: Post, org: int) -> None:
+def test_after_a_kill_the_rest_is_deleted(desk: Post, org: int) -> None:
     delete(desk, org)
     deferred_deletion.clear_remains(desk.service, desk.now)
     left = desk.read(lambda tx: tx.find(REMAINS))
-    assert left == [(ORG, org)]  # in the file: the next scan of whatever process finds it
+    assert left == [(ORG, org)]  # stored, so that the next scan of any process finds it
     while deferred_deletion.clear_remains(desk.service, desk.now) is not None:
         pass
     assert counts(desk) == (1, 1, 1)
 
 
-def test_little_goes_with_its_record(desk: Post) -> None:
+def test_few_are_deleted_with_their_record(desk: Post) -> None:
     org = desk.create("org", name="Larch")
     desk.create("comment", target__context=ORG, target_id=org, comment="Word")
     delete(desk, org)
     assert desk.all("comment") == [] and desk.read(lambda tx: tx.find(REMAINS)) == []
 
 
-def test_a_deletion_that_is_undone_leaves_nothing_to_do(desk: Post, org: int) -> None:
+def test_a_rolled_back_deletion_leaves_nothing_to_do(desk: Post, org: int) -> None:
     before = counts(desk)
 
     def fails(tx: Transaction) -> None:
@@ -81,7 +81,7 @@ def test_a_deletion_that_is_undone_leaves_nothing_to_do(desk: Post, org: int) ->
     assert counts(desk) == before and desk.read(lambda tx: tx.find(REMAINS)) == []
 
 
-def test_a_ticket_that_is_purged_goes_before_its_many_messages(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_purged_ticket_is_deleted_before_its_many_messages(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "PORTION", PORTION)
     ticket, kept = desk.ticket_id(), desk.ticket_id(subject="Kept")
     for _ in range(3 * PORTION):

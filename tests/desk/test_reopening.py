@@ -1,4 +1,4 @@
-"""Tickets whose time has come: opened again, or removed for good."""
+"""Tickets that are due: reopened, or purged."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ DAY = 86400
 
 
 @pytest.mark.parametrize("status", [1, 2])
-def test_a_ticket_opens_when_its_time_has_come(desk: Post, status: int) -> None:
+def test_a_ticket_opens_when_it_is_due(desk: Post, status: int) -> None:
     id = desk.ticket_id(status=status, reopen_at="tomorrow 8am")
     due = NOW - NOW % DAY + DAY + 8 * 3600
     desk.run_due(due - NOW - 1)
@@ -27,13 +27,13 @@ def test_a_ticket_opens_when_its_time_has_come(desk: Post, status: int) -> None:
     assert desk.activity(id)[-1] == "ticket.status.open"
 
 
-def test_tomorrow_is_that_of_the_worker(desk: Post) -> None:
+def test_tomorrow_is_in_the_workers_zone(desk: Post) -> None:
     desk.update("worker", desk.nora, timezone="America/New_York")
     id = desk.ticket_id(status="1", reopen_at="tomorrow 8am")
     assert desk.ticket(id)["reopen_date"] == NOW - NOW % DAY + DAY + 13 * 3600
 
 
-def test_a_time_that_has_passed_opens_at_the_next_scan(desk: Post) -> None:
+def test_a_time_in_the_past_opens_at_the_next_scan(desk: Post) -> None:
     id = desk.ticket_id(status="1", reopen_at=str(NOW - 60))
     assert desk.ticket(id)["status_id"] == 1
     desk.run_due()
@@ -57,7 +57,7 @@ def test_many_are_opened_in_one_run(desk: Post) -> None:
     assert {each["status_id"] for each in desk.all("ticket")} == {0}
 
 
-def test_every_type_that_tells_when_it_reopens_declares_it(desk: Post) -> None:
+def test_every_type_with_a_reopen_time_declares_it(desk: Post) -> None:
     told = {
         each.uri
         for each in desk.service.registry
@@ -67,7 +67,7 @@ def test_every_type_that_tells_when_it_reopens_declares_it(desk: Post) -> None:
     assert told == {each.uri for each in desk.service.registry if each.reopening is not None} == {"ticket", "task"}
 
 
-def test_a_waiting_task_opens_when_its_time_has_come(desk: Post) -> None:
+def test_a_waiting_task_opens_when_it_is_due(desk: Post) -> None:
     waiting = desk.create("task", title="Paint", status="waiting", reopen=str(NOW + DAY), owner_id=str(desk.milo))
     closed = desk.create("task", title="Done", status="closed", reopen=str(NOW + DAY))
     desk.run_due(DAY - 1)
@@ -94,14 +94,14 @@ def test_a_task_opened_by_hand_is_not_opened_again(desk: Post) -> None:
     assert _task(desk, id)["status_id"] == 2
 
 
-def test_the_scan_tells_when_the_next_record_is_due(desk: Post) -> None:
+def test_the_scan_returns_when_the_next_record_is_due(desk: Post) -> None:
     desk.create("task", title="Paint", status="waiting", reopen=str(NOW + 3 * DAY))
     desk.ticket_id(status="1", reopen_at=str(NOW + 2 * DAY))
     assert reopening.reopen_due(desk.service, NOW) == NOW + 2 * DAY
     assert reopening.reopen_due(desk.service, NOW + 2 * DAY) == NOW + 3 * DAY
 
 
-def test_a_deleted_ticket_is_purged_with_all_that_hangs_on_it(desk: Post) -> None:
+def test_a_deleted_ticket_is_purged_with_its_dependent_records(desk: Post) -> None:
     file = desk.create("attachment", name="a.txt", content=b"text", uploader_id=desk.nora)
     id = desk.ticket_id(file_id=str(file), content="**x**", content_format="markdown")
     kept = desk.ticket_id(subject="Kept")
@@ -115,7 +115,7 @@ def test_a_deleted_ticket_is_purged_with_all_that_hangs_on_it(desk: Post) -> Non
     assert desk.all("attachment") == [] and desk.all("comment") == [] and desk.requesters(id) == []
 
 
-def test_a_merged_ticket_stays_so_that_its_mask_leads_on(desk: Post) -> None:
+def test_a_merged_ticket_stays_so_that_its_mask_redirects(desk: Post) -> None:
     first, second = desk.ticket_id(), desk.ticket_id()
     tickets.merge(desk.context(desk.nora), [first, second])
     desk.run_due(31 * DAY)
@@ -141,7 +141,7 @@ def test_nothing_is_purged_when_the_setting_is_zero(desk: Post) -> None:
         ("_due_ids", "draft", "draft_by_is_queued_queue_delivery_date"),
     ],
 )
-def test_what_is_due_is_found_by_an_index(desk: Post, function: str, table: str, index: str) -> None:
+def test_due_records_are_found_by_an_index(desk: Post, function: str, table: str, index: str) -> None:
     desk.run_due()
     [sql] = [
         each.sql for each in desk.service.store.statements.all()
@@ -160,7 +160,7 @@ def test_what_is_due_is_found_by_an_index(desk: Post, function: str, table: str,
         ("ticket", {"subject": "Boat", "group_id": "1"}, False),
     ],
 )
-def test_the_scheduler_is_woken_for_what_opens_soon(
+def test_the_scheduler_is_woken_for_records_that_open_soon(
     desk: Post, uri: str, fields: dict[str, str], is_woken: bool
 ) -> None:
     woken: list[bool] = []

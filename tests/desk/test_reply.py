@@ -1,4 +1,4 @@
-"""Reply, merge and split: who gets the mail, what is kept, and what changes about the ticket."""
+"""Reply, merge and split: recipients, stored data, and changes of the ticket."""
 
 from dataclasses import replace
 from email import message_from_bytes
@@ -27,7 +27,7 @@ def taken(server: SmtpServer) -> tuple[str, tuple[str, ...], Message]:
 
 @pytest.fixture
 def ticket(desk: Post) -> int:
-    """A ticket that came in from Ann an hour ago."""
+    """A ticket that Ann sent an hour ago."""
     desk.now -= HOUR
     id = desk.create("ticket", subject="Boat", group_id=desk.support)
     desk.add_requester(id, "ann@kite.example")
@@ -58,7 +58,7 @@ def test_a_reply_without_to_goes_to_the_requesters(desk: Post, smtp: SmtpServer,
     assert desk.activity(ticket) == ["ticket.message.outbound"]
 
 
-def test_a_defunct_requester_is_left_out_and_noted(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_a_defunct_requester_is_left_out_with_a_remark(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.update("address", desk.add_requester(ticket, "gone@kite.example"), is_defunct=1)
     desk.reply(message)
     assert smtp.take()[1] == ("ann@kite.example",)
@@ -74,7 +74,7 @@ def test_a_reply_to_a_new_address_makes_it_a_requester(desk: Post, smtp: SmtpSer
     assert "ticket.participant.added" in desk.activity(ticket)
 
 
-def test_a_forward_leaves_subject_and_requesters_alone(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_a_forward_leaves_subject_and_requesters(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, to="zed@kite.example", subject="FYI", is_forward="1", status="2")
     mail = taken(smtp)[2]
     assert mail["Subject"] == "FYI" and mail["In-Reply-To"]
@@ -85,7 +85,7 @@ def test_a_forward_leaves_subject_and_requesters_alone(desk: Post, smtp: SmtpSer
 
 @pytest.mark.parametrize("was", [0, 1, 2, 3])
 @pytest.mark.parametrize(("asked", "becomes"), [("", 0), ("0", 0), ("1", 1), ("2", 2), ("3", 3)])
-def test_a_reply_opens_its_ticket_unless_told_otherwise(
+def test_a_reply_opens_its_ticket_by_default(
     desk: Post, ticket: int, message: int, was: int, asked: str, becomes: int
 ) -> None:
     desk.update("ticket", ticket, status_id=was)
@@ -93,7 +93,7 @@ def test_a_reply_opens_its_ticket_unless_told_otherwise(
     assert desk.ticket(ticket)["status_id"] == becomes
 
 
-def test_dont_keep_copy_mails_and_applies_the_status_only(
+def test_dont_keep_copy_mails_and_applies_only_the_status(
     desk: Post, smtp: SmtpServer, ticket: int, message: int
 ) -> None:
     before = desk.ticket(ticket)
@@ -108,7 +108,7 @@ def test_dont_keep_copy_mails_and_applies_the_status_only(
     assert "ticket.message.outbound" in desk.activity(ticket)
 
 
-def test_dont_send_keeps_the_reply_as_not_sent(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_dont_send_stores_the_reply_as_not_sent(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, dont_send="1", is_broadcast="1")
     kept = desk.message(ticket)
     assert (kept["is_not_sent"], kept["is_broadcast"]) == (1, 1) and "To: ann@kite.example" in kept["headers"]
@@ -133,7 +133,7 @@ def test_dont_send_keeps_the_reply_as_not_sent(desk: Post, smtp: SmtpServer, tic
         {"Subject": "=?utf-8?q?R=C3=A9ponse_automatique_=3A_Boat?="},
     ],
 )
-def test_automatic_mail_gets_no_automatic_answer(
+def test_automatic_mail_gets_no_automatic_reply(
     desk: Post, smtp: SmtpServer, ticket: int, headers: dict[str, str]
 ) -> None:
     desk.reply(desk.received(ticket, **headers), is_autoreply="1")
@@ -143,14 +143,14 @@ def test_automatic_mail_gets_no_automatic_answer(
 
 
 def automatic(desk: Post, email: str, **headers: str) -> dict[str, Any]:
-    """The message of an automatic answer to a new ticket of an address."""
+    """Returns the message of an automatic reply to a new ticket of an address."""
     id = desk.create("ticket", subject="Boat", group_id=desk.support)
     desk.add_requester(id, email)
     desk.reply(desk.received(id, email, **headers), is_autoreply="1")
     return desk.message(id)
 
 
-def test_an_address_gets_one_automatic_answer_in_an_hour_whatever_its_tickets(desk: Post, smtp: SmtpServer) -> None:
+def test_an_address_gets_one_automatic_reply_per_hour_whatever_its_tickets(desk: Post, smtp: SmtpServer) -> None:
     kept = [automatic(desk, "ann@kite.example") for _ in range(3)]
     assert [each["is_not_sent"] for each in kept] == [0, 1, 1] and len(smtp.messages) == 1
     assert "not sent to ann@kite.example: it had an automatic answer within the hour" in kept[1]["notes"]
@@ -159,7 +159,7 @@ def test_an_address_gets_one_automatic_answer_in_an_hour_whatever_its_tickets(de
     assert automatic(desk, "Ann@Kite.example")["is_not_sent"] == 0 and len(smtp.messages) == 3
 
 
-def test_so_many_automatic_answers_leave_in_an_hour(desk: Post, smtp: SmtpServer) -> None:
+def test_the_automatic_replies_per_hour_are_limited(desk: Post, smtp: SmtpServer) -> None:
     desk.set(automatic_answers_per_hour=2)
     kept = [automatic(desk, f"c{number}@kite.example") for number in range(3)]
     assert [each["is_not_sent"] for each in kept] == [0, 0, 1] and len(smtp.messages) == 2
@@ -168,12 +168,12 @@ def test_so_many_automatic_answers_leave_in_an_hour(desk: Post, smtp: SmtpServer
     assert automatic(desk, "c2@kite.example")["is_not_sent"] == 0
 
 
-def test_an_automatic_answer_that_nobody_can_get_is_kept_and_fails_nowhere(desk: Post, smtp: SmtpServer) -> None:
+def test_an_automatic_reply_without_recipients_is_stored_and_does_not_fail(desk: Post, smtp: SmtpServer) -> None:
     kept = automatic(desk, "mailer-daemon@kite.example")
     assert kept["is_not_sent"] == 1 and smtp.messages == [] and desk.all("draft") == []
 
 
-def test_what_automatic_answers_left_behind_is_forgotten_after_the_hour(desk: Post) -> None:
+def test_records_of_automatic_replies_expire_after_the_hour(desk: Post) -> None:
     automatic(desk, "ann@kite.example")
     answers.forget_expired(desk.service, desk.now)
     assert len(desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER))) == 1
@@ -193,7 +193,7 @@ def test_what_automatic_answers_left_behind_is_forgotten_after_the_hour(desk: Po
         ({"List-Id": "<list.kite.example>"}, "ann@kite.example", 1, {}, True),
     ],
 )
-def test_an_automation_answers_no_program_whatever_set_it_off(
+def test_an_automation_replies_to_no_program_whatever_started_it(
     desk: Post, smtp: SmtpServer, ticket: int, headers: dict[str, str], sender: str, depth: int, more: dict[str, str],
     is_sent: bool,
 ) -> None:  # fmt: skip
@@ -204,14 +204,14 @@ def test_an_automation_answers_no_program_whatever_set_it_off(
     assert is_sent == (NOTE not in kept["notes"]) and "To: " in kept["headers"]
 
 
-def test_an_automation_may_answer_what_another_one_of_ours_wrote(desk: Post, smtp: SmtpServer, ticket: int) -> None:
+def test_an_automation_may_reply_to_another_of_our_automations(desk: Post, smtp: SmtpServer, ticket: int) -> None:
     id = desk.received(ticket, **{"Auto-Submitted": "auto-generated"})
     desk.write(lambda writing: writing.set("message", id, {"is_outgoing": 1}))
     tickets.reply(replace(desk.context(desk.nora), depth=1), {"message_id": id, "content": "Any news?"})
     assert len(smtp.messages) == 1
 
 
-def test_an_automatic_answer_says_so_and_cannot_bounce(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_an_automatic_reply_says_so_and_cannot_bounce(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.add_requester(ticket, "no-reply@kite.example")
     desk.reply(message, is_autoreply="1")
     sender, recipients, mail = taken(smtp)
@@ -241,7 +241,7 @@ def test_the_status_after_a_reply(
     assert (found["status_id"], found["reopen_date"]) == (status, reopen)
 
 
-def test_a_move_takes_the_sender_of_the_new_bucket(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_a_move_uses_the_sender_of_the_new_bucket(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     transport = desk.one("address", id=desk.sender)["mail_transport_id"]
     address = desk.create("address", email="sales@desk.example", mail_transport_id=transport)
     sales = desk.create("group", name="Sales", reply_address_id=address)
@@ -255,7 +255,7 @@ def test_a_move_takes_the_sender_of_the_new_bucket(desk: Post, smtp: SmtpServer,
     assert (found["group_id"], found["bucket_id"], found["owner_id"]) == (desk.support, desk.inbox, 0)
 
 
-def test_the_original_message_is_quoted_where_asked(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_the_original_message_is_quoted_on_request(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, content="See below\n#original_message\n#cut", dont_send="1")
     assert desk.message(ticket)["content"] == (
         "See below\nOn 20 November 2026 at 14:04, ann@kite.example wrote:\n> It leaks.\n>\n> Ann\n#cut"
@@ -270,7 +270,7 @@ def test_custom_values_are_added(desk: Post, ticket: int, message: int) -> None:
     assert records.retrieve(desk.context(), "ticket", ticket, "custom_")["custom"] == {str(tags): ["b", "c"]}
 
 
-def test_own_and_excluded_addresses_become_no_requesters(desk: Post, ticket: int, message: int) -> None:
+def test_our_own_and_excluded_addresses_do_not_become_requesters(desk: Post, ticket: int, message: int) -> None:
     desk.set(mail_exclude_patterns=("*@internal.example",))
     own = desk.create("mail_transport", name="Nowhere", extension_id="core.mail.transport.null")
     desk.create("address", email="sales@desk.example", mail_transport_id=own)
@@ -303,7 +303,7 @@ def test_an_administrator_replies_as_another_worker(desk: Post, ticket: int, mes
         ({"custom_99": "1"}, Invalid, "custom_99"),
     ],
 )
-def test_bad_values_change_nothing(
+def test_invalid_values_change_nothing(
     desk: Post, ticket: int, message: int, values: dict[str, Any], error: type[HelpdeskError], field: str
 ) -> None:
     before = desk.ticket(ticket)
@@ -313,7 +313,7 @@ def test_bad_values_change_nothing(
     assert desk.ticket(ticket) == before and len(desk.all("message")) == 1
 
 
-def test_a_reply_that_would_reach_nobody_is_refused(desk: Post, message: int, ticket: int) -> None:
+def test_a_reply_without_recipients_is_refused(desk: Post, message: int, ticket: int) -> None:
     desk.update("ticket", ticket, participant_ids=f"-{desk.address('ann@kite.example')}")
     with pytest.raises(Required):
         desk.reply(message)
@@ -326,7 +326,7 @@ def test_only_members_of_the_group_reply(desk: Post, message: int) -> None:
     desk.reply(message, by=desk.milo, dont_send="1")
 
 
-def test_the_stored_subject_never_holds_the_mask(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
+def test_the_stored_subject_never_contains_the_mask(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.set(subject_mask=True, subject_prefix="Desk")
     mask = desk.ticket(ticket)["mask"]
     desk.reply(message, subject=f"[Desk #{mask}] Oars")
@@ -373,7 +373,7 @@ def test_one_ticket_cannot_be_merged(desk: Post, ticket: int, ids: list[int]) ->
         tickets.merge(desk.context(desk.nora), ids)
 
 
-def test_merging_takes_write_access_to_all(desk: Post, ticket: int) -> None:
+def test_merging_requires_write_access_to_all(desk: Post, ticket: int) -> None:
     other = desk.ticket_id()
     with pytest.raises(Forbidden):
         tickets.merge(desk.context(desk.olga), [ticket, other])

@@ -7,8 +7,8 @@ from server.upkeep.restoring import Restore, Restores
 from tests.records.desk import NOW, Desk
 
 
-def test_a_restore_is_done_although_nothing_can_be_written_about_it(tmp_path: Path) -> None:
-    """The disk may be full, with two databases on it; the service must not end for want of an entry in the log."""
+def test_a_restore_succeeds_although_nothing_can_be_logged(tmp_path: Path) -> None:
+    """The disk may be full with two databases on it; a missing log entry must not end the service."""
     desk = Desk(tmp_path)
     desk.close()
     restores = Restores(lambda exchange: None)

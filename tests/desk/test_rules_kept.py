@@ -1,4 +1,4 @@
-"""What a worker may read is worked out once: later searches, of whatever shape, only put their own terms to it."""
+"""The read rules of a worker are compiled once: later searches, of whatever shape, only add their own terms."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from server.store.statements import SqliteContext
 from tests.composed_anew import uncompared
 from tests.desk.conftest import Post
 
-LIKE_ANY = ("comment", "attachment", "activity_log")  # whose rules ask those of all other types
+LIKE_ANY = ("comment", "attachment", "activity_log")  # whose rules include those of all other types
 
 
 def search(desk: Post, by: int, uri: str, q: str) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def search(desk: Post, by: int, uri: str, q: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("uri", LIKE_ANY)
-def test_another_shape_of_search_composes_no_rule_again(desk: Post, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_shape_of_search_compiles_no_rule_again(desk: Post, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for worker in (desk.milo, desk.olga):
         search(desk, worker, uri, "")
     fail = {rule: lambda *_: pytest.fail("a rule was asked again") for rule in rules.READ_RULES}
@@ -31,7 +31,7 @@ def test_another_shape_of_search_composes_no_rule_again(desk: Post, uri: str, mo
                 search(desk, worker, uri, q)
 
 
-def test_what_is_kept_follows_the_rights(desk: Post) -> None:
+def test_the_cache_follows_the_rights(desk: Post) -> None:
     ticket = desk.create("ticket", subject="Boat", group_id=desk.support)
     desk.create("comment", target__context="svc.contexts.ticket", target_id=ticket, comment="Hull")
 
@@ -46,7 +46,7 @@ def test_what_is_kept_follows_the_rights(desk: Post) -> None:
     assert found() == [1, 0, 1]
 
 
-def test_a_type_that_is_made_meanwhile_is_seen(desk: Post) -> None:
+def test_a_type_created_in_the_meantime_is_seen(desk: Post) -> None:
     assert search(desk, desk.milo, "comment", "id:>0")["total"] == 0
     ctx = desk.context(desk.nora)
     boats = {"name": "Boat", "name_plural": "Boats", "uri": "boat", "params": {"options": ["comments"]}}
@@ -57,7 +57,7 @@ def test_a_type_that_is_made_meanwhile_is_seen(desk: Post) -> None:
     assert search(desk, desk.milo, "comment", "id:>0")["total"] == 1
 
 
-def test_only_some_workers_are_kept(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_cached_workers_is_limited(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "MAX_CACHED", 2)
     for number in range(4):
         search(desk, desk.worker(f"Worker{number}", "Test"), "comment", "")

@@ -1,4 +1,4 @@
-"""Jobs as administrators see them, where that needs no page; the pages are in tests/console/test_jobs.py."""
+"""Jobs as administrators see them, without pages; the pages are tested in tests/console/test_jobs.py."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from server.upkeep import scheduled_jobs
 from tests.records.desk import NOW, Desk
 
 
-def test_what_is_told_of_a_dropped_job_holds_nothing_of_records(tmp_path: Path) -> None:
-    """An event's job holds records as they were, of any group, which an entry is not to keep for longer."""
+def test_the_log_of_a_dropped_job_contains_no_records(tmp_path: Path) -> None:
+    """An event's job contains former states of records of any group, which a log entry must not retain longer."""
     desk = Desk(tmp_path)
     desk.own(
         "automation_event", name=events.CHANGED, extension_id="x", automations_kata="automation/a:\n  uri: {{'a'}}"

@@ -1,4 +1,4 @@
-"""Where mail of a group comes from: the default sender, which it follows, or an address that can send."""
+"""The sender of a group's mail: the default sender, which it follows, or an address that can send."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_an_address_on_the_default_transport_can_be_chosen(desk: Post) -> None:
         assert smtp.take()[0] == "sales@desk.example"
         listed = {each.email: each.transport_id for each in mail_setup.senders(desk.context(desk.nora))}
         assert listed == {"support@desk.example": 0, "sales@desk.example": 0}
-        desk.add_requester(ticket, "sales@desk.example")  # as a mail to all may make it
+        desk.add_requester(ticket, "sales@desk.example")  # as a mail to everybody may do
         desk.reply(desk.received(ticket))
         assert smtp.take()[1] == ("ann@kite.example",)
 
@@ -77,7 +77,7 @@ def test_an_address_that_cannot_be_a_sender_is_refused(desk: Post, address: str 
 def test_copies_of_the_default_sender_follow_it_after_an_upgrade(
     desk: Post, copies: list[str], left: list[str]
 ) -> None:
-    """Where mail to that address went stays: Support is the default group."""
+    """Mail to that address still goes to the same place: Support is the default group."""
     for name in ("Sales", "Parts"):
         group(desk, name=name)
     for each in desk.all("group"):
@@ -89,10 +89,10 @@ def test_copies_of_the_default_sender_follow_it_after_an_upgrade(
     sales = desk.one("group", name="Sales")["id"]
     desk.write(lambda writing: writing.set("group", sales, {"reply_address_id": desk.sender}))
     setup.prepare(desk.context())
-    assert desk.one("group", name="Sales")["reply_address_id"] == desk.sender  # once, and what is chosen later stays
+    assert desk.one("group", name="Sales")["reply_address_id"] == desk.sender  # only once: a later choice stays
 
 
-def test_the_check_up_names_groups_that_nobody_can_reply_to_or_that_cannot_send(desk: Post) -> None:
+def test_the_check_up_names_groups_without_a_reply_address_or_transport(desk: Post) -> None:
     assert warnings(desk) == ["no mail transport is configured: mail is waiting"]
     mail_setup.set_sender(desk.context(desk.nora), "support@localhost", 0, is_default=True)
     assert "nobody else can reply to what is sent from Support (support@localhost)" in warnings(desk)

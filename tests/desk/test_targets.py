@@ -1,4 +1,4 @@
-"""Service targets: which one a ticket has, what is due when in the hours of a calendar, who is told, and when."""
+"""Service targets: the target of a ticket, its due times in the hours of a calendar, and who is notified when."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 FIVE_PM = NOW - 4 * MINUTE - 5 + 2 * HOUR
 MONDAY_9 = FIVE_PM + 2 * DAY + 16 * HOUR
 OF_ALL = {"owner__context": "svc.contexts.app", "owner_id": 0}
-SCANS = (targets.watch,)  # registered by being imported
+SCANS = (targets.watch,)  # importing the module registers the scan
 
 
 class Promises:
-    """A desk with one target of all groups: an answer in 4 hours, closed in 10."""
+    """A desk with one target for all groups: a response in 4 hours, closed in 10."""
 
     def __init__(self, desk: Post, calendar_id: int = 0) -> None:
         self.desk = desk
@@ -34,7 +34,7 @@ class Promises:
         return self.desk.create("ticket", **{"subject": "Boat", "group_id": self.desk.support} | values)
 
     def due(self, id: int) -> tuple[int, int, int]:
-        """(first response, resolution, next) in minutes from NOW, 0 for none."""
+        """Returns (first response, resolution, next) in minutes from NOW, 0 for none."""
         found = self.desk.ticket(id)
         return tuple(  # type: ignore[return-value]
             (found[name] - NOW) // MINUTE if found[name] else 0
@@ -44,7 +44,7 @@ class Promises:
     def answer(self, id: int) -> None:
         self.desk.reply(self.desk.message(id)["id"], dont_send="1")
 
-    def told(self, id: int) -> list[str]:
+    def points(self, id: int) -> list[str]:
         return [each for each in self.desk.activity(id) if each.startswith("ticket.target")]
 
 
@@ -54,7 +54,7 @@ def promises(desk: Post) -> Promises:
 
 
 def calendar(desk: Post, **values: Any) -> int:
-    """Mondays to Fridays from 9 to 17 o'clock in UTC."""
+    """Creates a calendar that is open Mondays to Fridays from 9 to 17 UTC."""
     id = desk.create("calendar", name="Hours", timezone="UTC", **OF_ALL)
     desk.create(
         "calendar_event_recurring",
@@ -71,11 +71,11 @@ RANGES = [(100, 200), (300, 400), (900, 1000)]
     (100, 100, 200), (100, 101, 301), (50, 10, 110), (150, 50, 200), (150, 51, 301), (250, 1, 301), (200, 1, 301),
     (399, 1, 400), (399, 2, 901), (950, 50, 1000), (950, 51, None), (2000, 1, None), (0, 300, 1000), (0, 301, None),
 ])  # fmt: skip
-def test_the_end_of_some_seconds_of_hours(start: int, seconds: int, end: int | None) -> None:
+def test_the_end_of_a_span_of_working_hours(start: int, seconds: int, end: int | None) -> None:
     assert availability.end_of(RANGES, start, seconds) == end
 
 
-# -- what is due -------------------------------------------------------------------------------------------------------
+# -- due times ---------------------------------------------------------------------------------------------------------
 
 
 def test_around_the_clock_without_a_calendar(promises: Promises) -> None:
@@ -85,7 +85,7 @@ def test_around_the_clock_without_a_calendar(promises: Promises) -> None:
 def test_only_the_hours_of_the_calendar_count(desk: Post) -> None:
     promises = Promises(desk, calendar(desk))
     found = desk.ticket(promises.ticket())
-    left = FIVE_PM - NOW  # of Friday
+    left = FIVE_PM - NOW  # left on Friday
     assert found["response_due_at"] == MONDAY_9 + 4 * HOUR - left
     assert found["resolution_due_at"] == MONDAY_9 + DAY + 2 * HOUR - left
 
@@ -100,12 +100,12 @@ def test_a_holiday_does_not_count(desk: Post) -> None:
     assert desk.ticket(promises.ticket())["response_due_at"] == MONDAY_9 + DAY + 4 * HOUR - (FIVE_PM - NOW)
 
 
-def test_a_calendar_without_hours_counts_all(desk: Post) -> None:
+def test_a_calendar_without_hours_counts_every_hour(desk: Post) -> None:
     promises = Promises(desk, desk.create("calendar", name="Empty", timezone="UTC", **OF_ALL))
     assert promises.due(promises.ticket()) == (240, 600, 240)
 
 
-def test_the_most_specific_target_holds(promises: Promises) -> None:
+def test_the_most_specific_target_applies(promises: Promises) -> None:
     desk = promises.desk
     other = desk.create("group", name="Other")
     desk.create("service_target", name="Urgent", response_minutes=30, importance_min=80)
@@ -118,7 +118,7 @@ def test_the_most_specific_target_holds(promises: Promises) -> None:
     assert found == [60, 60, 240, 30]
 
 
-def test_moving_or_another_importance_brings_another_target(promises: Promises) -> None:
+def test_moving_or_another_importance_selects_another_target(promises: Promises) -> None:
     desk = promises.desk
     desk.create("service_target", name="Urgent", response_minutes=30, importance_min=80)
     desk.run_due()
@@ -130,7 +130,7 @@ def test_moving_or_another_importance_brings_another_target(promises: Promises) 
     assert promises.due(id) == (240, 600, 240)
 
 
-def test_an_answer_meets_the_first_and_closing_the_second(promises: Promises) -> None:
+def test_a_reply_meets_the_first_and_closing_the_second(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
     desk.add_requester(id, "ann@kite.example")
     desk.received(id)
@@ -154,7 +154,7 @@ def test_waiting_does_not_count_for_the_resolution(promises: Promises) -> None:
     assert desk.ticket(id)["resolution_missed"] == 1
 
 
-def test_open_tickets_get_what_changed_and_others_stay(promises: Promises) -> None:
+def test_changed_targets_apply_to_open_tickets_only(promises: Promises) -> None:
     desk, open_one, closed = promises.desk, promises.ticket(), promises.ticket(status_id=2)
     before = desk.ticket(closed)
     desk.update("service_target", promises.target, response_minutes=120)
@@ -165,7 +165,7 @@ def test_open_tickets_get_what_changed_and_others_stay(promises: Promises) -> No
     assert promises.due(open_one) == (0, 0, 0)
 
 
-def test_another_calendar_changes_what_is_due(desk: Post) -> None:
+def test_another_calendar_changes_the_due_times(desk: Post) -> None:
     hours = calendar(desk)
     promises = Promises(desk, hours)
     id = promises.ticket()
@@ -175,42 +175,42 @@ def test_another_calendar_changes_what_is_due(desk: Post) -> None:
     assert desk.ticket(id)["response_due_at"] == MONDAY_9 + 4 * HOUR - (FIVE_PM + HOUR - NOW)
 
 
-def test_many_tickets_are_given_theirs_in_batches(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_tickets_are_updated_in_batches(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "BATCH", 3)
     ids = [desk.create("ticket", subject=str(number), group_id=desk.support) for number in range(8)]
     promises = Promises(desk)
     assert [promises.due(id) for id in ids] == [(240, 600, 240)] * 8
 
 
-# -- who is told -------------------------------------------------------------------------------------------------------
+# -- notifications -----------------------------------------------------------------------------------------------------
 
 
-def test_the_owner_is_told_before_and_once_it_is_missed(promises: Promises) -> None:
+def test_the_owner_is_notified_before_and_once_it_is_missed(promises: Promises) -> None:
     desk = promises.desk
     id = promises.ticket(owner_id=desk.milo)
     desk.run_due(200 * MINUTE)
-    assert promises.told(id) == []
+    assert promises.points(id) == []
     for seconds in (10 * MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR):
         desk.run_due(seconds)
-    assert promises.told(id) == ["ticket.target.due", "ticket.target.missed"]
+    assert promises.points(id) == ["ticket.target.due", "ticket.target.missed"]
     told = [each["params"]["variables"] for each in desk.all("notification", worker_id=desk.milo)][-2:]
     assert [each.get("minutes") for each in told] == ["30", None] and told[0]["goal"] == "first response"
     found = desk.ticket(id)
     assert (found["response_missed"], found["resolution_missed"]) == (1, 0) and found["due_at"]
 
 
-def test_nobody_is_told_of_what_was_met(promises: Promises) -> None:
+def test_met_targets_notify_no_one(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
     desk.add_requester(id, "ann@kite.example")
     desk.received(id)
     promises.answer(id)
     desk.run_due(5 * HOUR)
-    assert promises.told(id) == []
+    assert promises.points(id) == []
     desk.run_due(5 * HOUR)
-    assert promises.told(id) == ["ticket.target.missed"] and desk.ticket(id)["resolution_missed"] == 1
+    assert promises.points(id) == ["ticket.target.missed"] and desk.ticket(id)["resolution_missed"] == 1
 
 
-def test_managers_are_told_where_nobody_owns_it(promises: Promises) -> None:
+def test_managers_are_notified_of_unassigned_tickets(promises: Promises) -> None:
     desk = promises.desk
     records.update(desk.context(), "group", desk.support, {"members": {"manager": str(desk.milo)}})
     promises.ticket()
@@ -219,7 +219,7 @@ def test_managers_are_told_where_nobody_owns_it(promises: Promises) -> None:
     assert points == ["ticket.target.missed"]
 
 
-def test_a_late_answer_is_noted(promises: Promises) -> None:
+def test_a_late_response_is_recorded(promises: Promises) -> None:
     desk, id = promises.desk, promises.ticket()
     desk.add_requester(id, "ann@kite.example")
     desk.received(id)
@@ -235,7 +235,7 @@ def test_a_late_answer_is_noted(promises: Promises) -> None:
     ("due:<now", ["late"]), ("due:>now", ["soon"]), ("missed.response:y", ["late"]), ("missed.resolution:y", []),
     ("sort:due due:!null", ["late", "soon"]), ("missed.response:n sort:id", ["soon", "none"]),
 ])  # fmt: skip
-def test_tickets_are_found_by_what_is_due(promises: Promises, query: str, found: list[str]) -> None:
+def test_tickets_are_searched_by_due_time(promises: Promises, query: str, found: list[str]) -> None:
     desk = promises.desk
     promises.ticket(subject="late")
     desk.now += 5 * HOUR
@@ -246,7 +246,7 @@ def test_tickets_are_found_by_what_is_due(promises: Promises, query: str, found:
     assert [each["subject"] for each in page["results"]] == found
 
 
-def test_only_administrators_make_them(desk: Post) -> None:
+def test_only_administrators_create_targets(desk: Post) -> None:
     fields = {"name": "Ours", "response_minutes": "5"}
     with pytest.raises(Forbidden):
         records.create(desk.context(desk.milo), "service_target", fields)

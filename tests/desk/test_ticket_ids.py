@@ -13,7 +13,7 @@ from tests.desk.conftest import Post
 from tests.desk.mailroom import mail
 from tests.smtp_server import SmtpServer
 
-REPLACED = "<0100018abc-0000-000000@relay.example>"  # by the provider, and known to us from nowhere
+REPLACED = "<0100018abc-0000-000000@relay.example>"  # chosen by the provider, and unknown to us
 
 
 def sent(smtp: SmtpServer) -> EmailMessage:
@@ -21,7 +21,7 @@ def sent(smtp: SmtpServer) -> EmailMessage:
 
 
 def own_id(message: EmailMessage) -> str:
-    """The ticket's own id in a mail of ours."""
+    """Returns the ticket's own id in a mail of ours."""
     first = str(message["References"]).split()[0]
     assert first.startswith("<t-") and first.endswith("@desk.example>")
     return first
@@ -41,7 +41,7 @@ def test_a_reply_finds_the_ticket_that_we_began(desk: Post, smtp: SmtpServer) ->
     assert (received.ticket_id, received.is_new_ticket) == (ticket, False)
 
 
-def test_all_mail_of_a_ticket_has_the_same_id_first(desk: Post, smtp: SmtpServer) -> None:
+def test_all_mail_of_a_ticket_begins_with_the_same_id(desk: Post, smtp: SmtpServer) -> None:
     _, ticket = desk.compose()
     first = own_id(sent(smtp))
     history = " ".join(f"<{n}@kite.example>" for n in range(40))
@@ -55,7 +55,7 @@ def test_all_mail_of_a_ticket_has_the_same_id_first(desk: Post, smtp: SmtpServer
     assert own_id(sent(smtp)) != first and other != ticket
 
 
-def test_a_reply_to_a_merged_ticket_finds_the_one_that_it_went_into(desk: Post, smtp: SmtpServer) -> None:
+def test_a_reply_to_a_merged_ticket_finds_its_successor(desk: Post, smtp: SmtpServer) -> None:
     (_, one), (_, two) = desk.compose(), desk.compose()
     ids = [own_id(sent(smtp)) for _ in range(2)]
     into = tickets.merge(desk.context(desk.nora), [one, two])
@@ -68,7 +68,7 @@ def test_a_reply_to_a_merged_ticket_finds_the_one_that_it_went_into(desk: Post, 
     lambda text: text.partition("-")[0] + "-1@desk.example>",
     lambda text: "<t-999999999999999-aaaaaaaaaaaaaaaaaaaaaaaa@desk.example>",
 ])  # fmt: skip
-def test_an_id_that_was_not_signed_here_finds_nothing(desk: Post, smtp: SmtpServer, change: object) -> None:
+def test_a_forged_id_finds_nothing(desk: Post, smtp: SmtpServer, change: object) -> None:
     assert callable(change)
     desk.compose()
     assert receive(desk, reply(change(own_id(sent(smtp))))).is_new_ticket
@@ -81,7 +81,7 @@ def test_programs_may_change_case_and_host(desk: Post, smtp: SmtpServer, change:
     assert receive(desk, reply(change(own_id(sent(smtp))))).ticket_id == ticket
 
 
-def test_a_message_that_is_named_decides_before_the_id_of_a_ticket(desk: Post, smtp: SmtpServer) -> None:
+def test_a_referenced_message_takes_precedence_over_the_ticket_id(desk: Post, smtp: SmtpServer) -> None:
     desk.compose()
     first = own_id(sent(smtp))
     other = receive(desk, mail(Message_ID="<m@kite.example>")).ticket_id
@@ -111,7 +111,7 @@ def test_a_bounce_of_mail_with_a_replaced_id_finds_its_ticket_and_marks_the_addr
     assert desk.one("address", email="ann@kite.example")["is_defunct"] == 1
 
 
-def test_mail_of_no_ticket_has_none(desk: Post, smtp: SmtpServer) -> None:
+def test_mail_without_a_ticket_has_none(desk: Post, smtp: SmtpServer) -> None:
     params = {"to": "ann@kite.example", "subject": "News", "content": "Hello"}
     desk.create("draft", type=TRANSACTIONAL, worker_id=desk.nora, is_queued=1, params=params)
     desk.run_due()

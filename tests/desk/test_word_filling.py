@@ -1,4 +1,4 @@
-"""Full-text indexes that come when there are records already are filled in portions, and searches say so meanwhile."""
+"""Full-text indexes added to existing records are filled in portions, and searches say so until they are complete."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,7 +25,7 @@ SAYS = "words of older tickets are being put into the index, 0% are there"
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Post]:
-    """A desk with five tickets, whose indexes of tickets and messages were made by an older program."""
+    """A desk with five tickets, whose indexes of tickets and messages were created by an older program."""
     opened = Post(tmp_path, load_types())
     for subject in SUBJECTS:
         opened.received(opened.create("ticket", subject=subject, group_id=opened.support), Subject=subject)
@@ -43,7 +43,7 @@ def _as_before(text: fulltext.TextIndex, tx: Transaction) -> None:
 
 
 def _start(desk: Post) -> None:
-    """What a start does about the database."""
+    """Prepares the database as a start of the service does."""
     registry, store = desk.service.registry, desk.service.store
     tables = [schema.META, schema.MIGRATION, schema.VERSION, fulltext.TEXT_FILL, *app.all_tables(registry)]
     schema.synchronize(store, tables, registry.texts())
@@ -60,9 +60,7 @@ def fill(desk: Post) -> None:
         pass
 
 
-def test_what_was_there_is_found_once_it_is_filled_the_newest_first(
-    desk: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_existing_records_are_indexed_newest_first(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_backfill, "PORTION", 1)
     monkeypatch.setattr(index_backfill, "TURN_PORTIONS", 2)
     answer = search(desk, "gondola")
@@ -76,7 +74,7 @@ def test_what_was_there_is_found_once_it_is_filled_the_newest_first(
     assert "notes" not in search(desk, "gondola") and desk.read(lambda tx: tx.find(fulltext.TEXT_FILL)) == []
 
 
-def test_it_goes_on_where_it_was_killed(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_resumes_where_it_was_killed(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_backfill, "PORTION", 2)
     monkeypatch.setattr(index_backfill, "TURN_PORTIONS", 1)
     index_backfill.fill(desk.service, desk.now)
@@ -87,13 +85,13 @@ def test_it_goes_on_where_it_was_killed(desk: Post, monkeypatch: pytest.MonkeyPa
     assert search(desk, "gondola")["total"] == len(SUBJECTS)
 
 
-def test_what_changes_meanwhile_is_found_as_it_is(desk: Post) -> None:
+def test_records_changed_in_the_meantime_are_found_as_they_are(desk: Post) -> None:
     desk.update("ticket", desk.all("ticket")[0]["id"], subject="Zeppelin")
     fill(desk)
-    assert [search(desk, words)["total"] for words in ("zeppelin", "gondola")] == [1, len(SUBJECTS)]  # as its mail said
+    assert [search(desk, words)["total"] for words in ("zeppelin", "gondola")] == [1, len(SUBJECTS)]  # from its mail
 
 
-def test_the_index_follows_the_subject_and_nothing_else(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_follows_only_the_subject(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     ticket = desk.create("ticket", subject="Balloon", group_id=desk.support)
     assert search(desk, "balloon")["total"] == 1
     desk.update("ticket", ticket, subject="Airship")
@@ -102,10 +100,10 @@ def test_the_index_follows_the_subject_and_nothing_else(desk: Post, monkeypatch:
     desk.update("ticket", ticket, importance=7)
 
 
-def test_words_by_earlier_rules_are_put_in_anew_while_the_others_stay_found(
+def test_words_by_earlier_rules_are_reindexed_while_the_others_stay_searchable(
     desk: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a database of an earlier program, whose index has no words of scripts without spaces."""
+    """As in a database of an older program, whose index has no words of scripts without spaces."""
     fill(desk)
     desk.create("ticket", subject="退款问题", group_id=desk.support)
     made = []
