@@ -1,4 +1,4 @@
-"""One command at a time, run in a service: what it answers, or how it fails."""
+"""Single commands run in a service: their result or failure."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from tests.records.desk import Desk
 
 
 class Failed(AssertionError):
-    """The command failed, with its message."""
+    """The command failed with this message."""
 
 
 def done(desk: Desk, name: str, /, policy: str = ALLOW, dry: bool = False, **inputs: Any) -> Any:
-    """What `name` answers to these inputs. Raises Failed."""
+    """Returns the output of a command for these inputs. Raises Failed."""
     found = ran(desk, {"c1": (name, inputs)}, policy, dry)
     if found.state == "failure":
         raise Failed(found.message)
@@ -23,7 +23,7 @@ def done(desk: Desk, name: str, /, policy: str = ALLOW, dry: bool = False, **inp
 
 
 def refused(desk: Desk, name: str, /, **inputs: Any) -> str:
-    """The message that `name` fails with."""
+    """Returns the message of the failed command."""
     try:
         answer = done(desk, name, **inputs)
     except Failed as error:
@@ -34,8 +34,8 @@ def refused(desk: Desk, name: str, /, **inputs: Any) -> str:
 def ran(
     desk: Desk, commands: dict[str, tuple[str, dict[str, Any]]], policy: str = ALLOW, dry: bool = False, after: str = ""
 ) -> engine.RunResult:
-    """The run of commands in turn, each with its inputs, whose answers are kept under their keys. after: what follows,
-    as KATA below `start`."""
+    """Runs commands in turn, each with its inputs; outputs are stored under their keys. after: further KATA below
+    `start`."""
     text = "start:\n"
     for key, (name, _) in commands.items():
         text += f"  {name}/{key}:\n    output: {key}\n    inputs@key: given:{key}\n"

@@ -1,4 +1,4 @@
-"""What behaviors do: each action, what it leaves in the dictionary, and what one that fails leaves there."""
+"""Actions of behaviors: the keys that each adds to the dictionary, and its state after a failure."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def task(title: str, **more: Any) -> str:
     return json.dumps({"title": title} | more)
 
 
-def test_every_action_of_the_reference_is_there(bots: Bots):
+def test_every_action_of_the_reference_exists(bots: Bots):
     families.load()
     assert {
         "_set_custom_var", "add_api_response", "_exit", "_run_subroutine", "_run_behavior", "_schedule_behavior",
@@ -44,7 +44,7 @@ def test_every_action_of_the_reference_is_there(bots: Bots):
     assert all(each.note for each in ACTIONS.values())
 
 
-# -- placeholders and the answer --------------------------------------------------------------------------------------
+# -- placeholders and the response ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_placeholders(bots: Bots, action, kept):
     assert bots.run(actions(action), variables={"var_who": public("S")}, var_who="Ann").get("it", MISSING) == kept
 
 
-def test_the_text_of_the_answer_grows_line_by_line(bots: Bots):
+def test_the_response_grows_line_by_line(bots: Bots):
     found = bots.run(actions(add("a{{1}}"), add(""), add("{{ broken"), add("b")))
     assert found["_response"] == "a1\n\nb\n"
     assert "_response" not in bots.run(actions(put("x", "1")))
 
 
-def test_the_answer_may_not_grow_without_end(bots: Bots):
+def test_the_size_of_the_response_is_limited(bots: Bots):
     long = put("x", "{% for i in 1..20 %}{{x}}{{x}}ab{% endfor %}")
     with pytest.raises(BudgetSpent):
         bots.run(actions(*[long] * 10))
@@ -114,7 +114,7 @@ def test_variables_are_set_by_their_type(bots: Bots, variable, given, kept):
     assert found.get("var_it", MISSING) == (kept if kept is not MISSING or variable["is_private"] == "1" else 0)
 
 
-def test_workers_are_chosen_of_a_list(bots: Bots):
+def test_workers_are_chosen_from_a_list(bots: Bots):
     ids, variables = bots.ids, {"var_it": private("W")}
     listed = ["99", str(ids["milo"]), "{{99}}", str(ids["olga"])]
     assert bots.run(actions({"action": "var_it", "worker_id": listed}), variables=variables)["var_it"] == ids["milo"]
@@ -148,7 +148,7 @@ def test_lists_are_searched(bots: Bots, pens, steps, kept):
     assert list(found["var_pens"]) == [str(pens[place]) for place in kept]
 
 
-def test_some_of_a_list_by_chance(bots: Bots, pens):
+def test_a_random_part_of_a_list(bots: Bots, pens):
     todo = {"action": "var_pens", "quick_search": "Pen sort:id", "limit": "random", "limit_count": "3"}
     found = bots.run(actions(todo, add("{{var_pens|keys|join(',')}}")), variables={"var_pens": private("ctx_task")})
     assert len(found["var_pens"]) == 3 and set(found["var_pens"]) <= {str(id) for id in pens}
@@ -238,7 +238,7 @@ def test_records_are_searched(bots: Bots, pens):
         {"action": "_run_behavior", "var": "made"},
     ],
 )
-def test_what_fails_leaves_null_and_the_run_goes_on(bots: Bots, action):
+def test_a_failure_yields_null_and_the_run_continues(bots: Bots, action):
     before = len(bots.desk.found("task", ""))
     found = bots.run(actions(action, add("on")))
     assert found["made"] is None and found["_response"] == "on\n" and len(bots.desk.found("task", "")) == before
@@ -367,7 +367,7 @@ def test_requests_to_other_programs(reaching: Bots, peer: Peer):
         assert found["error"] and (found["body"], found["info"]) == ("", {})
 
 
-def test_requests_go_nowhere_inside(bots: Bots, peer: Peer):
+def test_requests_to_internal_addresses_are_refused(bots: Bots, peer: Peer):
     before = len(peer.asked)
     action = {"action": "core.va.action.http_request", "http_url": peer.url("/text"), "response_placeholder": "it"}
     assert HOST in bots.run(actions(action))["it"]["error"] and len(peer.asked) == before
@@ -397,7 +397,7 @@ def test_links_and_watchers(bots: Bots, on: str):
 
 
 @pytest.mark.parametrize("on", ["", "nothing", "nothing_id", "var_list", "task:x", "task:99", "nothing:5", "va_name"])
-def test_links_of_nothing(bots: Bots, on: str):
+def test_links_to_missing_records(bots: Bots, on: str):
     get, link = {"action": "_get_links", "on": on}, {"action": "set_links", "on": on, "links": ["task:99"]}
     found = bots.run(actions(link, get, add("on")), variables={"var_list": public("ctx_task")}, var_list="[]")
     assert found["_links"] == {} and found["_response"] == "on\n"
@@ -436,7 +436,7 @@ def test_elapsed_time(bots: Bots):
 # -- keys and other behaviors -----------------------------------------------------------------------------------------
 
 
-def test_keys_are_kept_for_a_bot(bots: Bots):
+def test_keys_are_stored_for_a_bot(bots: Bots):
     keep = {"action": "_set_key", "key": "last_{{var_name}}", "value": "{{var_name|upper}}"}
     get = {"action": "_get_key", "key": "last_{{var_name}}", "var": "it"}
     variables = {"var_name": public("S")}
@@ -469,14 +469,14 @@ def test_another_behavior_of_the_bot_is_run(bots: Bots):
     assert bots.run(actions({"action": "_run_behavior", "behavior_id": str(foreign)}))["_behavior"] is None
 
 
-def test_a_list_goes_from_one_behavior_to_another(bots: Bots, pens):
+def test_a_list_is_passed_to_another_behavior(bots: Bots, pens):
     bots.keep(actions(put("count", "{{var_pens|length}}")), variables={"var_pens": public("ctx_task")}, uri="count")
     run = {"action": "_run_behavior", "behavior_id": "count"}
     for given in (f"[{pens[0]}, {pens[1]}]", [str(pens[0]), str(pens[1])]):
         assert bots.run(actions(run | {"var_pens": given}))["_behavior"]["count"] == "2"
 
 
-def test_what_is_handed_on_is_what_the_first_caller_may_read(bots: Bots):
+def test_passed_records_are_limited_to_those_that_the_first_caller_may_read(bots: Bots):
     group = bots.desk.create("group", name="Board", is_private=1)["id"]
     secret = bots.desk.create("ticket", subject="Salaries", group_id=group)["id"]
     bots.keep(variables={"var_tickets": public("ctx_ticket")}, uri="shows")
@@ -500,7 +500,7 @@ def test_what_is_handed_on_is_what_the_first_caller_may_read(bots: Bots):
         ({"events": {"mode": "allow", "items": []}}, None),
     ],
 )
-def test_a_bot_does_only_what_it_may(bots: Bots, config, lines):
+def test_a_bot_is_limited_to_its_permissions(bots: Bots, config, lines):
     owner = bots.desk.own("bot", name="Tied", owner__context="svc.contexts.app", owner_id=0, config=config)
     id = bots.keep(actions(add("a")), bot_id=owner)
     if lines is None:
@@ -510,20 +510,20 @@ def test_a_bot_does_only_what_it_may(bots: Bots, config, lines):
         assert bots.call(id).get("_response", "").splitlines() == lines
 
 
-def test_a_behavior_that_runs_itself_is_left_out(bots: Bots):
+def test_a_recursive_behavior_is_skipped(bots: Bots):
     bots.keep(actions({"action": "_run_behavior", "behavior_id": "pong", "var": "pong"}, put("a", "1")), uri="ping")
     bots.keep(actions({"action": "_run_behavior", "behavior_id": "ping", "var": "ping"}, put("b", "1")), uri="pong")
     found = bots.call("ping")
     assert (found["a"], found["pong"]["b"], found["pong"]["ping"]) == ("1", "1", None)
 
 
-def test_the_end_of_one_behavior_is_not_the_end_of_the_other(bots: Bots):
+def test_the_end_of_one_behavior_does_not_end_the_other(bots: Bots):
     bots.keep(actions({"action": "_exit"}), uri="ends")
     found = bots.run(actions({"action": "_run_behavior", "behavior_id": "ends"}, put("after", "1")))
     assert found["after"] == "1"
 
 
-def test_a_behavior_without_an_event_of_its_own_is_run_by_others_alone(bots: Bots):
+def test_a_behavior_without_an_event_is_run_only_by_others(bots: Bots):
     variables = {"var_x": public("S")}
     inner = bots.keep(actions(put("a", "{{var_x}}!")), uri="inner", event_point=CALLED, variables=variables)
     run = {"action": "_run_behavior", "behavior_id": "inner", "var_x": "Hi", "var": "it"}
@@ -578,7 +578,7 @@ def test_behaviors_run_later(bots: Bots):
     assert waiting() == []
 
 
-def test_what_cannot_run_any_more_is_dropped(bots: Bots):
+def test_runs_that_have_become_impossible_are_dropped(bots: Bots):
     id = bots.keep(actions(record("create", context="task", changeset_json='{"title": "Never"}')), is_disabled=1)
     body = body_of(schedule.KIND)
     assert body is not None
@@ -587,7 +587,7 @@ def test_what_cannot_run_any_more_is_dropped(bots: Bots):
     assert bots.desk.found("task", "Never") == []
 
 
-def test_only_so_many_runs_wait(bots: Bots, monkeypatch):
+def test_the_number_of_waiting_runs_is_limited(bots: Bots, monkeypatch):
     monkeypatch.setattr(schedule, "MAX_WAITING", 2)
     bots.keep(uri="often", variables={"var_n": public("N")})
     plan = {"action": "_schedule_behavior", "behavior_id": "often", "run_date": "+1 day"}

@@ -1,4 +1,4 @@
-"""What outcomes ask: every condition and operator, with what is missing and what cannot be understood."""
+"""Conditions of outcomes: every condition and operator, with missing and invalid values."""
 
 import pytest
 
@@ -127,7 +127,7 @@ CASES = [
 
 
 def test_conditions(bots: Bots):
-    """One behavior asks them all."""
+    """One behavior evaluates all of them."""
     outcomes = [
         node("outcome", actions(add(str(place))), **when(condition)) for place, (condition, _) in enumerate(CASES)
     ]
@@ -148,7 +148,7 @@ def test_workers(bots: Bots, sent, listed, holds):
     assert lines == (["yes"] if holds else [])
 
 
-def test_a_worker_that_was_never_set_is_nobody(bots: Bots):
+def test_a_worker_that_was_never_set_is_no_one(bots: Bots):
     variables = {"var_who": public("W") | {"is_private": "1"}}
     for listed, lines in (([], ["yes"]), ([str(bots.ids["nora"])], [])):
         asks = node("outcome", actions(add("yes")), **when(asked("var_who", "in", worker_id=listed)))
@@ -176,7 +176,7 @@ def test_calendars(bots: Bots):
     assert not holds(is_available=0, **{"from": "1980-01-01", "to": "2200-01-01"})
 
 
-def test_no_more_is_asked_than_needed(bots: Bots):
+def test_evaluation_stops_early(bots: Bots):
     """A script that would use up the run's budget is not reached."""
     costly = script("{% for i in 1..90000 %}{% for j in 1..90000 %}{% endfor %}{% endfor %}", "is", "")
     true, false = script("1", "is", "1"), script("1", "is", "2")

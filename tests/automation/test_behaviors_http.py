@@ -1,4 +1,4 @@
-"""Behaviors over HTTP: they come with a package, are run by requests, and are counted."""
+"""Behaviors over HTTP: installed with a package, run by requests, and counted."""
 
 import json
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def bot(uid: str, name: str, *behaviors: dict[str, Any], **more: Any) -> dict[st
 
 @pytest.fixture(scope="module")
 def nora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """nora's client; the behaviors come with a package."""
+    """nora's client; the behaviors are installed with a package."""
     server = Server(tmp_path_factory.mktemp("behaviors") / "data")
     client = server.set_up()
     people(client)
@@ -90,7 +90,7 @@ def run(api: Api, name: Any, method: str = "POST", **sent: Any) -> Any:
 
 
 @pytest.mark.parametrize("form", ["%20{}", "{}%20", "+{}", "%09{}", "{}.0", "{}_", "%D9%A1"])
-def test_what_is_no_id_runs_no_behavior(form: str, api: Api):
+def test_an_invalid_id_runs_no_behavior(form: str, api: Api):
     assert run(api, form.format(api.ids["status"]), var_order="A-17", var_tone="friendly").status == 404
 
 
@@ -104,7 +104,7 @@ def test_a_behavior_is_run_by_its_id_or_uri(api: Api):
     assert run(api, "order_status", var_order="", var_tone="formal", var_note="x").ok()["answer"] == "Order : shipped"
 
 
-def test_parameters_come_in_every_form(api: Api):
+def test_parameters_are_accepted_in_every_form(api: Api):
     path, sent = "/rest/bots/behavior/order_status/run.json", {"var_order": "7", "var_tone": "formal"}
     answers = [
         api.call("POST", path, params=sent), api.call("POST", path, json=sent), api.call("POST", path, data=sent),
@@ -162,14 +162,14 @@ def test_behaviors_that_do_not_run(api: Api, who, name, status, code):
     assert (answer.status, answer["__error"]) == (status, code), answer
 
 
-def test_who_may_read_a_bot_may_run_its_behaviors(api: Api):
+def test_readers_of_a_bot_may_run_its_behaviors(api: Api):
     assert run(api, "own").ok()["va_name"] == "Own bot"
     made = run(api.as_("olga"), "writes").ok()
     assert made["made"]["title"] == "From a bot" and made["bad"] is False
     assert api.record("task", made["made"]["id"]).ok()["title"] == "From a bot"
 
 
-def test_mail_comes_in_and_goes_out(api: Api):
+def test_mail_is_received_and_sent(api: Api):
     found = run(api, "mails", var_mail=MAIL).ok()
     assert found["ticket"]["subject"] == "Where is it"
     assert api.record("ticket", found["ticket"]["id"], "requesters").ok()["requesters"]
@@ -179,7 +179,7 @@ def test_mail_comes_in_and_goes_out(api: Api):
     assert run(api, "mails", var_mail="").ok()["ticket"] is None
 
 
-def test_other_methods_and_paths_are_not_offered(api: Api):
+def test_other_methods_and_paths_are_not_supported(api: Api):
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         answer = run(api, "order_status", method)
         assert answer.status == 405 and "POST" in answer.headers["Allow"]
@@ -196,19 +196,19 @@ def test_bots_are_listed_and_read(api: Api):
     ].keys() == {"var_order", "var_tone", "var_note"}
 
 
-def test_more_is_loaded_and_shown_when_asked_for(api: Api):
+def test_more_is_loaded_and_shown_on_request(api: Api):
     found = run(api, "order_status", var_order="1", var_tone="formal", expand="va_owner_,behavior_bot_").ok()
     assert found["behavior_bot_name"] == "Shop bot"
     assert "behavior_bot_name" not in run(api, "order_status", var_order="1", var_tone="formal").ok().json
 
 
-def test_tree_and_variables_are_not_written_by_the_records_api(api: Api):
+def test_the_records_api_does_not_write_tree_and_variables(api: Api):
     for name, value in (("nodes", "[]"), ("variables", "{}")):
         answer = api.update("behavior", api.ids["status"], **{name: value})
         assert answer.status == 422 and name in answer["message"]
 
 
-def test_a_package_with_a_tree_that_cannot_be_run_is_refused(api: Api):
+def test_a_package_with_an_invalid_tree_is_refused(api: Api):
     package = {
         "package": {"name": "Bad", "revision": 1, "requires": {"svc_version": "0.1", "plugins": []},
                     "configure": {"prompts": [], "placeholders": []}},

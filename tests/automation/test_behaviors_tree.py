@@ -1,4 +1,4 @@
-"""The tree of behaviors: the order of nodes, switches, loops, subroutines, what ends a run, and its limits."""
+"""The tree of behaviors: the order of nodes, switches, loops, subroutines, the end of a run, and its limits."""
 
 import json
 
@@ -30,17 +30,17 @@ def loop(source, *nodes, name="item"):
         ([actions(add("a"), status="disabled"), actions(add("b"), status="simulator"), actions(add("c"))], ["c"]),
         ([node("outcome", actions(add("a")), status="disabled"), actions(add("b"))], ["b"]),
         ([actions({"action": "no_such_action"}, add("a"))], ["a"]),
-        # The first outcome that passes, and no other
+        # Only the first outcome that passes
         ([node("switch", node("outcome", actions(add("a")), **when(FALSE)), node("outcome", actions(add("b"))),
                node("outcome", actions(add("c"))))], ["b"]),
         ([node("switch", node("outcome", actions(add("a")), status="disabled"), node("outcome", actions(add("b"))))],
          ["b"]),
         ([node("switch", node("outcome", actions(add("a")), **when(FALSE))), actions(add("b"))], ["b"]),
         ([node("switch"), actions(add("a"))], ["a"]),
-        # Outcomes that stand alone are conditional blocks
+        # Standalone outcomes are conditional blocks
         ([node("outcome", actions(add("a")), **when(TRUE)), node("outcome", actions(add("b")), **when(TRUE)),
           node("outcome", actions(add("c")), **when(FALSE))], ["a", "b"]),
-        # Groups: all of them; in each all conditions, or one
+        # Groups: all groups must pass; in each, all conditions or one
         ([node("outcome", actions(add("a")), **when(TRUE, FALSE))], []),
         ([node("outcome", actions(add("a")), **when(TRUE, FALSE, one=True))], ["a"]),
         ([node("outcome", actions(add("a")), **when(FALSE, FALSE, one=True))], []),
@@ -86,12 +86,12 @@ def test_nodes_run_in_order(bots: Bots, nodes, lines):
     assert bots.response(*nodes) == lines
 
 
-def test_what_a_loop_leaves_behind(bots: Bots):
+def test_keys_after_a_loop(bots: Bots):
     found = bots.run(loop("[7,8]", actions(put("last", "{{item}}"))))
     assert (found["last"], found["item__counter"]) == ("8", 2) and not {"item", "item__key", "item__stack"} & set(found)
 
 
-def test_long_lists_are_no_matter(bots: Bots):
+def test_long_lists_are_supported(bots: Bots):
     found = bots.run(loop("{{ range(1, 5000)|json_encode }}", actions(put("last", "{{item}}"))))
     assert (found["last"], found["item__counter"]) == ("5000", 5000)
 
@@ -115,19 +115,19 @@ def test_records_in_loops_load_their_keys(bots: Bots):
         [actions(put("x", "{% for i in 1..9000 %}{% for j in 1..9000 %}x{% endfor %}{% endfor %}"))],
     ],
 )  # fmt: skip
-def test_a_run_without_an_end_is_ended(bots: Bots, monkeypatch, nodes):
+def test_an_endless_run_is_ended(bots: Bots, monkeypatch, nodes):
     monkeypatch.setattr(running, "MAX_STEPS", 2000)
     with pytest.raises(BudgetSpent):
         bots.run(*nodes)
 
 
-def test_a_run_may_not_take_longer_than_its_time(bots: Bots, monkeypatch):
+def test_the_time_of_a_run_is_limited(bots: Bots, monkeypatch):
     monkeypatch.setattr(running, "MAX_SECONDS", -1.0)
     with pytest.raises(BudgetSpent, match="longer"):
         bots.run(actions(put("x", "1")))
 
 
-def test_behaviors_leave_threads_to_others(bots: Bots):
+def test_behaviors_leave_threads_for_others(bots: Bots):
     turns = turns_of(bots.desk.service)
     taken = 0
     while turns.acquire(blocking=False):
@@ -138,7 +138,7 @@ def test_behaviors_leave_threads_to_others(bots: Bots):
     assert caught.value.details["retry_after"]
     for _ in range(taken):
         turns.release()
-    for _ in range(taken + 1):  # one that ends gives its turn back
+    for _ in range(taken + 1):  # a finished run releases its slot
         assert bots.response(actions(add("a"))) == ["a"]
 
 
@@ -166,19 +166,19 @@ for _ in range(40):
         ([node("loop") | {"params": "x"}], "takes a map"),
     ],
 )
-def test_trees_that_cannot_be_run_are_not_kept(bots: Bots, nodes, reason):
+def test_invalid_trees_are_not_stored(bots: Bots, nodes, reason):
     with pytest.raises(HelpdeskError, match="nodes") as caught:
         bots.keep(*nodes)
     assert reason in caught.value.message
 
 
-def test_parts_that_are_left_out_are_as_packages_leave_them_out(bots: Bots):
+def test_omitted_parts_have_the_defaults_of_packages(bots: Bots):
     tree = [{"type": "outcome", "nodes": [{"type": "action", "params": {"actions": [add("a")]}}], "params": []}]
     assert bots.response(*tree) == ["a"]
     assert bots.run({"type": "action"}, {"type": "loop", "nodes": None}, {"type": "outcome"})["va_id"] == bots.bot
 
 
-def test_a_simulated_run_does_only_what_may_be_simulated(bots: Bots):
+def test_a_simulated_run_does_only_simulatable_actions(bots: Bots):
     create = {"action": "core.bot.action.record.create", "context": "task", "object_placeholder": "made"}
     shy, bold = (create | {"changeset_json": f'{{"title": "{title}"}}'} for title in ("Shy", "Bold"))
     nodes = [
@@ -194,7 +194,7 @@ def test_a_simulated_run_does_only_what_may_be_simulated(bots: Bots):
     assert "only" not in found and "node" not in found and found["made"]["title"] == "Shy"
 
 
-def test_what_is_answered(bots: Bots):
+def test_the_response_of_a_run(bots: Bots):
     found = bots.run(
         actions(put("answer", "42"), put("__trigger", "x"), put("a__labels", "x"), put("a_types", "x"),
                 put("a_loaded", "x"), put("list", "[1, {\"a\": null}]", "json")),

@@ -1,4 +1,4 @@
-"""What behaviors are given: every kind of variable with good and bad values, and whose records they may be."""
+"""Variables of behaviors: every kind with valid and invalid values, and the records that they may refer to."""
 
 import pytest
 
@@ -52,7 +52,7 @@ TONES = public("D", options="formal\r\n friendly \n\n")
         (public("ctx_task"), "[99, 100]", {}),
     ],
 )
-def test_values_that_are_taken(bots: Bots, variable, sent, kept):
+def test_accepted_values(bots: Bots, variable, sent, kept):
     assert bots.run(variables={"var_it": variable}, var_it=sent)["var_it"] == kept
 
 
@@ -85,26 +85,26 @@ def test_values_that_are_taken(bots: Bots, variable, sent, kept):
         (public("contexts"), "[]", "make it private"),
     ],
 )
-def test_values_that_are_refused(bots: Bots, variable, sent, reason):
+def test_refused_values(bots: Bots, variable, sent, reason):
     with pytest.raises(Invalid, match="var_it") as caught:
         bots.run(actions(put("done", "yes")), variables={"var_it": variable}, var_it=sent)
     assert reason in caught.value.message and caught.value.details["field"] == "var_it"
 
 
-def test_lists_that_are_no_json_are_refused(bots: Bots):
+def test_invalid_json_lists_are_refused(bots: Bots):
     with pytest.raises(Malformed, match="var_it"):
         bots.run(variables={"var_it": public("ctx_task")}, var_it="1, 2")
 
 
 @pytest.mark.parametrize("kind", ["S", "N", "C", "D", "E", "W", "L", "ctx_task", "M", "X"])
-def test_every_public_variable_must_be_there(bots: Bots, kind):
+def test_every_public_variable_is_required(bots: Bots, kind):
     with pytest.raises(Required, match=r"var_it.*Some value"):
         bots.run(variables={"var_it": public(kind)}, var_other="1")
     with pytest.raises(Required, match="var_it"):
         bots.run(variables={"var_it": public(kind)}, var_it=None)
 
 
-def test_the_first_variable_in_their_order_is_named(bots: Bots):
+def test_the_first_missing_variable_is_named(bots: Bots):
     variables = {"var_zoo": public("S"), "var_ant": public("S")}
     with pytest.raises(Required, match="var_zoo"):
         bots.run(variables=variables)
@@ -112,12 +112,12 @@ def test_the_first_variable_in_their_order_is_named(bots: Bots):
         bots.run(variables=variables, var_zoo="1")
 
 
-def test_private_variables_and_others_are_not_set_from_outside(bots: Bots):
+def test_private_and_unknown_variables_cannot_be_set_from_outside(bots: Bots):
     found = bots.run(variables={"var_own": private("S")}, var_own="x", var_more="y", behavior_id="9", other="z")
     assert not {"var_own", "var_more", "other"} & set(found) and found["behavior_id"] != "9"
 
 
-def test_workers_are_known_by_the_digits_at_the_beginning(bots: Bots):
+def test_workers_are_identified_by_leading_digits(bots: Bots):
     variables = {"var_it": public("W")}
     for text in (f"{bots.ids['milo']}", f" {bots.ids['milo']} Milo"):
         assert bots.run(variables=variables, var_it=text)["var_it"] == bots.ids["milo"]
@@ -148,20 +148,20 @@ def secret(bots: Bots) -> int:
     return int(bots.desk.create("ticket", subject="Salaries", group_id=group)["id"])
 
 
-def test_lists_leave_out_what_the_caller_may_not_read(bots: Bots, secret: int):
+def test_lists_omit_unreadable_records(bots: Bots, secret: int):
     variables = {"var_it": public("ctx_ticket")}
     assert bots.run(variables=variables, var_it=[secret])["var_it"][str(secret)]["subject"] == "Salaries"
     assert bots.run(variables=variables, by="milo", var_it=[secret])["var_it"] == {}
 
 
-def test_links_to_what_the_caller_may_not_read_give_nothing(bots: Bots, secret: int):
+def test_links_to_unreadable_records_are_empty(bots: Bots, secret: int):
     variables, said = {"var_it_id": public("L", context="ticket")}, actions(put("said", "{{var_it_subject}}."))
     assert bots.run(said, variables=variables, var_it_id=secret)["said"] == "Salaries."
     found = bots.run(said, variables=variables, by="milo", var_it_id=secret)
     assert (found["said"], found["var_it_id"]) == (".", secret) and "var_it__context" not in found
 
 
-def test_expand_loads_what_the_caller_may_read(bots: Bots, secret: int):
+def test_expand_loads_readable_records(bots: Bots, secret: int):
     id = bots.keep(actions(put("found_id", f"{secret}"), put("found__context", "svc.contexts.ticket")))
     assert bots.call(id, expand="found_subject, nothing_")["found_subject"] == "Salaries"
     assert "found_subject" not in bots.call(id, by="milo", expand="found_subject")
@@ -183,13 +183,13 @@ def test_expand_loads_what_the_caller_may_read(bots: Bots, secret: int):
         ({f"var_{number}": public("S") for number in range(251)}, "at most 250"),
     ],
 )
-def test_variables_that_cannot_be_run_are_not_kept(bots: Bots, variables, reason):
+def test_invalid_variables_are_not_stored(bots: Bots, variables, reason):
     with pytest.raises(HelpdeskError, match="variables") as caught:
         bots.keep(variables=variables)
     assert reason in caught.value.message
 
 
-def test_a_file_is_no_value(bots: Bots):
+def test_a_file_is_not_a_value(bots: Bots):
     tree = Params({"var_it": [b"bytes"]}).tree
     with pytest.raises(Invalid, match="no files"):
         bots.run(variables={"var_it": public("X")}, **tree)

@@ -1,4 +1,4 @@
-"""Scripts and how they end, by the tables in cases/."""
+"""Scripts and the expected end of their runs, from the tables in cases/."""
 
 from itertools import chain
 from typing import Any
@@ -37,7 +37,7 @@ def test_scripts_in_a_service(case: Case, desk: Desk) -> None:
 
 
 def require(case: Case, host: Host) -> None:
-    """Run a case, and compare all that is told of its end."""
+    """Runs a case and compares its end, values and log."""
     found = engine.run(Script(case.script, case.policy), case.given, host)
     logged = [(each.level, each.node, each.message) for each in found.log]
     assert found.state == case.state, (found.message, logged)

@@ -1,4 +1,4 @@
-"""Scripts, policies and bindings are checked before they are saved: what passes, and what is refused at which line."""
+"""Checks of scripts, policies and bindings before they are saved: accepted texts, and refused ones with their line."""
 
 import threading
 from collections.abc import Iterator
@@ -148,7 +148,7 @@ def test_policies_without_mistakes_pass(name):
     assert checker.check_policy(POLICIES[name]) == []
 
 
-def test_callers_are_no_mistake_and_there_is_a_warning_of_those_that_nobody_asks_for():
+def test_callers_are_valid_and_unused_ones_cause_a_warning():
     (warned,) = checker.warn_of_policy("settings:\n  time_limit_ms: 1\n" + POLICIES["callers"])
     assert (warned.line, warned.path) == (4, "callers:anything.here") and "has no effect yet" in warned.message
     assert checker.warn_of_policy("callers:\n  svc.trigger.ticket.macro:\n    allow: yes") == []
@@ -177,14 +177,14 @@ def test_bindings_with_mistakes_are_refused(desk, text, line, words):
     assert refused.value.message.startswith(f"automations_kata: line {line}: ") and words in refused.value.message
 
 
-def test_many_mistakes_are_found_in_the_order_of_lines_and_end_somewhere():
+def test_many_mistakes_are_sorted_by_line_and_limited():
     found = checker.check("start:\n" + "".join(f"  log/a{number}: {{{{ nosuch() }}}}\n" for number in range(5000)))
     assert [each.line for each in found] == list(range(2, 2 + checker.MAX_MISTAKES))
     found = checker.check_policy("commands:\n" + "".join(f"  nosuch{number}:\n" for number in range(5000)))
     assert len(found) == checker.MAX_MISTAKES
 
 
-def test_an_error_tells_the_first_mistakes_and_counts_the_rest(desk):
+def test_an_error_lists_the_first_mistakes_and_counts_the_rest(desk):
     script = "start:\n" + "".join(f"  log/{number}: {{{{ f{number}() }}}}\n" for number in range(5))
     with pytest.raises(Invalid) as refused:
         desk.create("automation", name="a", extension_id=WEBHOOK, script=script)
@@ -206,7 +206,7 @@ EVERY_FIELD = {
 }
 
 
-def test_every_checked_field_is_known_here(registry):
+def test_every_checked_field_is_listed_here(registry):
     declared = {(each.uri, field) for each in registry for field in each.checked}
     assert declared == set(EVERY_FIELD) - {("toolbar", "toolbar_kata")}
 
@@ -236,12 +236,12 @@ def test_an_upsert_is_checked_too(desk):
         records.upsert(desk.context(), "automation", "name:a", fields)
 
 
-def test_what_the_service_saves_itself_is_checked_too(desk):
+def test_texts_saved_by_the_service_are_checked_too(desk):
     with pytest.raises(Invalid, match="script: line 1"):
         desk.own("automation", name="a", extension_id=WEBHOOK, script="start")
 
 
-def test_a_mistake_that_was_saved_before_does_not_stand_in_the_way(desk):
+def test_a_mistake_saved_earlier_does_not_block_other_changes(desk):
     id = desk.own("automation", name="a", extension_id=WEBHOOK)
     table = desk.registry.type("automation").table
     desk.store.write(lambda tx: tx.update(table, id, {"script": "start"}))
@@ -250,14 +250,14 @@ def test_a_mistake_that_was_saved_before_does_not_stand_in_the_way(desk):
         desk.update("automation", id, script="start:\n x")
 
 
-def test_who_may_not_write_is_told_that_first(desk):
+def test_a_missing_permission_is_reported_first(desk):
     ids = desk.people()
     id = desk.create("automation", name="a", extension_id=WEBHOOK)["id"]
     with pytest.raises(AdminOnly):
         desk.update("automation", id, by=ids["olga"], script="start")
 
 
-def test_texts_are_checked_once_and_not_by_the_writer(desk, monkeypatch):
+def test_texts_are_checked_once_and_not_on_the_writer(desk, monkeypatch):
     seen: list[threading.Thread] = []
 
     def check(text: str) -> checks.Mistakes:
@@ -271,7 +271,7 @@ def test_texts_are_checked_once_and_not_by_the_writer(desk, monkeypatch):
     checks.mistakes.cache_clear()
 
 
-def test_a_kind_of_text_that_nobody_checks_is_saved_as_it_is(desk, monkeypatch):
+def test_a_text_without_a_checker_is_saved_unchanged(desk, monkeypatch):
     monkeypatch.setattr(checks, "_CHECKS", {})
     checks.mistakes.cache_clear()
     assert desk.create("automation", name="a", extension_id=WEBHOOK, script="start")["id"]
@@ -291,7 +291,7 @@ def test_over_http_a_mistake_is_422_with_field_line_and_reason(api: Api):
 
 
 def test_a_check_up_names_entries_that_never_run(desk):
-    """Each names its holder; entries that are off, and holders that are disabled, are left out."""
+    """Each finding names its holder; disabled entries and holders are left out."""
     script = "start:\n  return:\n    a: 1\n"
     ids = {
         name: desk.create("automation", name=name, extension_id=TIMER, script=script)["id"]

@@ -1,4 +1,4 @@
-"""The offline commands: kata, script and automation run, with files and with a request a line."""
+"""The offline commands: kata, script and automation run, with files and with one request per line."""
 
 import io
 import json
@@ -30,7 +30,7 @@ Answer = tuple[int, str, str]
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that throw-away folders are made in."""
+    """The folder in which temporary data folders are created."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -39,7 +39,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Answer]:
-    """Runs a command; answers exit code, standard output, standard error."""
+    """Runs a command; returns exit code, standard output and standard error."""
 
     def run_one(*arguments: str, stdin: str | bytes = "") -> Answer:
         raw = stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogatepass")
@@ -57,7 +57,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[byte
 
 
 def answers(found: Answer) -> list[Any]:
-    """The answers of a command with --json-lines."""
+    """Returns the responses of a command with --json-lines."""
     code, out, err = found
     assert (code, err) == (DONE, "")
     return [json.loads(line) for line in out.splitlines()]
@@ -93,7 +93,7 @@ def test_kata_prints_the_tree(run, tmp_path) -> None:
         ("\n" * 2000 + "&a@ref: a\nb@ref: a", 2001, "defined by itself"),
     ],
 )
-def test_kata_tells_file_line_and_reason(run, tmp_path, text, line, words) -> None:
+def test_kata_reports_file_line_and_reason(run, tmp_path, text, line, words) -> None:
     file = tmp_path / "a.kata"
     file.write_text(text)
     code, out, err = run("kata", str(file))
@@ -101,7 +101,7 @@ def test_kata_tells_file_line_and_reason(run, tmp_path, text, line, words) -> No
     assert err.startswith(f"{file}:{line}: ") and words in err and "(line" not in err and err.count("\n") == 1
 
 
-def test_script_prints_what_a_template_renders_and_nothing_else(run, tmp_path) -> None:
+def test_script_prints_only_the_rendered_template(run, tmp_path) -> None:
     file = tmp_path / "letter.txt"
     file.write_text("Hi {{name}}{% for i in l %} {{i}}{% endfor %}")
     assert run("script", str(file), "--vars", '{"name": "\N{KITE}", "l": [1, 2]}') == (DONE, "Hi \N{KITE} 1 2", "")
@@ -115,7 +115,7 @@ def test_script_prints_what_a_template_renders_and_nothing_else(run, tmp_path) -
         ("{{ 1/0 }}", "-:1: a division"),
     ],
 )
-def test_script_tells_line_and_reason(run, text, place) -> None:
+def test_script_reports_line_and_reason(run, text, place) -> None:
     code, out, err = run("script", "-", stdin=text)
     assert code == FAILED and out == "" and err.startswith(place) and err.count("\n") == 1
 
@@ -135,7 +135,7 @@ def test_automation_run_prints_end_variables_log_and_trace(run, tmp_path) -> Non
     ]  # fmt: skip
 
 
-def test_an_automation_that_fails_is_told_with_its_message(run) -> None:
+def test_a_failed_automation_is_reported_with_its_message(run) -> None:
     code, out, err = run("automation", "run", "-", stdin="start:\n" + STORE)
     found = json.loads(out)
     assert code == FAILED and found["state"] == "failure" and "no rule allows it" in found["message"]
@@ -144,7 +144,7 @@ def test_an_automation_that_fails_is_told_with_its_message(run) -> None:
     assert code == FAILED and "line 2" in err and json.loads(out)["trace"] == []
 
 
-def test_simulate_runs_the_branches_for_it_and_keeps_nothing(run, tmp_path) -> None:
+def test_simulate_runs_the_simulation_branches_and_stores_nothing(run, tmp_path) -> None:
     policy = tmp_path / "p.kata"
     policy.write_text(ALLOW_ALL)
     script = "start:\n" + STORE + RECALL + "    on_simulate:\n      simulate.success:\n        a: 1\n"
@@ -178,7 +178,7 @@ def test_wrong_arguments_are_refused(run, temporary, arguments, code, words) -> 
     assert made_nothing(temporary) and not Path("absent").exists()
 
 
-def test_bytes_that_are_no_text_are_told(run, tmp_path) -> None:
+def test_bytes_that_are_not_text_are_reported(run, tmp_path) -> None:
     file = tmp_path / "a.kata"
     file.write_bytes(b"a: \xff")
     for arguments in (("kata",), ("script",), ("automation", "run")):
@@ -186,7 +186,7 @@ def test_bytes_that_are_no_text_are_told(run, tmp_path) -> None:
         assert (code, out) == (FAILED, "") and "is not UTF-8: byte 4" in err
 
 
-# -- a request a line --------------------------------------------------------------------------------------------------
+# -- one request per line ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_bytes_that_are_no_text_are_told(run, tmp_path) -> None:
         ({"source": "v"}, {"error": {"code": "BAD_LINE", "line": 1}}),
     ],
 )  # fmt: skip
-def test_kata_answers_each_request(run, request_, answer) -> None:
+def test_kata_responds_to_each_request(run, request_, answer) -> None:
     assert answers(run("kata", "--json-lines", stdin=requests(request_))) == [answer]
 
 
@@ -220,11 +220,11 @@ def test_kata_answers_each_request(run, request_, answer) -> None:
          {"error": "'delimiters' is script or package; did you mean 'package'?", "line": None}),
     ],
 )  # fmt: skip
-def test_script_answers_each_request(run, request_, answer) -> None:
+def test_script_responds_to_each_request(run, request_, answer) -> None:
     assert answers(run("script", "--json-lines", stdin=requests(request_))) == [answer]
 
 
-def test_automation_answers_each_request(run, temporary) -> None:
+def test_automation_responds_to_each_request(run, temporary) -> None:
     function = {"script": "inputs:\n  text/n:\n    type: number\nstart:\n  return:\n    sum@int: {{inputs.n + 1}}"}
     calls = "start:\n  function:\n    uri: svc:automation:add\n    inputs:\n      n@int: 4\n    output: o\n"
     other = {"script": "start:\n  return:", "extension_id": "svc.trigger.webhook.respond"}
@@ -258,7 +258,7 @@ MALFORMED = [
 @pytest.mark.parametrize(
     ("command", "required"), [(("kata",), "source"), (("script",), "template"), (("automation", "run"), "script")]
 )
-def test_a_line_that_cannot_be_read_has_its_own_answer_and_the_rest_go_on(run, command, required) -> None:
+def test_an_unreadable_line_has_its_own_response_and_the_rest_continue(run, command, required) -> None:
     good = {required: "start:"}
     listed = [each for line, _ in MALFORMED for each in (line.replace("REQUIRED", required), "", good)]
     raw = requests(*listed).encode().replace("\xff".encode(), b"\xff")
@@ -277,20 +277,20 @@ def test_a_line_that_cannot_be_read_has_its_own_answer_and_the_rest_go_on(run, c
         ({f"f{number}": {} for number in range(101)}, "at most 100"),
     ],
 )  # fmt: skip
-def test_functions_that_are_none_are_refused(run, functions, words) -> None:
+def test_unknown_functions_are_refused(run, functions, words) -> None:
     (found,) = answers(
         run("automation", "run", "--json-lines", stdin=requests({"script": "start:", "functions": functions}))
     )
     assert words in found["error"]
 
 
-def test_a_line_that_is_too_long_is_passed_by(run, monkeypatch) -> None:
+def test_a_line_that_is_too_long_is_skipped(run, monkeypatch) -> None:
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 100)
     found = answers(run("script", "--json-lines", stdin=requests({"template": "x" * 1000}, {"template": "ok"})))
     assert found[0]["error"].startswith("a line has at most 100 bytes") and found[1:] == [{"out": "ok"}]
 
 
-def test_no_line_finds_what_another_one_stored(run, temporary) -> None:
+def test_no_line_sees_what_another_one_stored(run, temporary) -> None:
     stores = {"script": "start:\n" + STORE + RECALL, "policy": ALLOW_ALL}
     recalls = {"script": "start:\n" + RECALL, "policy": ALLOW_ALL}
     found = answers(run("automation", "run", "--json-lines", stdin=requests(stores, recalls, stores, recalls)))
@@ -298,7 +298,7 @@ def test_no_line_finds_what_another_one_stored(run, temporary) -> None:
     assert made_nothing(temporary)
 
 
-def test_what_an_answer_has_no_json_for_is_told_as_near_as_can_be(run) -> None:
+def test_values_without_json_are_approximated(run) -> None:
     script = "start:\n  return:\n    a@float: 1e999\n    b@base64: /w==\n    c: \N{KITE}"
     (found,) = answers(run("automation", "run", "--json-lines", stdin=requests({"script": script})))
     assert found["return"] == {"a": None, "b": "\udcff", "c": "\N{KITE}"}
@@ -307,7 +307,7 @@ def test_what_an_answer_has_no_json_for_is_told_as_near_as_can_be(run) -> None:
 # -- the store ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_needs_no_store_makes_none(run, monkeypatch) -> None:
+def test_commands_that_need_no_store_create_none(run, monkeypatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("a store was opened")
 
@@ -319,7 +319,7 @@ def test_what_needs_no_store_makes_none(run, monkeypatch) -> None:
     assert run("kata", "-", stdin="a: 1")[0] == run("script", "-", stdin="{{ 1|abs }}")[0] == DONE
 
 
-def test_the_temporary_folder_goes_after_an_error_too(run, tmp_path, temporary, monkeypatch) -> None:
+def test_the_temporary_folder_is_removed_after_an_error_too(run, tmp_path, temporary, monkeypatch) -> None:
     def fail(*_: Any) -> Any:
         assert not made_nothing(temporary)
         raise Damaged("no room")
@@ -333,7 +333,7 @@ def test_the_temporary_folder_goes_after_an_error_too(run, tmp_path, temporary, 
     assert code == DONE and made_nothing(temporary)
 
 
-def test_a_data_folder_that_is_named_is_used_and_keeps_what_is_stored(run, tmp_path, temporary) -> None:
+def test_a_given_data_folder_is_used_and_retained(run, tmp_path, temporary) -> None:
     data, policy = tmp_path / "data", tmp_path / "p.kata"
     policy.write_text(ALLOW_ALL)
     assert run("worker", "create", "--email", "a@desk.example", "--first-name", "A", "--data", str(data))[0] == DONE
@@ -348,7 +348,7 @@ def test_a_data_folder_that_is_named_is_used_and_keeps_what_is_stored(run, tmp_p
     assert run(*arguments, stdin="start:")[0] == DONE and made_nothing(temporary)
 
 
-def test_answers_come_line_by_line_and_a_command_that_is_ended_leaves_nothing(tmp_path) -> None:
+def test_responses_are_flushed_by_line_and_an_interrupted_command_leaves_nothing(tmp_path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "server", "automation", "run", "--json-lines"],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)},

@@ -1,4 +1,4 @@
-"""Commands on queries, stored values, queues, metrics, mail and by name."""
+"""Commands on queries, stored values, queues, metrics, mail, and commands called by name."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from tests.automation.commanding import Failed, done, ran, refused
 from tests.automation.test_commands_records import everything
 from tests.records.desk import NOW, Desk
 
-assert data_queries.invoke  # registers what answers
+assert data_queries.invoke  # registers the invoker
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def empty(desk: Desk) -> None:
 # -- data queries -----------------------------------------------------------------------------------------------------
 
 
-def test_a_query_is_answered_with_its_values(desk: Desk) -> None:
+def test_a_query_returns_its_values(desk: Desk) -> None:
     q = "type:worklist.metrics values.n:(of:worker query:(firstName:${name}) label:${label})"
     found = done(desk, "data.query", query=q, query_params={"name": "Nora", "label": "a b"})
     assert found["data"]["rows"] == [found["data"]["rows"][0]] and found["data"]["rows"][0]["value"] == 1
@@ -57,7 +57,7 @@ def test_a_query_is_answered_with_its_values(desk: Desk) -> None:
         ("", "must not be empty"),
     ],
 )
-def test_bad_queries_are_told(desk: Desk, query: str, message: str) -> None:
+def test_invalid_queries_are_reported(desk: Desk, query: str, message: str) -> None:
     assert message in refused(desk, "data.query", query=query, query_params={"q": 'a"b'})
 
 
@@ -72,7 +72,7 @@ def test_bad_queries_are_told(desk: Desk, query: str, message: str) -> None:
         ("type :record.types", False),
     ],
 )
-def test_policies_see_the_type_that_is_asked(desk: Desk, query: str, is_allowed: bool) -> None:
+def test_policies_see_the_queried_type(desk: Desk, query: str, is_allowed: bool) -> None:
     policy = 'commands:\n  data.query:\n    allow@bool: {{query.type == "record.types"}}'
     inputs = {"query": query, "query_params": {"type": "record.types"}}
     found = ran(desk, {"c1": ("data.query", inputs)}, policy)
@@ -85,7 +85,7 @@ def test_policies_see_the_type_that_is_asked(desk: Desk, query: str, is_allowed:
 @pytest.mark.parametrize(
     "value", ["text", "", 5, 2.5, [], ["a", {"b": None}], {"a": {"b": [True]}}, "\N{KITE}", "b\udcffytes"]
 )
-def test_values_come_back_as_they_were(desk: Desk, value: Any) -> None:
+def test_values_are_returned_as_stored(desk: Desk, value: Any) -> None:
     assert done(desk, "storage.set", key="k\N{KITE}", value=value) == {"key": "k\N{KITE}", "expires": 0}
     assert done(desk, "storage.get", key="k\N{KITE}") == value
     assert done(desk, "storage.delete", key="k\N{KITE}") is True
@@ -117,11 +117,11 @@ def test_values_expire(desk: Desk) -> None:
         ({"key": "a\udcff", "value": 1}, "bytes that are no text"),
     ],
 )
-def test_what_cannot_be_kept_is_told(desk: Desk, inputs: dict[str, Any], message: str) -> None:
+def test_values_that_cannot_be_stored_are_reported(desk: Desk, inputs: dict[str, Any], message: str) -> None:
     assert message in refused(desk, "storage.set", **inputs)
 
 
-def test_the_number_of_values_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_values_is_limited(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "MAX_VALUES", 1)
     done(desk, "storage.set", key="k", value=1)
     done(desk, "storage.set", key="k", value=2)
@@ -136,7 +136,7 @@ def push(desk: Desk, *messages: Any, **more: Any) -> Any:
 
 
 def waiting(desk: Desk, now: int = NOW) -> list[Any]:
-    """The messages that somebody would get."""
+    """Returns the messages that a consumer would get."""
     ctx = replace(desk.context(), now=now)
     consumer, found = queues.pop(ctx, "orders", queues.MAX_TAKEN)
     queues.settle(ctx, consumer, is_done=False)
@@ -150,7 +150,7 @@ def waiting(desk: Desk, now: int = NOW) -> list[Any]:
     return [each.data for each in found]
 
 
-def test_messages_come_out_in_their_order_and_once(desk: Desk) -> None:
+def test_messages_are_delivered_once_and_in_order(desk: Desk) -> None:
     uuids = push(desk, "a", {"b": 1}, [2])
     assert [len(each) for each in uuids] == [32, 32, 32] and all(int(each, 16) for each in uuids)
     found = done(desk, "queue.pop", queue_name="orders", limit=2)
@@ -164,7 +164,7 @@ def test_messages_come_out_in_their_order_and_once(desk: Desk) -> None:
     assert desk.read(lambda tx: tx.find(QUEUE_MESSAGE)) == []
 
 
-def test_messages_may_wait(desk: Desk) -> None:
+def test_messages_may_be_delayed(desk: Desk) -> None:
     push(desk, "later", available_at="+5 minutes")
     push(desk, "now")
     assert waiting(desk) == ["now"]
@@ -183,14 +183,14 @@ POP = {"taken": ("queue.pop", {"queue_name": "orders"})}
         ("  error: no", "failure", True),
     ],
 )
-def test_what_a_run_took_comes_again_when_it_fails(desk: Desk, after: str, state: str, is_back: bool) -> None:
+def test_messages_of_a_failed_run_are_delivered_again(desk: Desk, after: str, state: str, is_back: bool) -> None:
     push(desk, "a")
     assert ran(desk, POP, after=after).state == state
     assert waiting(desk) == []
     assert waiting(desk, NOW + queues.RETRY_SECONDS) == (["a"] if is_back else [])
 
 
-def test_a_function_takes_for_its_caller(desk: Desk) -> None:
+def test_a_function_claims_messages_for_its_caller(desk: Desk) -> None:
     script = "start:\n  queue.pop:\n    output: x\n    inputs:\n      queue_name: orders\n  error: inner"
     desk.create(
         "automation", name="taker", extension_id="svc.trigger.automation.function", script=script, policy_kata=ALLOW
@@ -203,7 +203,7 @@ def test_a_function_takes_for_its_caller(desk: Desk) -> None:
         assert waiting(desk, NOW + 100) == left
 
 
-def test_a_message_of_a_run_that_was_lost_comes_again_and_not_for_ever(desk: Desk) -> None:
+def test_a_message_of_a_lost_run_is_redelivered_a_limited_number_of_times(desk: Desk) -> None:
     push(desk, "a")
     at = NOW
     for _ in range(MAX_DELIVERIES):
@@ -232,11 +232,11 @@ def test_a_message_of_a_run_that_was_lost_comes_again_and_not_for_ever(desk: Des
         ("queue.pop", {"queue_name": "orders", "limit": "many"}, "takes a number"),
     ],
 )
-def test_mistakes_with_queues_are_told(desk: Desk, name: str, inputs: dict[str, Any], message: str) -> None:
+def test_mistakes_with_queues_are_reported(desk: Desk, name: str, inputs: dict[str, Any], message: str) -> None:
     assert message in refused(desk, name, **inputs)
 
 
-def test_messages_go_with_their_queue_and_their_number_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_limited_and_deleted_with_their_queue(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     id = desk.create("queue", name="short")["id"]
     monkeypatch.setattr(queues, "MAX_WAITING", 2)
     done(desk, "queue.push", queue_name="short", messages=[1, 2])
@@ -249,7 +249,7 @@ def test_messages_go_with_their_queue_and_their_number_is_bounded(desk: Desk, mo
 
 
 def samples(desk: Desk) -> list[Any]:
-    """(dimensions, count, sum) of days."""
+    """Returns (dimensions, count, sum) per day."""
     rows = desk.read(lambda tx: tx.find(METRIC_SAMPLE, seconds=86400))
     return [(json.loads(row[3]), row[4], row[5]) for row in rows]
 
@@ -283,7 +283,7 @@ def test_samples_are_stored(desk: Desk, values: dict[str, Any], count: int, tota
         ({"metric_name": "shop.sales", "timestamp": "soonish"}, "'timestamp'"),
     ],
 )
-def test_mistakes_with_metrics_are_told(desk: Desk, inputs: dict[str, Any], message: str) -> None:
+def test_mistakes_with_metrics_are_reported(desk: Desk, inputs: dict[str, Any], message: str) -> None:
     assert message in refused(desk, "metric.increment", **inputs)
 
 
@@ -375,7 +375,7 @@ VECTORS = "svc.commands.dataset.vector_similarity"
         (VECTORS, {"uri": "x", "vector": [1], "embeddings_key": "v", "limit": 501}, "from 1 to 500"),
     ],
 )
-def test_mistakes_with_names_are_told(desk: Desk, name: str, params: dict[str, Any], message: str) -> None:
+def test_mistakes_with_names_are_reported(desk: Desk, name: str, params: dict[str, Any], message: str) -> None:
     assert message in refused(desk, "api.command", name=name, params=params)
 
 
@@ -422,7 +422,7 @@ def test_a_dry_run_writes_nothing(desk: Desk, name: str, inputs: dict[str, Any])
 
 
 @pytest.mark.parametrize(("name", "inputs"), [*WRITING, *ASKING])
-def test_without_a_service_they_say_so(name: str, inputs: dict[str, Any]) -> None:
+def test_without_a_service_they_fail_with_a_message(name: str, inputs: dict[str, Any]) -> None:
     script = f"start:\n  {name}:\n    output: o\n    inputs@key: given"
     found = engine.run(Script(script, ALLOW), {"given": inputs}, StandaloneHost())
     assert found.state == "failure" and "needs a running service" in found.message

@@ -1,4 +1,4 @@
-"""file.read and file.write: parts, packed files, archives, and files that are kept for a while."""
+"""file.read and file.write: ranges, compressed files, archives, and temporary files."""
 
 import base64
 import gzip
@@ -82,7 +82,7 @@ def test_parts_of_files(desk: Desk, content: bytes | str, inputs: dict[str, Any]
     assert (found["bytes"], found["offset_to"]) == (shown, ends)
 
 
-def test_a_large_file_is_read_to_its_end_in_parts(desk: Desk) -> None:
+def test_a_large_file_is_read_to_its_end_in_ranges(desk: Desk) -> None:
     text, place, read = "é1\n" * 5000, 0, ""
     uri = stored(desk, text)
     while True:
@@ -94,7 +94,7 @@ def test_a_large_file_is_read_to_its_end_in_parts(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("filters", ["gzip.decompress", ["gzip.decompress"], {"gzip.decompress": ""}])
-def test_packed_files_are_unpacked(desk: Desk, filters: Any) -> None:
+def test_compressed_files_are_decompressed(desk: Desk, filters: Any) -> None:
     uri = stored(desk, gzip.compress(TEXT.encode()), "application/gzip")
     assert done(desk, "file.read", uri=uri, filters=filters)["bytes"] == TEXT
     assert done(desk, "file.read", uri=uri, filters=filters, offset=6, length=4)["bytes"] == "zwei"
@@ -108,7 +108,7 @@ def test_archives_are_opened(desk: Desk) -> None:
 
 
 def locked(name: bytes, content: bytes, password: bytes) -> bytes:
-    """A ZIP archive of one file under the first kind of encryption that there was."""
+    """Returns a ZIP archive of one file with the original ZIP encryption."""
     keys = [0x12345678, 0x23456789, 0x34567890]
 
     def turn(byte: int) -> None:
@@ -150,7 +150,7 @@ def test_archives_with_a_password(desk: Desk, password: str, message: str) -> No
 
 
 @pytest.mark.parametrize(("kind", "more"), [("gzip", {"filters": "gzip.decompress"}), ("zip", {"extract": "zeros"})])
-def test_bombs_are_unpacked_no_further_than_is_read(
+def test_bombs_are_decompressed_only_as_far_as_read(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, kind: str, more: dict[str, Any]
 ) -> None:
     uri = stored(desk, bombs()[kind], "application/zip")
@@ -177,11 +177,11 @@ def test_bombs_are_unpacked_no_further_than_is_read(
         ({"extract": "a.txt"}, "cannot be unpacked"),
     ],
 )
-def test_what_cannot_be_read_is_told(desk: Desk, inputs: dict[str, Any], message: str) -> None:
+def test_unreadable_files_are_reported(desk: Desk, inputs: dict[str, Any], message: str) -> None:
     assert message in refused(desk, "file.read", **{"uri": stored(desk, TEXT)} | inputs)
 
 
-def test_a_file_that_is_not_in_an_archive_is_told(desk: Desk) -> None:
+def test_a_file_missing_in_an_archive_is_reported(desk: Desk) -> None:
     uri = stored(desk, archive(**{"a.txt": b"x"}), "application/zip")
     assert "did you mean 'a.txt'" in refused(desk, "file.read", uri=uri, extract="a.tx")
 
@@ -201,7 +201,7 @@ def test_a_file_that_is_not_in_an_archive_is_told(desk: Desk) -> None:
         (b"\xff\x00".decode("utf-8", "surrogateescape"), b"\xff\x00"),
     ],
 )
-def test_contents_are_kept_as_bytes(desk: Desk, content: Any, expected: bytes) -> None:
+def test_contents_are_stored_as_bytes(desk: Desk, content: Any, expected: bytes) -> None:
     found = done(desk, "file.write", content=content)
     file = contents.find(desk.context(), found["uri"])
     assert contents.content(desk.context(), file) == expected and found["size"] == len(expected)
@@ -209,7 +209,7 @@ def test_contents_are_kept_as_bytes(desk: Desk, content: Any, expected: bytes) -
     assert found["expires_at"] == NOW + 900 and found["id"] == file.id
 
 
-def test_what_is_told_of_a_file(desk: Desk) -> None:
+def test_properties_of_a_file(desk: Desk) -> None:
     found = done(desk, "file.write", content="x", name="Report.CSV", mime_type="text/csv", expires="+2 hours")
     assert (found["name"], found["mime_type"], found["expires_at"]) == ("report.csv", "text/csv", NOW + 7200)
     assert done(desk, "file.write", content="x", expires="0")["expires_at"] == 0
@@ -217,14 +217,14 @@ def test_what_is_told_of_a_file(desk: Desk) -> None:
     assert found["uri"] == f"svc:automation_resource:{record['token']}" and record["size"] == 1
 
 
-def test_files_grow(desk: Desk) -> None:
+def test_files_can_be_appended_to(desk: Desk) -> None:
     first = done(desk, "file.write", content="one ", name="log")
     again = done(desk, "file.write", content="two", uri=first["uri"])
     assert again == first | {"size": 7}
     assert done(desk, "file.read", uri=first["uri"])["bytes"] == "one two"
 
 
-def test_archives_are_made(desk: Desk) -> None:
+def test_archives_are_created(desk: Desk) -> None:
     entries = {"a/b.txt": {"bytes": TEXT}, "c.png": {"bytes": data_uri(BINARY)}, "d": {"uri": stored(desk, "kept")}}
     uri = done(desk, "file.write", content={"zip": {"files": entries}}, mime_type="application/zip")["uri"]
     content = contents.content(desk.context(), contents.find(desk.context(), uri))
@@ -255,11 +255,11 @@ def test_archives_are_made(desk: Desk) -> None:
         ({"content": "x", "uri": "svc:automation_resource:none", "name": "n"}, "leave it out"),
     ],
 )
-def test_what_cannot_be_written_is_told(desk: Desk, inputs: dict[str, Any], message: str) -> None:
+def test_impossible_writes_are_reported(desk: Desk, inputs: dict[str, Any], message: str) -> None:
     assert message in refused(desk, "file.write", **inputs)
 
 
-def test_sizes_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_are_limited(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(desk.service, settings=desk.service.settings.replace(max_attachment_bytes=1024))
     monkeypatch.setattr(desk, "service", small)
     uri = stored(desk, "x" * 1000)
@@ -269,7 +269,7 @@ def test_sizes_are_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more than 1,024 bytes" in refused(desk, "file.write", content={"zip": {"files": files_of_zip}})
 
 
-def test_files_expire_and_their_bytes_go(desk: Desk) -> None:
+def test_files_expire_and_their_bytes_are_deleted(desk: Desk) -> None:
     before = len(desk.read(lambda tx: tx.find(BLOB)))
     uri = done(desk, "file.write", content="for a while", expires="+1 hour")["uri"]
     later = replace(desk.context(), now=NOW + 3600)
@@ -301,7 +301,7 @@ def test_files_become_attachments_and_resources(desk: Desk) -> None:
     assert "there is no automation resource" in refused(desk, "record.create", record_type="attachment", fields=fields)
 
 
-def test_only_who_may_read_it_copies_an_automation_resource(desk: Desk) -> None:
+def test_copying_an_automation_resource_requires_reading_it(desk: Desk) -> None:
     ids = desk.people()
     desk.create("role", name="All", privs_mode="all", member_query_worker="id:>0")
     fields = {"name": "a", "mime_type": "application/vnd.svc.uri", "content": stored(desk, "kept")}
@@ -311,7 +311,7 @@ def test_only_who_may_read_it_copies_an_automation_resource(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"uri": "kept"}])
-def test_a_dry_run_keeps_nothing(desk: Desk, more: dict[str, Any]) -> None:
+def test_a_dry_run_stores_nothing(desk: Desk, more: dict[str, Any]) -> None:
     inputs = {"content": "dry"} | ({"uri": stored(desk, "kept")} if more else {})
     before = everything(desk)
     found = ran(desk, {"c1": ("file.write", inputs)}, dry=True)

@@ -1,4 +1,4 @@
-"""Commands on records: what they answer, what they refuse, and that they are undone in dry runs."""
+"""Commands on records: their outputs, refusals, and that dry runs are rolled back."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def task(desk: Desk, **fields: Any) -> int:
     return int(desk.create("task", **{"title": "Pump", **fields})["id"])
 
 
-def test_a_record_is_made_and_loads_what_is_read(desk: Desk, ids: dict[str, int]) -> None:
+def test_a_created_record_loads_fields_on_demand(desk: Desk, ids: dict[str, int]) -> None:
     script = """
 start:
   record.create:
@@ -54,7 +54,7 @@ def test_the_service_itself_is_the_actor(desk: Desk) -> None:
     assert desk.log("record.deleted")[-1]["actor__context"] == "svc.contexts.app"
 
 
-def test_administrative_acts_of_scripts_are_told_and_those_of_a_dry_run_are_not(desk: Desk) -> None:
+def test_administrative_acts_of_scripts_are_logged_except_in_dry_runs(desk: Desk) -> None:
     before = desk.log()[-1]["id"]
     role = done(desk, "record.create", record_type="role", fields={"name": "Keepers"})["id"]
     done(desk, "record.update", record_type="role", record_id=role, fields={"privs_mode": "all"})
@@ -70,13 +70,13 @@ def test_administrative_acts_of_scripts_are_told_and_those_of_a_dry_run_are_not(
 
 
 @pytest.mark.parametrize("expand", ["owner_", ["owner_", "links"]])
-def test_expand_loads_at_once(desk: Desk, ids: dict[str, int], expand: Any) -> None:
+def test_expand_loads_immediately(desk: Desk, ids: dict[str, int], expand: Any) -> None:
     fields = {"title": "Pump", "owner_id": ids["nora"]}
     made = done(desk, "record.create", record_type="task", fields=fields, expand=expand)
     assert made["owner_first_name"] == "Nora" and ("links" in made) is (expand != "owner_")
 
 
-def test_a_record_is_changed_and_may_be_left_as_it_is(desk: Desk) -> None:
+def test_an_update_may_change_nothing(desk: Desk) -> None:
     id = task(desk)
     changed = done(desk, "record.update", record_type="tasks", record_id=str(id), fields={"title": "Valve"})
     assert changed["title"] == "Valve"
@@ -95,7 +95,7 @@ UPSERT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_upsert_makes_changes_or_refuses(desk: Desk) -> None:
+def test_upsert_creates_changes_or_refuses(desk: Desk) -> None:
     first = done(desk, "record.upsert", **UPSERT, fields={"title": "Pump", "importance": 1})["id"]
     assert done(desk, "record.upsert", **UPSERT, fields={"importance": 2})["id"] == first
     assert desk.found("task", "importance:2") == [first]
@@ -120,7 +120,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rules", "is_there", "message"), RULES)
-def test_upsert_asks_for_itself_and_for_what_it_does(desk: Desk, rules: str, is_there: bool, message: str) -> None:
+def test_upsert_needs_permission_for_all_it_does(desk: Desk, rules: str, is_there: bool, message: str) -> None:
     if is_there:
         task(desk)
     fields = {"title": "Pump", "importance": 2}
@@ -129,7 +129,7 @@ def test_upsert_asks_for_itself_and_for_what_it_does(desk: Desk, rules: str, is_
     assert len(desk.found("task", "importance:2")) == (not message)
 
 
-def test_search_answers_records_by_their_ids(desk: Desk) -> None:
+def test_search_returns_records_by_their_ids(desk: Desk) -> None:
     ids = [task(desk, title=f"Pump {number}", importance=number) for number in (30, 10, 20)]
     found = done(desk, "record.search", record_type="task", record_query="Pump sort:importance")
     assert list(found) == [str(ids[1]), str(ids[2]), str(ids[0])]
@@ -154,7 +154,7 @@ def test_search_answers_records_by_their_ids(desk: Desk) -> None:
         ('title:"${t}"', {"t": "B"}, ["B"]),
     ],
 )
-def test_values_for_a_search_stay_values(desk: Desk, query: str, params: dict[str, Any], titles: list[str]) -> None:
+def test_values_in_a_search_are_escaped(desk: Desk, query: str, params: dict[str, Any], titles: list[str]) -> None:
     for number, title in enumerate(('A " ) OR title:B', "B", "BC")):
         task(desk, title=title, importance=number + 2)
     found = done(desk, "record.search", record_type="task", record_query=query, record_query_params=params)
@@ -206,20 +206,20 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "inputs", "message"), BAD)
-def test_what_cannot_be_done_is_told(desk: Desk, name: str, inputs: dict[str, Any], message: str) -> None:
+def test_impossible_operations_are_reported(desk: Desk, name: str, inputs: dict[str, Any], message: str) -> None:
     assert message.lower() in refused(desk, name, **inputs).lower()
 
 
-def test_nobody_is_told_with_disable_events(desk: Desk, ids: dict[str, int]) -> None:
+def test_disable_events_suppresses_notifications(desk: Desk, ids: dict[str, int]) -> None:
     id = task(desk, owner_id=ids["nora"])
 
-    def told(**more: Any) -> int:
+    def notification_count(**more: Any) -> int:
         before = len(desk.found("notification", ""))
         done(desk, "record.update", record_type="task", record_id=id, fields={"status": "closed"}, **more)
         done(desk, "record.update", record_type="task", record_id=id, fields={"status": "open"})
         return len(desk.found("notification", "")) - before
 
-    assert told(disable_events=True) < told()
+    assert notification_count(disable_events=True) < notification_count()
 
 
 WRITING = [
@@ -232,7 +232,7 @@ WRITING = [
 
 
 @pytest.mark.parametrize(("name", "inputs"), WRITING)
-def test_a_dry_run_tells_what_would_be_and_writes_nothing(desk: Desk, name: str, inputs: dict[str, Any]) -> None:
+def test_a_dry_run_reports_the_result_and_writes_nothing(desk: Desk, name: str, inputs: dict[str, Any]) -> None:
     id = task(desk)
     if name in ("record.update", "record.delete"):
         inputs = inputs | {"record_id": id}
@@ -243,7 +243,7 @@ def test_a_dry_run_tells_what_would_be_and_writes_nothing(desk: Desk, name: str,
 
 
 def everything(desk: Desk) -> dict[str, list[Any]]:
-    """Every row of every table."""
+    """Returns every row of every table."""
 
     def read(tx: Any) -> dict[str, list[Any]]:
         names = databases.tables(tx.connection)
@@ -253,7 +253,7 @@ def everything(desk: Desk) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize(("name", "inputs"), WRITING)
-def test_without_a_service_they_say_so(name: str, inputs: dict[str, Any]) -> None:
+def test_without_a_service_they_fail_with_a_message(name: str, inputs: dict[str, Any]) -> None:
     given = {"given": {"record_id": 1} | inputs if name in ("record.update", "record.delete") else inputs}
     script = f"start:\n  {name}:\n    inputs@key: given"
     found = engine.run(Script(script, ALLOW), given, StandaloneHost())

@@ -1,4 +1,4 @@
-"""Deliveries of webhooks that are no longer kept: old ones, too many, too much."""
+"""Retention of webhook deliveries: by age, number and size."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,14 +49,14 @@ def kept(desk: Desk) -> list[int]:
     return [row[0] for row in desk.read(lambda tx: tx.find(DELIVERY))]
 
 
-def test_old_ones_go(desk: Desk) -> None:
+def test_old_ones_are_deleted(desk: Desk) -> None:
     add(desk, BATCH + 1, NOW - KEPT_DAYS * DAY_SECONDS - 1)
     young = add(desk, 1, NOW - KEPT_DAYS * DAY_SECONDS)
     forget_old(desk.service, NOW)
     assert kept(desk) == young
 
 
-def test_each_webhook_keeps_what_it_is_told_to(desk: Desk) -> None:
+def test_each_webhook_has_its_own_retention(desk: Desk) -> None:
     days = desk.create("webhook_listener", name="Days", kept_days=2, kept_last=0)["id"]
     last = desk.create("webhook_listener", name="Last", kept_days=0, kept_last=3)["id"]
     young = add(desk, 2, NOW - 2 * DAY_SECONDS, hook=days)
@@ -66,7 +66,7 @@ def test_each_webhook_keeps_what_it_is_told_to(desk: Desk) -> None:
     assert sorted(kept(desk)) == sorted([*young, *made[-3:]])
 
 
-def test_the_last_failures_stay_however_old_they_are(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_failures_stay_whatever_their_age(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.update("webhook_listener", 1, kept_days=0)
     failures = add(desk, KEPT_FAILURES + 2, NOW - 99 * DAY_SECONDS, status=500)
     add(desk, 9, NOW - 1, status=200)
@@ -87,7 +87,7 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
     assert "X-Kite" in row["answer_headers"] and "a=1" in row["query"]
 
 
-def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_the_last_requests_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secret_requests, "MAX_REMEMBERED", 2)
     memory, secret = secret_requests.WithheldRequests(), [("Authorization", "dear")]
     for id in (1, 2, 3):
@@ -105,14 +105,12 @@ def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyP
         ([], "token=x", b"", True), ([], "", b'{"token": "x"}', True), ([], "", b"x" * (MAX_BODY_BYTES + 1), True),
     ],
 )  # fmt: skip
-def test_what_a_row_must_not_hold_is_held_back(
-    headers: list[tuple[str, str]], query: str, body: bytes, is_held_back: bool
-) -> None:
+def test_a_row_is_redacted(headers: list[tuple[str, str]], query: str, body: bytes, is_held_back: bool) -> None:
     made = WebhookDelivery.of(1, WebhookRequest("POST", "", query, headers, {}, body, "127.0.0.1"), NOW)
     assert made.holds_back(made.values()) == is_held_back
 
 
-def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
+def test_a_webhook_removed_during_a_call_still_responds(desk: Desk) -> None:
     script = """start:
   log: going
   record.delete:
@@ -135,14 +133,14 @@ def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
     assert [each["message"] for each in automation_log.entries(desk.context(), "", 9, 0)[0]] == ["going"]
 
 
-def test_of_too_many_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_number_the_oldest_are_deleted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deliveries, "MAX_KEPT", 2)
     ids = add(desk, 5)
     forget_old(desk.service, NOW)
     assert kept(desk) == ids[-2:]
 
 
-def test_of_too_much_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_size_the_oldest_are_deleted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deliveries, "MAX_KEPT_BYTES", 1000)
     ids = add(desk, 3, body=b"x" * 400)
     small = add(desk, 3, body=b"x" * 10)
@@ -151,7 +149,7 @@ def test_of_too_much_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.sqlite("plans of SQLite")
-def test_their_sizes_are_found_without_a_look_at_the_bodies(desk: Desk) -> None:
+def test_sizes_are_computed_without_reading_the_bodies(desk: Desk) -> None:
     def plan(tx: object) -> str:
         connection = tx.connection  # type: ignore[attr-defined]
         asked = "EXPLAIN QUERY PLAN SELECT id, size, answer_size FROM webhook_delivery"
@@ -198,19 +196,19 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("kind", "body", "expected"), BODIES, ids=range(len(BODIES)))
-def test_bodies_are_kept_without_their_secrets(kind: str, body: bytes, expected: bytes, desk: Desk) -> None:
+def test_bodies_are_stored_without_their_secrets(kind: str, body: bytes, expected: bytes, desk: Desk) -> None:
     assert b"dear" not in expected
     received = WebhookRequest("POST", "", "", [("Content-Type", kind)], {}, body, "127.0.0.1")
     made = WebhookDelivery.of(1, received, NOW)
     assert made.kept_body == expected
-    assert redacted(expected, kind) == expected  # once more changes nothing
+    assert redacted(expected, kind) == expected  # redacting again changes nothing
     id = desk.store.write(lambda tx: keep(tx, made, made.values()))
     row = desk.read(lambda tx: deliveries.row_of(tx, id))
     assert row["body"] == expected and row["size"] == len(body)
     assert deliveries.redacted_delivery(row)["request"]["body"] == expected.decode("utf-8", "replace")
 
 
-def test_a_long_body_takes_time_in_proportion(desk: Desk) -> None:
+def test_redacting_a_long_body_takes_linear_time(desk: Desk) -> None:
     def lines(count: int) -> int:
         body = b'{"token": "dear", "a": "' + b"x" * 50 + b'"},' * 1
         return steps(lambda text: redacted(body * count, JSON), "")

@@ -1,4 +1,4 @@
-"""Dry runs: whatever a script sets off in one, every row of the database stays as it was."""
+"""Dry runs: whatever a script triggers, every row of the database stays as it was."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ KEEP = """
     file:
       content: made
 """
-ASKING = {  # the trigger of the automation that is set off, and what sets it off
+ASKING = {  # the trigger of the automation, and the command that starts it
     "a function": ("automation.function", "  function:\n    output: it\n    uri: kept.by\n"),
     "a template": ("scripting.function", "  set:\n    it: {{svc_automation('kept.by').exit_state}}\n"),
     "a data query": (
@@ -60,7 +60,7 @@ def run(desk: Desk, name: str, dry: bool) -> Any:
 
 
 def content(desk: Desk) -> dict[str, list[Any]]:
-    """All rows of the database, by table."""
+    """Returns all rows of the database, by table."""
 
     def read(tx: Transaction) -> dict[str, list[Any]]:
         names = databases.tables(tx.connection)
@@ -70,7 +70,7 @@ def content(desk: Desk) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", ASKING)
-def test_what_a_dry_run_sets_off_is_dry(desk: Desk, name: str) -> None:
+def test_automations_started_by_a_dry_run_are_dry(desk: Desk, name: str) -> None:
     trigger, asking = ASKING[name]
     keep(desk, "kept.by", trigger, KEEP)
     keep(desk, "asks", "automation.function", asking)
@@ -86,7 +86,7 @@ def test_what_a_dry_run_sets_off_is_dry(desk: Desk, name: str) -> None:
     assert run(desk, "asks", dry=False).state == "exit" and content(desk) != before
 
 
-def test_a_type_that_a_dry_run_made_is_not_known_afterwards(desk: Desk) -> None:
+def test_a_type_created_in_a_dry_run_is_unknown_afterwards(desk: Desk) -> None:
     fields = "        name: Kite\n        name_plural: Kites\n        uri: kite\n"
     inputs = f"    inputs:\n      record_type: custom_record\n      fields:\n{fields}"
     keep(desk, "makes", "automation.function", f"  record.create:\n    output: it\n{inputs}")

@@ -1,4 +1,4 @@
-"""Variables of scripts that are always empty, since nothing gives them a value."""
+"""Variables of scripts that are always empty, since nothing assigns them."""
 
 import json
 import re
@@ -51,7 +51,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_what_may_have_a_value_is_not_flagged(types: Registry, name: str) -> None:
+def test_variables_that_may_have_a_value_are_not_flagged(types: Registry, name: str) -> None:
     assert found(types, KNOWN[name]) == []
 
 
@@ -75,22 +75,22 @@ def test_what_may_have_a_value_is_not_flagged(types: Registry, name: str) -> Non
         ),
     ],
 )
-def test_what_is_always_empty_is_flagged_with_its_line(types: Registry, script: str, line: int, told: str) -> None:
+def test_always_empty_variables_are_flagged_with_their_line(types: Registry, script: str, line: int, told: str) -> None:
     [(at, message)] = found(types, script)
     assert at == line and told in message and message.startswith("a warning: ")
 
 
-def test_a_trigger_decides_what_there_is(types: Registry) -> None:
+def test_a_trigger_determines_the_variables(types: Registry) -> None:
     script = "start:\n  log: {{request_params.a}} {{ticket_subject}}"
     assert [message for _, message in found(types, script, HOOK)] == [
         "a warning: there is no 'ticket_subject' here, so it is always empty"
     ]
     assert "request_params" in found(types, script, MOVED)[0][1]
-    assert found(types, script, "behavior.action") == []  # it hands over anything
+    assert found(types, script, "behavior.action") == []  # it passes arbitrary keys
 
 
 def shipped() -> Iterator[tuple[str, str, str]]:
-    """(where, script, trigger) of each automation that comes with the program."""
+    """Yields (where, script, trigger) of each shipped automation."""
 
     def walk(value: Any, where: str) -> Iterator[tuple[str, str, str]]:
         if isinstance(value, dict):
@@ -106,7 +106,7 @@ def shipped() -> Iterator[tuple[str, str, str]]:
         yield from walk(tomllib.loads(path.read_text("utf-8")), path.name)
 
 
-def test_nothing_that_comes_with_the_program_is_flagged(types: Registry) -> None:
+def test_shipped_automations_are_not_flagged(types: Registry) -> None:
     scripts = list(shipped())
     assert scripts
     for where, script, trigger in scripts:
@@ -133,14 +133,14 @@ def test_the_recipes_are_not_flagged() -> None:
         (HOOK, "'{{x}}': 1", []),
     ],
 )
-def test_what_nothing_reads_of_an_answer_is_told(trigger: str, answer: str, told: list[tuple[int, str, str]]) -> None:
+def test_unused_keys_of_a_result_are_reported(trigger: str, answer: str, told: list[tuple[int, str, str]]) -> None:
     found = names.unread_answers(f"start:\n  return:\n    {answer}\n", PREFIX + trigger)
     assert len(found) == len(told)
     for mistake, (line, name, near) in zip(found, told, strict=True):
         assert mistake.line == line and f"'{name}'" in mistake.message and f"'{near}'" in mistake.message
 
 
-def test_each_name_that_a_trigger_hands_over_is_known(types: Registry) -> None:
+def test_each_name_that_a_trigger_passes_is_known(types: Registry) -> None:
     from server.record_types.shared.triggers import EVENTS, OTHERS
 
     for name, trigger in (EVENTS | OTHERS).items():

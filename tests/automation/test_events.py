@@ -1,4 +1,4 @@
-"""Events through HTTP: automations are told of what happened, and asked about mail before it comes in or leaves."""
+"""Events over HTTP: automations run after changes, and before mail is received or sent."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,60 +36,60 @@ def receive(post: Told, mail: str) -> Any:
 # -- record.changed ---------------------------------------------------------------------------------------------------
 
 
-def test_created_updated_and_deleted_records_are_told_with_what_they_were(post: Told) -> None:
-    with post.bound("record.changed", post.telling(*CHANGED), only="record__type == 'org'"):
+def test_created_updated_and_deleted_records_are_reported_with_their_former_values(post: Told) -> None:
+    with post.bound("record.changed", post.reporting_script(*CHANGED), only="record__type == 'org'"):
         id = post.api.create("org", name="Kite Ltd").ok()["id"]
-        created = post.take_told()
+        created = post.take_report()
         post.api.update("org", id, name="Kite Inc").ok()
-        updated = post.take_told()
+        updated = post.take_report()
         post.api.delete(f"/rest/records/org/{id}.json").ok()
-        deleted = post.take_told()
+        deleted = post.take_report()
     nora = {"actor__type": "worker", "actor_id": post.api.ids["nora"], "record__type": "org", "record_id": id}
     assert created == nora | {"change_type": "created", "record_name": "Kite Ltd", "was_record_name": None}
     assert updated == nora | {"change_type": "updated", "record_name": "Kite Inc", "was_record_name": "Kite Ltd"}
     assert deleted == nora | {"change_type": "deleted", "record_name": "Kite Inc", "was_record_name": "Kite Inc"}
 
 
-def test_a_record_is_told_once_for_a_request_and_not_when_nothing_changed(post: Told) -> None:
+def test_a_record_is_reported_once_per_request_and_only_if_it_changed(post: Told) -> None:
     only = "record__type in ['ticket', 'address', 'message']"
-    with post.bound("record.changed", post.telling("change_type", "record__type"), only=only):
+    with post.bound("record.changed", post.reporting_script("change_type", "record__type"), only=only):
         sender = customer()
         receive(post, raw(sender)).ok()
-        told = [post.take_told() for _ in range(3)]
+        told = [post.take_report() for _ in range(3)]
         id = post.api.found("address", f"email:{sender}")[0]
         post.api.update("address", id, is_banned=0).ok()
         post.api.update("address", id, is_banned=1).ok()
-        last = post.take_told()
+        last = post.take_report()
     assert sorted(each["record__type"] for each in told) == ["address", "message", "ticket"]
     assert {each["change_type"] for each in told} == {"created"}
     assert last == {"change_type": "updated", "record__type": "address"} and post.calls.empty()
 
 
-def test_links_of_the_record_load_when_they_are_read(post: Told) -> None:
+def test_links_of_the_record_load_on_demand(post: Told) -> None:
     keys = ("record_owner__label", "was_record_owner__label", "actor_first_name")
     ticket_id, _ = post.ticket()
-    with post.bound("record.changed", post.telling(*keys), only="record__type == 'ticket'"):
+    with post.bound("record.changed", post.reporting_script(*keys), only="record__type == 'ticket'"):
         post.api.update("ticket", ticket_id, owner_id=post.api.ids["milo"]).ok()
-        assert post.take_told() == {
+        assert post.take_report() == {
             "record_owner__label": "Milo Test", "was_record_owner__label": None, "actor_first_name": "Nora",
         }  # fmt: skip
 
 
-def test_automations_that_set_each_other_off_are_stopped_and_told(post: Told) -> None:
-    script = post.telling("record_description") + (
+def test_automations_that_trigger_each_other_are_stopped_and_reported(post: Told) -> None:
+    script = post.reporting_script("record_description") + (
         "  record.update:\n    output: changed\n    inputs:\n      record_type: task\n"
         "      record_id@key: record_id\n      fields:\n        importance@int: {{(record_importance + 1) % 90}}\n"
     )
     with post.bound("record.changed", script, only="record__type == 'task'"):
         post.api.create("task", title="Ping", importance=1).ok()
-        told = [post.take_told() for _ in range(8)]
+        told = [post.take_report() for _ in range(8)]
         stopped = _eventually_logged(post, "record.changed: not answered to")
     assert len(told) == 8 and "8 automations" in stopped
     assert post.calls.empty()
 
 
-def test_mail_that_automations_write_about_their_mail_comes_to_an_end(post: Told) -> None:
-    script = post.telling("message_id") + (
+def test_automations_cannot_write_mail_about_their_mail_endlessly(post: Told) -> None:
+    script = post.reporting_script("message_id") + (
         "  record.create:\n    output: made\n    inputs:\n      record_type: draft\n      fields:\n"
         "        type: mail.compose\n        is_queued: 1\n        WORKER\n        params:\n"
         "          to: archive@example.com\n          subject: One left\n          content: It did.\n"
@@ -99,13 +99,13 @@ def test_mail_that_automations_write_about_their_mail_comes_to_an_end(post: Told
     script = script.replace("WORKER", f"worker_id: {ids['nora']}").replace("GROUP", f"group_id: {ids['support']}")
     with post.bound("mail.sent", script):
         post.api.compose(group_id=ids["support"], to=customer(), subject="First", content="Hello").ok()
-        told = [post.take_told()["message_id"] for _ in range(8)]
+        told = [post.take_report()["message_id"] for _ in range(8)]
         stopped = _eventually_logged(post, "mail.sent: not answered to")
     assert len(set(told)) == 8 and "8 automations" in stopped and post.calls.empty()
 
 
 def _eventually_logged(post: Told, beginning: str) -> str:
-    """An entry that the next jobs will write. Each look is a request, so that the server gets its turns."""
+    """Returns an entry that later jobs will write. Each poll is a request, so that the server can proceed."""
     for _ in range(2000):
         for message in post.logged(""):
             if message.startswith(beginning):
@@ -113,7 +113,7 @@ def _eventually_logged(post: Told, beginning: str) -> str:
     raise AssertionError(f"nothing like '{beginning}' was logged")
 
 
-def test_a_change_by_a_command_can_be_quiet(post: Told) -> None:
+def test_a_change_by_a_command_can_be_silent(post: Told) -> None:
     quiet = (
         "start:\n  record.create:\n    output: made\n    inputs:\n      record_type: org\n      fields:\n"
         "        name: Quiet\n      disable_events@bool: yes\n"
@@ -122,19 +122,19 @@ def test_a_change_by_a_command_can_be_quiet(post: Told) -> None:
     name = post.automation("webhook.respond", quiet)
     hook = post.api.create("webhook_listener", name="Quiet", automations_kata=f"automation/a:\n  uri: {name}").ok()
     guid = post.api.record("webhook_listener", hook["id"])["guid"]
-    with post.bound("record.changed", post.telling("record__type"), only=only):
+    with post.bound("record.changed", post.reporting_script("record__type"), only=only):
         assert post.api.session.post(f"{post.api.url}/webhooks/{guid}", timeout=30).status_code == 200
         post.api.create("task", title="Loud").ok()
-        assert post.take_told() == {"record__type": "task"}
+        assert post.take_report() == {"record__type": "task"}
     assert post.api.found("org", "name:Quiet")
 
 
 def test_a_failing_automation_is_logged_and_the_next_one_runs(post: Told) -> None:
     with post.bound(
-        "record.changed", "start:\n  error: broken", post.telling("record_id"), only="record__type == 'org'"
+        "record.changed", "start:\n  error: broken", post.reporting_script("record_id"), only="record__type == 'org'"
     ) as names:
         id = post.api.create("org", name="Two").ok()["id"]
-        assert post.take_told() == {"record_id": id}
+        assert post.take_report() == {"record_id": id}
         assert any("broken" in message for message in post.logged(names[0]))
 
 
@@ -170,13 +170,13 @@ def test_a_filter_may_change_subject_body_headers_and_organization(post: Told) -
     assert any("nosuch" in entry for entry in post.logged(""))
 
 
-def test_a_filter_sees_the_ticket_that_is_answered(post: Told) -> None:
+def test_a_filter_sees_the_ticket_of_a_reply(post: Told) -> None:
     sender = customer()
     first = receive(post, raw(sender, Message_ID=f"<one.{sender}>")).ok()["id"]
     keys = ("parent_ticket_id", "parent_ticket_subject", "email_sender_email", "email_recipients", "email_body")
-    with post.bound("mail.filter", post.telling(*keys)):
+    with post.bound("mail.filter", post.reporting_script(*keys)):
         receive(post, raw(sender, "Re: Broken pump", In_Reply_To=f"<one.{sender}>")).ok()
-        told = post.take_told()
+        told = post.take_report()
     assert told["parent_ticket_id"] == first and told["parent_ticket_subject"] == "Broken pump"
     assert told["email_sender_email"] == sender and told["email_recipients"] == ["support@localhost"]
     assert told["email_body"].strip() == "It drips."
@@ -198,12 +198,12 @@ def test_new_mail_is_routed(post: Told, answer: str, place: str) -> None:
     assert place in (ticket["group__label"], ticket["bucket__label"])
 
 
-def test_received_mail_is_told_once_it_is_kept(post: Told) -> None:
+def test_received_mail_is_reported_once_it_is_stored(post: Told) -> None:
     keys = ("is_new_ticket", "message_ticket_id", "message_sender_email")
     sender = customer()
-    with post.bound("mail.received", post.telling(*keys)):
+    with post.bound("mail.received", post.reporting_script(*keys)):
         made = receive(post, raw(sender)).ok()["id"]
-        told = post.take_told()
+        told = post.take_report()
     assert told == {"is_new_ticket": True, "message_ticket_id": made, "message_sender_email": sender}
 
 
@@ -215,7 +215,7 @@ def compose(post: Told, **values: Any) -> Any:
     return post.api.compose(**known | values)
 
 
-def test_a_mail_may_be_changed_before_it_leaves(post: Told) -> None:
+def test_a_mail_may_be_changed_before_it_is_sent(post: Told) -> None:
     other = customer()
     script = (
         "start:\n  return:\n    draft:\n      params:\n        subject: {{draft_params.subject}} [checked]\n"
@@ -233,7 +233,7 @@ def test_a_mail_may_be_changed_before_it_leaves(post: Told) -> None:
     assert content.split() == ["Jelly", "Bye"]
 
 
-def test_an_owner_that_changes_while_an_automation_thinks_stays(post: Told) -> None:
+def test_an_owner_changed_during_an_automation_stays(post: Told) -> None:
     api = post.api
     script = (
         "start:\n  record.update:\n    inputs:\n      record_type: ticket\n"
@@ -263,42 +263,42 @@ def test_a_mail_may_be_refused(post: Told, event: str) -> None:
     assert sent.status == 200 and post.mail()
 
 
-def test_mail_that_left_is_told(post: Told) -> None:
-    with post.bound("mail.sent", post.telling("message_ticket_id", "message_content")):
+def test_sent_mail_is_reported(post: Told) -> None:
+    with post.bound("mail.sent", post.reporting_script("message_ticket_id", "message_content")):
         made = compose(post, content="Gone").ok()["id"]
-        assert post.take_told() == {"message_ticket_id": made, "message_content": "Gone"}
+        assert post.take_report() == {"message_ticket_id": made, "message_content": "Gone"}
 
 
 # -- tickets, reminders -----------------------------------------------------------------------------------------------
 
 
-def test_a_ticket_that_moved_is_told(post: Told) -> None:
+def test_a_moved_ticket_is_reported(post: Told) -> None:
     ticket_id, _ = post.ticket()
     keys = ("ticket_group__label", "was_group__label", "was_bucket__label", "actor__type")
-    with post.bound("mail.moved", post.telling(*keys)):
+    with post.bound("mail.moved", post.reporting_script(*keys)):
         post.api.update("ticket", ticket_id, group_id=post.api.ids["private"], owner_id=0).ok()
-        told = post.take_told()
+        told = post.take_report()
     assert told == {"ticket_group__label": "Management", "was_group__label": "Support", "was_bucket__label": "Inbox",
                     "actor__type": "worker"}  # fmt: skip
 
 
-def test_a_merge_may_be_denied_and_is_told(post: Told) -> None:
+def test_a_merge_may_be_denied_and_is_reported(post: Told) -> None:
     (one, _), (two, _) = post.ticket(), post.ticket()
     ids = {"ticket_ids[]": [str(one), str(two)]}
     with post.bound("record.merge", "start:\n  return:\n    deny: keep them apart"):
         refused = post.api.post("/rest/tickets/merge.json", **ids)
     assert refused.status == 403 and "keep them apart" in refused["message"]
-    with post.bound("record.merged", post.telling("record_type", "source_ids", "target_id", "worker_id")):
+    with post.bound("record.merged", post.reporting_script("record_type", "source_ids", "target_id", "worker_id")):
         post.api.post("/rest/tickets/merge.json", **ids).ok()
-        told = post.take_told()
+        told = post.take_report()
     assert told == {"record_type": "ticket", "source_ids": [two], "target_id": one, "worker_id": post.api.ids["nora"]}
 
 
-def test_a_reminder_that_is_due_is_told(post: Told) -> None:
-    with post.bound("reminder.remind", post.telling("reminder_name", "reminder_worker__label")):
+def test_a_due_reminder_is_reported(post: Told) -> None:
+    with post.bound("reminder.remind", post.reporting_script("reminder_name", "reminder_worker__label")):
         fields: dict[str, Any] = {"name": "Call Ana", "remind_at": "1 second ago", "worker_id": post.api.ids["milo"]}
         post.api.create("reminder", **fields).ok()
-        assert post.take_told() == {"reminder_name": "Call Ana", "reminder_worker__label": "Milo Test"}
+        assert post.take_report() == {"reminder_name": "Call Ana", "reminder_worker__label": "Milo Test"}
 
 
 # -- bindings ---------------------------------------------------------------------------------------------------------
@@ -312,8 +312,8 @@ def test_a_binding_with_mistakes_is_refused_with_its_line(post: Told, binding: s
     assert refused.status == 422 and "line" in refused["message"], refused.content
 
 
-def test_an_automation_of_another_trigger_does_not_answer(post: Told) -> None:
-    """It had the right one when it was bound. The log of automations says so once for each change."""
+def test_an_automation_with_a_changed_trigger_does_not_run(post: Told) -> None:
+    """It had the right trigger when it was bound. The automation log says so once for each change."""
     name = post.automation("mail.filter", "start:\n  return:\n    reject@bool: yes")
     (id,) = post.api.found("automation", f"name:{name}")
     post.bind("mail.filter", f"automation/a:\n  uri: {name}")
@@ -354,27 +354,27 @@ def test_a_binding_that_would_never_run_is_refused(post: Told, entry: str, words
     post.api.update("automation_event", event["id"], automations_kata="").ok()
 
 
-def test_what_automations_may_do_is_their_policy(post: Told) -> None:
+def test_a_policy_limits_what_automations_may_do(post: Told) -> None:
     assert MAY_ALL
-    with post.bound("record.changed", post.telling("record_id"), only="record__type == 'org'") as names:
+    with post.bound("record.changed", post.reporting_script("record_id"), only="record__type == 'org'") as names:
         (id,) = post.api.found("automation", f"name:{names[0]}")
         post.api.update("automation", id, policy_kata="").ok()
         post.api.create("org", name="Not told").ok()
         assert any(any("policy" in message for message in post.logged(names[0])) for _ in range(2000))
         post.api.update("automation", id, policy_kata=MAY_ALL).ok()
         post.api.create("org", name="Told").ok()
-        post.take_told()
+        post.take_report()
 
 
 @pytest.mark.parametrize("key", ["subject", "content"])
-def test_bytes_that_a_script_returns_change_no_mail(post: Told, key: str) -> None:
+def test_bytes_returned_by_a_script_do_not_change_mail(post: Told, key: str) -> None:
     with post.bound("mail.send", f'start:\n  return:\n    draft:\n      params:\n        {key}@json: "\\ud800"'):
         post.api.compose(group_id=post.api.ids["support"], to=customer(), subject="As it was", content="So").ok()
     assert b"Subject: As it was" in post.smtp.take()[2]
     assert any("bytes that are no text" in message for message in post.logged(""))
 
 
-def test_a_replacement_that_makes_too_much_sends_nothing(post: Told) -> None:
+def test_an_excessive_replacement_sends_nothing(post: Told) -> None:
     script = "start:\n  return:\n    content:\n      replace:\n        text: a\n        with: {{'x'|repeat(9000000)}}"
     with post.bound("mail.send", script):
         refused = post.api.compose(group_id=post.api.ids["support"], to=customer(), subject="S", content="aaaa")

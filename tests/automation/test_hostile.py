@@ -1,5 +1,5 @@
-"""Automations that mean harm, or were written without thought: each is stopped with an error at its line and within its
-limits, or does nothing that it should not. None raises."""
+"""Malicious or careless automations: each is stopped with an error at its line and within its limits, or has no
+harmful effect. None raises."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ ALLOW_ALL = "commands:\n  all:\n    allow: yes"
 QUICK = "settings:\n  time_limit_ms: 300\n" + ALLOW_ALL
 TOO_LARGE, TOO_DEEP = "values of the automation are too large", "values of the automation are nested"
 
-# Doubles `a`: a list of two lists of two lists... Little in memory, and beyond all measure when it is written out.
+# Doubles `a`: a list of two lists of two lists... Small in memory, and enormous when serialized.
 NEST = (
     "  repeat/nest:\n    each@json: {{ (1..%d)|json_encode }}\n    as: i\n    do:\n      set:\n        a:\n"
     "          x@key: a\n"
@@ -41,8 +41,8 @@ def calls(name: str, more: str = "") -> str:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is tried, and how it ends. words: part of the message. line: that the message tells, 0 for none. policy: by
-    default all is allowed, and what can only end by time has little of it."""
+    """A script and its expected end. words: part of the message. line: named by the message, 0 for none. policy:
+    allows everything by default; scripts that only end by time get little of it."""
 
     script: str
     state: str = "failure"
@@ -59,7 +59,7 @@ TWICE = calls("me", f"{AGAIN}  function/two:\n    uri: me\n    output: o\n{AGAIN
 GET = "  storage.get:\n    inputs:\n      key: a\n    output: o\n"
 
 ATTEMPTS = {
-    # -- without an end
+    # -- endless
     "a function that calls itself": Attempt(SELF, words="at most 16 automations", functions={"me": SELF}),
     "two functions that call each other": Attempt(
         calls("a"), words="at most 16 automations", functions={"a": calls("b"), "b": calls("a")}
@@ -185,7 +185,7 @@ ATTEMPTS = {
         "start:\n  kata.parse:\n    inputs:\n      kata: a: 1\n      schema:\n        attributes: x\n"
         "        attributePatterns:\n          p: y\n    output: o", words="'a' is not known here",
     ),
-    # -- names and values that are strange
+    # -- unusual names and values
     "a name of many underscores": Attempt(
         "start:\n  return:\n    a: [{{" + "_a" * 60_000 + "}}]", "return", values={"_context": "x", "id": 1}
     ),
@@ -281,7 +281,7 @@ def run(attempt: Attempt, *, traced: int = 0) -> RunResult:
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
-def test_an_attempt_ends_as_it_should(name):
+def test_an_attempt_ends_as_expected(name):
     attempt = ATTEMPTS[name]
     found = run(attempt)
     assert (found.state, attempt.words in found.message) == (attempt.state, True), found.message
@@ -291,12 +291,12 @@ def test_an_attempt_ends_as_it_should(name):
     assert len(json.dumps([found.variables, found.returned])) < 128 * 1024 * 1024
 
 
-def test_a_state_that_is_no_map_is_not_gone_on_with():
+def test_an_invalid_state_is_not_resumed():
     found = engine.run(Script("start:\n  log: a"), {"__state": "x"}, StandaloneHost())
     assert (found.state, [each.message for each in found.log]) == ("exit", ["a"])
 
 
-def test_names_of_the_engine_in_the_dictionary_change_nothing():
+def test_internal_names_in_the_dictionary_have_no_effect():
     script = (
         "start:\n  set:\n    __exit: return\n    __error: x\n    __return:\n      a: 1\n    __state:\n      frames: x\n"
         "    __expandable: y\n  log: still here"
@@ -306,7 +306,7 @@ def test_names_of_the_engine_in_the_dictionary_change_nothing():
     assert [each.message for each in found.log] == ["still here"] and found.values["__exit"] == "exit"
 
 
-def test_an_await_keeps_its_own_state_and_not_that_of_the_script():
+def test_an_await_stores_its_own_state_and_not_that_of_the_script():
     script = "start:\n  set:\n    __state:\n      frames: x\n  await:\n    a: 1\n  log: after"
     found = run(Attempt(script))
     assert found.state == "await" and found.values["__state"] == {"frames": [["start", 2, "plain", None]]}
@@ -314,7 +314,7 @@ def test_an_await_keeps_its_own_state_and_not_that_of_the_script():
     assert (again.state, [each.message for each in again.log]) == ("exit", ["after"])
 
 
-def test_a_forged_state_does_not_get_round_the_policy():
+def test_a_forged_state_does_not_bypass_the_policy():
     forged = {"__state": {"frames": [["start", 1, "plain", None]]}}
     found = run(Attempt(f"start:\n  return:\n    a: 1\n{GET}", policy="", values=forged))
     assert found.state == "failure" and "no rule allows it" in found.message
@@ -337,7 +337,7 @@ def test_a_long_trace_is_cut_and_says_so():
     assert "only the first" in found.trace[-1].error and not found.trace[-2].error
 
 
-def test_what_follows_a_cut_trace_does_not_stand_in_its_last_line():
+def test_nothing_is_appended_to_the_last_line_of_a_cut_trace():
     failing = "    output: o\n    inputs:\n      url: http://127.0.0.1:1/\n    on_error:\n      log: {{o.error}}\n"
     script = "start:\n" + "".join(f"  http.request/{name}:\n{failing}" for name in "abc")
     found = run(Attempt(script, policy="commands:\n  http.request:\n    deny/all@bool: yes\n"), traced=2)
@@ -345,14 +345,14 @@ def test_what_follows_a_cut_trace_does_not_stand_in_its_last_line():
     assert "only the first" in found.trace[-1].error and len(found.log) == 3
 
 
-def test_a_run_inside_others_ends_with_them():
+def test_a_nested_run_ends_with_its_parents():
     endless = Script("start:\n  while:\n    if: yes\n    do:\n      log:", "settings:\n  time_limit_ms: 120000")
     caller = Script(calls("f", "    on_error:\n      log: {{o.error}}"), ALLOW_ALL)
     found = engine.Run(caller, {}, StandaloneHost({"f": endless}), latest=time.monotonic()).result()
     assert found.state == "error" and engine.LIMIT_REACHED in {each.message for each in found.log}
 
 
-def test_a_command_with_a_mistake_of_its_own_fails_the_run_and_nothing_else(monkeypatch, caplog):
+def test_a_bug_in_a_command_fails_only_the_run(monkeypatch, caplog):
     def broken(call: CommandCall) -> Any:
         raise ZeroDivisionError("secret")
 
@@ -362,8 +362,8 @@ def test_a_command_with_a_mistake_of_its_own_fails_the_run_and_nothing_else(monk
     assert "secret" not in found.message and "ZeroDivisionError" in caplog.text
 
 
-def test_others_go_on_while_one_does_not_end():
-    """The endless one is let go by the host, which it asks in each round."""
+def test_others_continue_while_one_is_endless():
+    """The host ends the endless run, which queries it in each round."""
     begun, enough = threading.Event(), threading.Event()
 
     class Watched(StandaloneHost):
@@ -408,7 +408,7 @@ def governed() -> list[str]:
 
 @pytest.mark.parametrize("name", governed())
 @pytest.mark.parametrize("policy", ["", "commands:\n  set:\n    allow: yes\n  other.command:\n    allow: yes"])
-def test_every_command_that_reaches_out_is_denied_unless_a_rule_allows_it(desk, name, policy):
+def test_every_outgoing_command_is_denied_unless_a_rule_allows_it(desk, name, policy):
     command = COMMANDS[name]
     lists = ("list", "text or list")
     needed = [each for each in command.inputs if each.required]
@@ -441,7 +441,7 @@ def test_a_dry_run_writes_nothing_and_sends_nothing(desk):
     assert perform(desk.context(), Script(recalled, ALLOW_ALL), {}).variables == {"o": "none"}
 
 
-def test_a_simulation_that_a_script_declares_itself_in_is_none(desk):
+def test_a_simulation_flag_set_by_a_script_has_no_effect(desk):
     script = "start:\n  set:\n    __simulate@bool: yes\n  function:\n    uri: f\n    output: o"
     desk.create("automation", name="f", extension_id="svc.trigger.automation.function", script=(
         "start:\n  storage.set:\n    inputs:\n      key: a\n      value: b\n    output: o\n    on_simulate:\n"
@@ -451,7 +451,7 @@ def test_a_simulation_that_a_script_declares_itself_in_is_none(desk):
     assert found.state == "failure" and "no rule allows it" in found.message
 
 
-def test_a_record_of_any_name_in_the_dictionary_loads_nothing_that_is_not_there(desk):
+def test_an_arbitrary_record_name_loads_nothing(desk):
     script = (
         "start:\n  return:\n    a: [{{x_name}}]\n    b: [{{y_name}}]\n    c: [{{x_owner_owner_owner_email}}]\n"
         "    d@key: x_name\n    e: [{{z_name}}{{w_name}}]"
@@ -462,7 +462,7 @@ def test_a_record_of_any_name_in_the_dictionary_loads_nothing_that_is_not_there(
     assert found.returned == {"a": "[]", "b": "[]", "c": "[]", "d": None, "e": "[]"}
 
 
-def test_the_log_of_a_run_that_fails_is_kept_and_cut(desk):
+def test_the_log_of_a_failed_run_is_stored_and_cut(desk):
     before = count(desk)[1]
     found = perform(desk.context(), Script("start:\n  error: {{s}}", "", "fails"), {"s": "x" * 100_000})
     assert found.state == "failure" and count(desk)[1] == before + 1
@@ -470,7 +470,7 @@ def test_the_log_of_a_run_that_fails_is_kept_and_cut(desk):
 
 
 @pytest.mark.parametrize("name", sorted(commands.load()))
-def test_every_command_is_charged_for_what_it_is_given_before_it_looks_at_it(monkeypatch, name):
+def test_every_command_is_charged_for_its_input_before_reading_it(monkeypatch, name):
     monkeypatch.setattr(engine, "MAX_NODES", 100)  # and ten times as many steps
     known = COMMANDS[name]
     key = "inputs@key" if known.inputs else "inputs"
@@ -485,14 +485,14 @@ def test_every_command_is_charged_for_what_it_is_given_before_it_looks_at_it(mon
     "var.push:\n      inputs:\n        key: m\n        value: 1",
     "var.unset:\n      inputs:\n        key: m:0",
 ])  # fmt: skip
-def test_commands_are_charged_for_what_they_copy(monkeypatch, command):
+def test_commands_are_charged_for_copies(monkeypatch, command):
     monkeypatch.setattr(engine, "MAX_NODES", 100)
     script = f"start:\n  {command}\n"
     found = engine.run(Script(script, ALLOW_ALL), {"m": ["x"] * 5000}, StandaloneHost())
     assert found.state == "failure" and "more steps than it may" in found.message, found.message
 
 
-def test_kata_that_is_parsed_is_charged_by_its_lines(monkeypatch):
+def test_parsed_kata_is_charged_by_its_lines(monkeypatch):
     monkeypatch.setattr(engine, "MAX_NODES", 100)
     script = "start:\n  kata.parse:\n    output: o\n    inputs:\n      kata@key: text\n"
     found = engine.run(Script(script, ALLOW_ALL), {"text": "a: b\n" * 500}, StandaloneHost())

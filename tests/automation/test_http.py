@@ -1,4 +1,4 @@
-"""http.request in scripts: what is sent for their inputs, what they see of the answer, and who signs it."""
+"""http.request in scripts: the request built from its inputs, the visible response, and signing."""
 
 import base64
 import gzip
@@ -62,7 +62,7 @@ def script(inputs: str) -> str:
 
 
 def ask(desk: Desk, peer: Peer, inputs: str, path: str = "/", policy: str = ALLOW, **values: Any) -> RunResult:
-    """Run a script that sends one request. inputs: lines of KATA; the url is added."""
+    """Runs a script that sends one request. inputs: lines of KATA; the URL is added."""
     written = script(f"url: {peer.url(path)}\n{inputs}")
     return perform(desk.context(), Script(written, policy), values)
 
@@ -77,7 +77,7 @@ def failed(found: RunResult) -> dict[str, Any]:
     return dict(found.variables["o"])
 
 
-# -- what is sent ----------------------------------------------------------------------------------------------------
+# -- requests --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_inputs_become_a_request(inputs, method, headers, body, desk, peer):
     assert {name: asked.header(name) for name in headers} == headers
 
 
-def test_a_map_is_written_as_yaml_for_its_types(desk, peer):
+def test_a_map_is_serialized_as_yaml_for_its_types(desk, peer):
     inputs = "method: POST\nheaders:\n  Content-Type: text/yaml\nbody:\n  a@int: 1\n  b@csv: x,y\n  c: ü"
     answered(ask(desk, peer, inputs))
     assert yaml.safe_load(peer.take().body) == {"a": 1, "b": ["x", "y"], "c": "ü"}
 
 
-def test_bytes_are_sent_as_they_are(desk, peer):
+def test_bytes_are_sent_unchanged(desk, peer):
     raw = bytes(range(256))
     answered(ask(desk, peer, f"method: POST\nbody@base64: {base64.b64encode(raw).decode()}"))
     assert peer.take().body == raw
@@ -159,7 +159,7 @@ def test_a_file_is_sent_by_its_reference(desk, peer):
         ("response:\n  resource:\n    expires: never ever", "no time"),
     ],
 )
-def test_inputs_that_cannot_be_sent_fail_the_command(inputs, words, desk, peer):
+def test_unsendable_inputs_fail_the_command(inputs, words, desk, peer):
     found = failed(ask(desk, peer, inputs, long={"x": "a" * 8200}, huge="a" * 16_777_217))
     assert words in found["error"] and set(found) == {"error"}
     assert peer.asked == []
@@ -169,7 +169,7 @@ def test_inputs_that_cannot_be_sent_fail_the_command(inputs, words, desk, peer):
     "url", ["notaurl", "", "ftp://shop.example/", "http://127.0.0.2/", "http://[::1]/", "http://0x7f.1/",
             "http://169.254.169.254/latest/", "https://ann:pw@shop.example/", "http://" + "a" * 2050],
 )  # fmt: skip
-def test_places_that_are_not_reached_fail_the_command(url, desk):
+def test_unreachable_addresses_fail_the_command(url, desk):
     found = perform(desk.context(), Script(script(f"url: {url}"), ALLOW), {})
     assert failed(found)["error"]
 
@@ -183,16 +183,16 @@ def test_without_a_rule_nothing_is_sent(desk, peer):
     assert len(peer.asked) == 1
 
 
-def test_an_answer_must_be_kept_somewhere(desk, peer):
+def test_a_response_requires_an_output(desk, peer):
     written = f"start:\n  http.request:\n    inputs:\n      url: {peer.url()}\n"
     found = perform(desk.context(), Script(written, ALLOW), {})
     assert found.state == "failure" and "output" in found.message and peer.asked == []
 
 
-# -- what comes back -------------------------------------------------------------------------------------------------
+# -- responses -------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_a_map(desk, peer):
+def test_a_response_is_a_map(desk, peer):
     peer.answers["/a"] = redirect("/b?c=1")
     peer.answers["/b"] = answer('{"x": "ü"}', 201, content_type="Application/JSON; charset=utf-8", X_More="1")
     assert answered(ask(desk, peer, "", "/a")) == {
@@ -228,7 +228,7 @@ def test_bodies_are_texts_or_data_uris(content, kind, body, is_data_uri, desk, p
 
 
 @pytest.mark.parametrize("status", [400, 404, 410, 500, 503])
-def test_from_400_on_an_answer_is_a_failure_with_all_of_it(status, desk, peer):
+def test_a_status_of_400_or_more_is_a_failure_with_the_whole_response(status, desk, peer):
     peer.answers["/"] = answer('{"why": 1}', status, content_type="application/json", x_a="b")
     found = failed(ask(desk, peer, ""))
     assert found == {
@@ -244,12 +244,12 @@ def test_a_failure_without_a_branch_ends_the_run(desk, peer):
     assert (found.state, found.message) == ("failure", f"{HOST} answered 404 Said So")
 
 
-def test_a_server_that_hangs_up_is_a_failure_without_an_answer(desk, peer):
+def test_a_server_that_hangs_up_is_a_failure_without_a_response(desk, peer):
     peer.answers["/"] = b""
     assert set(failed(ask(desk, peer, ""))) == {"error"}
 
 
-def test_large_answers_are_kept_as_resources(desk, peer):
+def test_large_responses_are_stored_as_resources(desk, peer):
     content = b"x" * 1_024_001
     peer.answers["/"] = answer(content, content_type="text/plain; charset=utf-8")
     found = answered(ask(desk, peer, ""))
@@ -275,7 +275,7 @@ def test_large_answers_are_kept_as_resources(desk, peer):
         ("response:\n  resource:\n    expires: 2100-01-01 00:00", 4_102_444_800),
     ],
 )
-def test_an_answer_can_be_asked_for_as_a_resource(response, expires, desk, peer):
+def test_a_response_can_be_requested_as_a_resource(response, expires, desk, peer):
     peer.answers["/"] = answer("hi", content_type="text/plain")
     found = answered(ask(desk, peer, response))
     assert (found["is_svc_uri"], found["resource_expires"]) == (True, expires)
@@ -286,16 +286,16 @@ def test_an_answer_can_be_asked_for_as_a_resource(response, expires, desk, peer)
 
 
 def silent(asked: Any) -> None:
-    asked.socket.recv(1)  # until the client has gone
+    asked.socket.recv(1)  # until the client disconnects
 
 
-def test_a_request_ends_with_its_time(desk, peer):
+def test_a_request_ends_at_its_time_limit(desk, peer):
     peer.answers["/"] = silent
     found = failed(ask(desk, peer, "timeout@float: 0.1"))
     assert found == {"error": "no complete answer within 0.1 seconds"}
 
 
-def test_a_request_ends_with_the_time_of_the_automation(desk, peer):
+def test_a_request_ends_at_the_time_limit_of_the_automation(desk, peer):
     peer.answers["/"] = silent
     found = ask(desk, peer, "timeout: 60", policy=ALLOW + "settings:\n  time_limit_ms: 400\n")
     assert found.state == "error" and "time limit" in found.message
@@ -308,12 +308,12 @@ def test_a_token_is_fetched_within_the_time_of_the_automation(desk, peer):
     assert found.state == "error" and [each.target for each in peer.asked] == ["/token"]
 
 
-def test_in_a_simulation_nothing_is_sent(desk, peer):
+def test_a_simulation_sends_nothing(desk, peer):
     found = perform(desk.context(), Script(script(f"url: {peer.url()}"), ALLOW), {}, dry=True)
     assert "on_simulate" in failed(found)["error"] and peer.asked == []
 
 
-def test_without_a_service_the_same_rules_hold(peer):
+def test_without_a_service_the_same_rules_apply(peer):
     found = run(Script(script(f"url: {peer.url()}"), ALLOW), {}, StandaloneHost())
     assert "not on the open internet" in failed(found)["error"] and peer.asked == []
     found = run(Script(script(f"url: {peer.url()}\nauthentication: shop"), ALLOW), {}, StandaloneHost())
@@ -339,7 +339,7 @@ def test_a_connected_account_signs(desk, peer):
         assert "s3cret" not in json.dumps(found.variables)
 
 
-def test_an_account_that_is_for_elsewhere_does_not_sign(desk, peer):
+def test_an_account_for_another_host_does_not_sign(desk, peer):
     id = account(desk, "token.bearer", {"base_url": "https://shop.example/"}, {"token": "s3cret"})
     found = failed(ask(desk, peer, f"authentication@int: {id}"))
     assert "for https://shop.example/ only" in found["error"] and peer.asked == []
@@ -353,7 +353,7 @@ def test_an_account_that_is_for_elsewhere_does_not_sign(desk, peer):
         ("api_key", {"lokation": "query"}, {"api_key": "k"}, "did you mean 'location'?"),
     ],
 )
-def test_accounts_that_cannot_sign_say_why(kind, service, params, words, desk, peer):
+def test_accounts_that_cannot_sign_give_a_reason(kind, service, params, words, desk, peer):
     id = account(desk, kind, service, params)
     assert words in failed(ask(desk, peer, f"authentication: {id}"))["error"] and peer.asked == []
 
@@ -372,7 +372,7 @@ def kept(desk: Desk, id: int) -> dict[str, Any]:
     return dict(desk.row("connected_account", id)["params"])
 
 
-def test_tokens_are_fetched_once_and_kept(desk, peer):
+def test_tokens_are_fetched_once_and_cached(desk, peer):
     peer.answers["/token"] = answer('{"access_token": "one", "expires_in": 600, "refresh_token": "next"}')
     id = oauth2(desk, peer, refresh_token="first", expires_at=NOW - 1, access_token="old")
     for _ in range(2):
@@ -385,7 +385,7 @@ def test_tokens_are_fetched_once_and_kept(desk, peer):
     }  # fmt: skip
 
 
-def test_a_token_that_ended_before_its_time_is_renewed_once(desk, peer):
+def test_a_token_that_ended_early_is_renewed_once(desk, peer):
     def only_new(asked: Any) -> bytes:
         return answer("hi") if asked.header("authorization") == "Bearer new" else answer("who?", 401)
 
@@ -401,7 +401,7 @@ def test_a_token_that_ended_before_its_time_is_renewed_once(desk, peer):
     assert [each.target for each in peer.asked] == ["/", "/token", "/"]
 
 
-def test_a_token_that_is_not_given_is_a_failure_and_changes_nothing(desk, peer):
+def test_a_refused_token_is_a_failure_and_changes_nothing(desk, peer):
     peer.answers["/token"] = answer('{"error": "invalid_grant"}', 400)
     id = oauth2(desk, peer, refresh_token="first")
     assert "400 invalid_grant" in failed(ask(desk, peer, f"authentication: {id}"))["error"]
@@ -410,7 +410,7 @@ def test_a_token_that_is_not_given_is_a_failure_and_changes_nothing(desk, peer):
 
 @pytest.mark.parametrize("holder", ["process 1 at http://127.0.0.1:8200", "process 1", "process OWN at x"])
 @pytest.mark.sqlite("the lock of a data folder")
-def test_a_command_beside_a_server_renews_no_token(desk, peer, holder, tmp_path):
+def test_a_command_next_to_a_server_renews_no_token(desk, peer, holder, tmp_path):
     peer.answers["/token"] = answer('{"access_token": "one", "expires_in": 600}')
     id = oauth2(desk, peer, refresh_token="first", expires_at=NOW - 1)
     mine = replace(desk.service, settings=desk.service.settings.replace(data=tmp_path))
@@ -428,8 +428,8 @@ def test_a_command_beside_a_server_renews_no_token(desk, peer, holder, tmp_path)
         held.release()
 
 
-def test_a_refresh_token_is_used_by_one_at_a_time(desk, peer):
-    """Servers take a second use for theft, and end all tokens that came of the first."""
+def test_a_refresh_token_is_used_by_one_run_at_a_time(desk, peer):
+    """Servers treat a second use as theft, and revoke all tokens derived from the first."""
     started, go_on = threading.Event(), threading.Event()
 
     def slow(asked: Any) -> bytes:
@@ -453,7 +453,7 @@ def test_a_refresh_token_is_used_by_one_at_a_time(desk, peer):
     assert [each.target for each in peer.asked].count("/token") == 1
 
 
-def test_who_may_not_read_an_account_may_not_sign_with_it(desk, peer):
+def test_signing_with_an_account_requires_reading_it(desk, peer):
     nora = desk.found("worker", "isAdmin:yes")[0]
     milo = desk.found("worker", "firstName:Milo")[0]
     id = account(desk, "token.bearer", {}, {"token": "t"})
@@ -474,7 +474,7 @@ def jobs(desk: Desk) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("reply", [answer(status=503), answer(status=429), b""], ids=["503", "429", "nothing"])
-def test_a_request_that_fails_is_sent_again(desk: Desk, peer: Peer, reply: bytes) -> None:
+def test_a_failed_request_is_sent_again(desk: Desk, peer: Peer, reply: bytes) -> None:
     peer.answers["/again"] = reply
     told, before = answered(ask(desk, peer, AGAIN, "/again")), len(jobs(desk))
     assert told["is_retried"] is True and told["reason"]
@@ -489,20 +489,20 @@ def test_a_request_that_fails_is_sent_again(desk: Desk, peer: Peer, reply: bytes
 
 
 @pytest.mark.parametrize("reply", [answer("thanks"), answer(status=404)], ids=["200", "404"])
-def test_what_will_not_be_answered_better_later_is_not_sent_again(desk: Desk, peer: Peer, reply: bytes) -> None:
+def test_permanent_failures_are_not_sent_again(desk: Desk, peer: Peer, reply: bytes) -> None:
     peer.answers["/once"] = reply
     before = len(jobs(desk))
     found = ask(desk, peer, AGAIN, "/once")
     assert found.variables["was"] == ("error" if b" 404 " in reply else "success") and len(jobs(desk)) == before
 
 
-def test_without_retry_a_failure_is_one(desk: Desk, peer: Peer) -> None:
+def test_without_retry_a_failure_is_final(desk: Desk, peer: Peer) -> None:
     peer.answers["/plain"] = answer(status=503)
     before = len(jobs(desk))
     assert failed(ask(desk, peer, "method: POST", "/plain"))["status_code"] == 503 and len(jobs(desk)) == before
 
 
-def test_a_body_that_is_too_large_does_not_wait(desk: Desk, peer: Peer) -> None:
+def test_a_body_that_is_too_large_is_not_queued(desk: Desk, peer: Peer) -> None:
     peer.answers["/large"] = answer(status=503)
     found = ask(
         desk, peer, "method: POST\nretry: yes\nbody: {{large}}", "/large", large="x" * (http.MAX_RETRIED_BYTES + 1)

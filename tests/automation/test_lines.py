@@ -1,4 +1,4 @@
-"""Mistakes that a run meets in templates are told with the line of the script."""
+"""Errors of templates at run time are reported with the line of the script."""
 
 import pytest
 

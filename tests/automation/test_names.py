@@ -1,4 +1,4 @@
-"""Names of record types and fields in scripts that this service does not have, told while somebody types."""
+"""Unknown names of record types and fields in scripts, reported while somebody types."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,16 +53,16 @@ def found(desk: Desk, script: str) -> list[checker.Mistake]:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_what_is_there_is_not_flagged(desk: Desk, name: str) -> None:
+def test_existing_names_are_not_flagged(desk: Desk, name: str) -> None:
     assert found(desk, KNOWN[name]) == []
 
 
 @pytest.mark.parametrize(("script", "line", "told"), UNKNOWN)
-def test_what_is_not_there_is_flagged_with_its_line(desk: Desk, script: str, line: int, told: str) -> None:
+def test_unknown_names_are_flagged_with_their_line(desk: Desk, script: str, line: int, told: str) -> None:
     [mistake] = found(desk, script)
     assert mistake.line == line and mistake.message.startswith(told)
 
 
 @pytest.mark.parametrize("script", [script for script, _, _ in UNKNOWN])
-def test_a_script_that_names_them_can_be_saved(desk: Desk, script: str) -> None:
+def test_a_script_with_unknown_names_can_be_saved(desk: Desk, script: str) -> None:
     assert checker.check(script) == []

@@ -1,4 +1,4 @@
-"""What the help says stands under the output of a command, held against what runs of it leave there."""
+"""The documented outputs of commands, compared with actual runs."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def peer() -> Iterator[Peer]:
 
 
 class Runs:
-    """Runs each command in every way in which its output has other keys."""
+    """Runs each command in every way that changes the keys of its output."""
 
     def __init__(self, desk: Desk, url: str) -> None:
         self.desk, self.url = desk, url
@@ -130,12 +130,12 @@ RUNS: dict[str, Callable[[Runs], list[Any]]] = {
 FAILING = frozenset(("decrypt.pgp", "encrypt.pgp"))
 
 
-def test_every_command_says_what_it_gives_and_is_run_here() -> None:
+def test_every_command_declares_its_output_and_is_run_here() -> None:
     assert set(OUTPUTS) == set(commands.load()) == set(COMMANDS) == set(RUNS) | FAILING
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_an_output_has_the_keys_that_the_help_names(desk: Desk, peer: Peer, name: str) -> None:
+def test_an_output_has_the_documented_keys(desk: Desk, peer: Peer, name: str) -> None:
     declared = OUTPUTS[name]
     outputs = RUNS[name](Runs(desk, peer.url("")))
     seen: set[str] = set()

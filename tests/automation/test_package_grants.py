@@ -1,4 +1,4 @@
-"""The lists that describe what automations of a package may do name what exists."""
+"""The lists that describe the permissions of a package's automations contain only existing names."""
 
 from server.automation import commands, package_grants, saving
 from server.automation.behaviors import actions
@@ -6,7 +6,7 @@ from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS
 
 
-def test_the_commands_and_actions_that_only_read_exist_and_change_nothing() -> None:
+def test_read_only_commands_and_actions_exist_and_change_nothing() -> None:
     commands.load()
     actions.load()
     for name in package_grants.READING_COMMANDS | package_grants.UNAVAILABLE_COMMANDS:
@@ -15,5 +15,5 @@ def test_the_commands_and_actions_that_only_read_exist_and_change_nothing() -> N
         assert not ACTIONS[name].effects, name
 
 
-def test_each_type_that_is_registered_has_a_description() -> None:
+def test_each_registered_type_has_a_description() -> None:
     assert set(saving.GRANTING) == set(package_grants._DESCRIBERS)

@@ -1,4 +1,4 @@
-"""The values that the last run of each automation began with."""
+"""The input values of the last run of each automation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ def automation(tmp_path: Path) -> Iterator[tuple[Desk, int]]:
     desk.close()
 
 
-def test_they_are_as_the_run_got_them_before_and_after_they_are_stored(automation: tuple[Desk, int]) -> None:
+def test_they_are_as_received_before_and_after_they_are_stored(automation: tuple[Desk, int]) -> None:
     desk, id = automation
     assert run_values.last(desk.context(), id) is None
     for number in (1, 2):
@@ -47,7 +47,7 @@ def test_long_ones_and_those_of_deleted_automations_are_not_stored(automation: t
     assert desk.read(lambda tx: tx.find(run_values.LAST_VALUES)) == []
 
 
-def test_they_are_for_administrators(automation: tuple[Desk, int]) -> None:
+def test_only_administrators_see_them(automation: tuple[Desk, int]) -> None:
     desk, id = automation
     with pytest.raises(AdminOnly):
         run_values.last(desk.context(desk.people()["milo"]), id)

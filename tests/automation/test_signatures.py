@@ -1,4 +1,4 @@
-"""signature.verify: what fits, what does not, and that nobody sees the secret."""
+"""signature.verify: valid and invalid signatures, and that the secret stays hidden."""
 
 import base64
 import hashlib
@@ -55,7 +55,7 @@ FITS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("inputs", FITS, ids=str)
-def test_a_signature_fits(desk: Desk, inputs: dict[str, Any]) -> None:
+def test_valid_signatures(desk: Desk, inputs: dict[str, Any]) -> None:
     known = {"account": "key", "content": CONTENT, "signature": HEX}
     assert done(desk, "signature.verify", **known | inputs) == {"is_valid": True}
     assert done(desk, "signature.verify", dry=True, **known | inputs) == {"is_valid": True}
@@ -75,13 +75,13 @@ def test_a_signature_fits(desk: Desk, inputs: dict[str, Any]) -> None:
     ({"account": "none"}, "holds no secret"), ({"signature": ""}, "must not be empty"),
     ({"signature": "0" * 9000}, "at most 8,192"),
 ])  # fmt: skip
-def test_a_signature_does_not_fit(desk: Desk, inputs: dict[str, Any], message: str) -> None:
+def test_invalid_signatures(desk: Desk, inputs: dict[str, Any], message: str) -> None:
     told = refused(desk, "signature.verify", **{"account": "key", "content": CONTENT, "signature": HEX} | inputs)
     assert message in told and SECRET not in told
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_nothing_of_a_run_holds_the_secret(desk: Desk, dry: bool) -> None:
+def test_no_part_of_a_run_contains_the_secret(desk: Desk, dry: bool) -> None:
     script = (
         "start:\n  signature.verify:\n    output: proof\n    inputs:\n      account: key\n      signature: 00\n"
         "    on_error:\n      log: {{proof|json_encode}}\n"

@@ -1,4 +1,4 @@
-"""Stopping the service while automations wait for other programs: it ends in its time, and nothing is forgotten."""
+"""Stopping the service while automations wait for other programs: it stops in time, and no event is lost."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Server
 
-WAITING = 6  # webhooks, beside as many events: more than there are threads for jobs
+WAITING = 6  # webhooks, and as many events: more than the threads for jobs
 PATIENCE = f"{MAY_ALL}\nsettings:\n  time_limit_ms: 120000"
 END_SECONDS = 30  # far more than the service gets, far less than the automations would wait
 
@@ -26,7 +26,7 @@ def asking(peer: Peer, path: str, key: str) -> str:
     )
 
 
-def test_waiting_automations_do_not_hold_up_the_end_and_events_are_told_again(tmp_path: Path) -> None:
+def test_waiting_automations_do_not_delay_the_stop_and_events_run_again(tmp_path: Path) -> None:
     environment = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_STOP_SECONDS": "1"}
     with Peer() as peer:
         arrived, answers = SimpleQueue[dict[str, Any]](), threading.Event()
@@ -72,4 +72,4 @@ def _call(url: str) -> None:
     try:
         requests.post(url, timeout=60)
     except requests.ConnectionError:
-        return  # cut off by the end of the service
+        return  # interrupted by the end of the service

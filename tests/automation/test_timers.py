@@ -1,4 +1,4 @@
-"""Timers: when patterns are met, and what runs then, once."""
+"""Timers: the times that match a pattern, and the single run at each time."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +59,7 @@ def test_the_next_time_of_a_pattern(pattern: str, after: str, zone: str, expecte
     assert (datetime.fromtimestamp(found, tz).isoformat()[:16] if found else None) == expected
 
 
-def test_an_hour_that_comes_twice_is_met_twice_by_every_hour() -> None:
+def test_an_ambiguous_hour_matches_twice_for_hourly_patterns() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     at = int(datetime(2024, 10, 27, 1, 30, tzinfo=berlin).timestamp())
     seen = []
@@ -111,7 +111,7 @@ def test_a_timer_runs_once_at_its_time_and_is_done(desk: Desk) -> None:
     assert (found["last_ran_at"], found["next_run_at"], found["is_disabled"]) == (NOW, 0, 1)
 
 
-def test_a_timer_with_patterns_runs_again_and_missed_times_are_one(desk: Desk) -> None:
+def test_a_timer_with_patterns_repeats_and_missed_times_count_as_one(desk: Desk) -> None:
     id = timer(desk, is_recurring=1, recurring_patterns="@hourly", recurring_timezone="UTC")
     day_later = NOW - NOW % 3600 + 86400 + 60
     run_due(desk, NOW)
@@ -132,13 +132,13 @@ def test_the_first_time_follows_from_the_patterns(desk: Desk, fields: dict[str, 
 
 
 @pytest.mark.parametrize("fields", [{"is_disabled": 1}, {"next_run_at": 0}, {"automations_kata": "# none"}])
-def test_nothing_runs(desk: Desk, fields: dict[str, Any]) -> None:
+def test_timers_that_run_nothing(desk: Desk, fields: dict[str, Any]) -> None:
     timer(desk, **fields)
     run_due(desk, NOW + 5)
     assert logged(desk) == []
 
 
-def test_an_await_goes_on_at_its_time_with_all_it_had(desk: Desk) -> None:
+def test_an_await_resumes_at_its_time_with_all_its_values(desk: Desk) -> None:
     script = (
         "start:\n  set:\n    kept: seen\n  log: first {{inputs.level}}\n  await:\n    until: 2 hours\n"
         "  log/then: then {{kept}} {{timer_name}}\n"
@@ -155,7 +155,7 @@ def test_an_await_goes_on_at_its_time_with_all_it_had(desk: Desk) -> None:
     assert desk.row("automation_timer", id)["is_disabled"] == 1 and not desk.read(lambda tx: tx.find(CONTINUATION))
 
 
-def test_an_await_without_a_time_goes_on_at_the_next_look(desk: Desk) -> None:
+def test_an_await_without_a_time_resumes_at_the_next_scan(desk: Desk) -> None:
     timer(desk, "start:\n  await:\n    a: 1\n  log: on\n")
     run_due(desk, NOW)
     assert logged(desk) == []
@@ -170,7 +170,7 @@ def test_a_timer_may_delete_itself(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("script", ["start:\n  error: broken", "start:\n  await:\n    until: never ever\n  error: x"])
-def test_a_failing_timer_still_comes_again(desk: Desk, script: str) -> None:
+def test_a_failing_timer_repeats(desk: Desk, script: str) -> None:
     id = timer(desk, script, is_recurring=1, recurring_patterns="@hourly")
     run_due(desk, NOW)
     run_due(desk, NOW + 1)
@@ -178,7 +178,7 @@ def test_a_failing_timer_still_comes_again(desk: Desk, script: str) -> None:
     assert desk.row("automation_timer", id)["next_run_at"] == NOW - NOW % 3600 + 3600
 
 
-def test_a_run_that_was_cut_short_is_not_begun_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_is_not_started_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     id = timer(desk, is_recurring=1, recurring_patterns="@hourly")
 
     def killed(*_: Any, **__: Any) -> None:
@@ -195,14 +195,14 @@ def test_a_run_that_was_cut_short_is_not_begun_again(desk: Desk, monkeypatch: py
     assert "cut short" in message and desk.row("automation_timer", id)["next_run_at"] == NOW - NOW % 3600 + 3600
 
 
-def test_a_job_that_was_done_is_not_done_again(desk: Desk) -> None:
+def test_a_finished_job_is_not_run_again(desk: Desk) -> None:
     id = timer(desk)
     run_due(desk, NOW)
     timers.run_timer(desk.service, {"timer_id": id, "at": NOW}, NOW + 1)
     assert logged(desk) == ["ran T 7"]
 
 
-def test_a_time_that_was_set_meanwhile_stays(desk: Desk) -> None:
+def test_a_time_set_in_the_meantime_stays(desk: Desk) -> None:
     script = (
         "start:\n  record.update:\n    output: changed\n    inputs:\n      record_type: automation_timer\n"
         f"      record_id@key: timer_id\n      fields:\n        next_run_at@int: {NOW + 500}\n"
@@ -213,7 +213,7 @@ def test_a_time_that_was_set_meanwhile_stays(desk: Desk) -> None:
     assert (found["next_run_at"], found["is_disabled"], logged(desk)) == (NOW + 500, 0, [])
 
 
-def test_the_same_time_set_once_more_is_another_run(desk: Desk) -> None:
+def test_setting_the_same_time_again_causes_another_run(desk: Desk) -> None:
     id = timer(desk)
     run_due(desk, NOW)
     desk.update("automation_timer", id, next_run_at=NOW, is_disabled=0)
@@ -221,14 +221,14 @@ def test_the_same_time_set_once_more_is_another_run(desk: Desk) -> None:
     assert logged(desk) == ["ran T 7"] * 2 and desk.row("automation_timer", id)["is_disabled"] == 1
 
 
-def test_a_run_that_waits_goes_on_after_weeks_without_the_service(desk: Desk) -> None:
+def test_a_waiting_run_resumes_after_weeks_without_the_service(desk: Desk) -> None:
     timer(desk, "start:\n  await:\n    until: 1 hour\n  log: went on\n")
     run_due(desk, NOW)
     run_due(desk, NOW + 30 * 86400)
     assert logged(desk) == ["went on"] and not desk.read(lambda tx: tx.find(CONTINUATION))
 
 
-def test_what_a_deleted_timer_waited_for_is_forgotten_in_the_end(desk: Desk) -> None:
+def test_state_of_a_deleted_timer_is_eventually_removed(desk: Desk) -> None:
     id = timer(desk, "start:\n  await:\n    until: 1 hour\n")
     run_due(desk, NOW)
     desk.delete("automation_timer", id)
@@ -238,7 +238,7 @@ def test_what_a_deleted_timer_waited_for_is_forgotten_in_the_end(desk: Desk) -> 
     assert not desk.read(lambda tx: tx.find(CONTINUATION))
 
 
-def test_a_run_that_waits_for_an_automation_that_is_gone_is_told(desk: Desk) -> None:
+def test_a_waiting_run_of_a_deleted_automation_is_reported(desk: Desk) -> None:
     id = timer(desk, "start:\n  await:\n    until: 1 hour\n  log: went on\n")
     run_due(desk, NOW)
     desk.delete("automation", desk.found("automation", "name:t.own")[0])
@@ -253,7 +253,7 @@ def test_a_broken_binding_is_refused(desk: Desk, binding: str, line: str) -> Non
         desk.create("automation_timer", name="B", automations_kata=binding)
 
 
-def test_what_waits_is_plain_data(desk: Desk) -> None:
+def test_waiting_state_is_plain_data(desk: Desk) -> None:
     timer(desk, "start:\n  repeat:\n    each@csv: a, b\n    as: letter\n    do:\n      await:\n        until: 1 hour\n")
     run_due(desk, NOW)
     (row,) = desk.read(lambda tx: tx.find(CONTINUATION))

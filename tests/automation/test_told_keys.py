@@ -1,4 +1,4 @@
-"""The help page of events, held against what automations are handed: every key it names, and no other."""
+"""The help page of events, compared with the keys that automations receive: exactly the documented ones."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -78,28 +78,30 @@ CAUSES: dict[str, Callable[[Told], Any]] = {
     "reminder.remind": remind,
     "ticket.target": miss,
 }
-OF_CONSOLE = {"worker.authenticated", "worker.authenticate.failed"}  # tested where people log in
+OF_CONSOLE = {"worker.authenticated", "worker.authenticate.failed"}  # tested where people sign in
 
 
-def test_every_event_that_is_told_is_caused_here() -> None:
+def test_every_event_is_caused_here() -> None:
     assert {name for name, each in EVENTS.items() if not each.is_screen} - OF_CONSOLE == set(CAUSES)
 
 
 @pytest.mark.parametrize("event", CAUSES)
-def test_an_event_hands_over_what_the_help_says(office: Told, event: str) -> None:
+def test_an_event_passes_the_documented_keys(office: Told, event: str) -> None:
     only = "change_type == 'updated' and record__type == 'org'" if event == "record.changed" else ""
-    with office.bound(event, _telling(office), only=only):
+    with office.bound(event, _reporting_script(office), only=only):
         CAUSES[event](office)
-        found = office.take_told()
+        found = office.take_report()
     _require(EVENTS[event].keys, found)
 
 
-def _telling(office: Told) -> str:
-    return office.telling("none").replace("none@key: none", f"keys@json: {LISTED}\n        values@json: {VALUES}")
+def _reporting_script(office: Told) -> str:
+    return office.reporting_script("none").replace(
+        "none@key: none", f"keys@json: {LISTED}\n        values@json: {VALUES}"
+    )
 
 
 def _require(declared: tuple[str, ...], found: dict[str, Any]) -> None:
-    """Every key is declared, or one of a declared record; every declared one is there."""
+    """Asserts that every key is declared, or belongs to a declared record, and that every declared key exists."""
     keys = {key for key in found["keys"] if not key.startswith("__")} - ENGINE
     records = tuple(each for each in declared if each.endswith("_"))
     assert {key for key in keys if key not in declared and not key.startswith(records)} == set()
@@ -116,11 +118,11 @@ def _is_there(declared: str, keys: set[str]) -> bool:
     return declared.endswith("_") and any(key.startswith(declared) for key in keys)
 
 
-def test_a_webhook_hands_over_what_the_help_says(office: Told) -> None:
-    name = office.automation("webhook.respond", _telling(office))
+def test_a_webhook_passes_the_documented_keys(office: Told) -> None:
+    name = office.automation("webhook.respond", _reporting_script(office))
     hook = office.api.create("webhook_listener", name="Keys", automations_kata=f"automation/a:\n  uri: {name}").ok()
     _called(office.api, hook["id"])
-    _require(OTHERS["webhook.respond"].keys, office.take_told())
+    _require(OTHERS["webhook.respond"].keys, office.take_report())
 
 
 def _called(api: Api, id: int) -> None:
@@ -128,49 +130,49 @@ def _called(api: Api, id: int) -> None:
     assert api.session.post(f"{api.url}/webhooks/{guid}", timeout=30).status_code == 200
 
 
-def test_a_timer_hands_over_what_the_help_says(office: Told) -> None:
-    office.run_once(_telling(office))
-    _require(OTHERS["automation.timer"].keys, office.take_told())
+def test_a_timer_passes_the_documented_keys(office: Told) -> None:
+    office.run_once(_reporting_script(office))
+    _require(OTHERS["automation.timer"].keys, office.take_report())
 
 
-def test_a_data_query_hands_over_what_the_help_says(office: Told) -> None:
-    name = office.automation("data.query", _telling(office))
+def test_a_data_query_passes_the_documented_keys(office: Told) -> None:
+    name = office.automation("data.query", _reporting_script(office))
     office.api.get("/rest/data/query.json", q=f"type:automation.invoke name:{name} format:table").ok()
-    _require(OTHERS["data.query"].keys, office.take_told())
+    _require(OTHERS["data.query"].keys, office.take_report())
 
 
-def test_a_function_hands_over_what_the_help_says(office: Told) -> None:
-    name = office.automation("automation.function", f"inputs:\n  text/level:\n{_telling(office)}")
+def test_a_function_passes_the_documented_keys(office: Told) -> None:
+    name = office.automation("automation.function", f"inputs:\n  text/level:\n{_reporting_script(office)}")
     office.run_once(f"start:\n  function:\n    uri: {name}\n    output: o\n    inputs:\n      level: 7\n")
-    _require(OTHERS["automation.function"].keys, office.take_told())
+    _require(OTHERS["automation.function"].keys, office.take_report())
 
 
-def test_a_function_of_templates_hands_over_what_the_help_says(office: Told) -> None:
+def test_a_function_of_templates_passes_the_documented_keys(office: Told) -> None:
     script = f"inputs:\n  text/level:\nstart:\n  return:\n    keys@json: {LISTED}\n    values@json: {VALUES}\n"
     name = office.automation("scripting.function", script)
-    telling = office.telling("called").removeprefix("start:\n")
+    steps = office.reporting_script("called").removeprefix("start:\n")
     call = f"{{{{svc_automation('{name}', {{level: '7'}})|json_encode}}}}"
-    office.run_once(f"start:\n  set:\n    called@json: {call}\n{telling}")
-    _require(OTHERS["scripting.function"].keys, office.take_told()["called"]["return"])
+    office.run_once(f"start:\n  set:\n    called@json: {call}\n{steps}")
+    _require(OTHERS["scripting.function"].keys, office.take_report()["called"]["return"])
 
 
-def test_a_macro_hands_over_what_the_help_says(office: Told) -> None:
-    office.automation("ticket.macro", _telling(office))
+def test_a_macro_passes_the_documented_keys(office: Told) -> None:
+    office.automation("ticket.macro", _reporting_script(office))
     [name] = [each["name"] for each in office.api.search("automation", f"trigger:{MACRO}").ok()["results"]]
     id, _ = office.ticket()
     office.api.post(f"/rest/tickets/{id}/macro.json", macro=name).ok()
-    _require(OTHERS["ticket.macro"].keys, office.take_told())
+    _require(OTHERS["ticket.macro"].keys, office.take_report())
 
 
-def test_a_resource_hands_over_what_the_help_says(office: Told) -> None:
-    name = office.automation("resource.get", _telling(office))
+def test_a_resource_passes_the_documented_keys(office: Told) -> None:
+    name = office.automation("resource.get", _reporting_script(office))
     fields = {"name": "keys", "extension_id": "svc.resource.map", "is_dynamic": 1}
     office.api.create("resource", **fields, automation_kata=f"automation/a:\n  uri: {name}").ok()
     office.run_once("start:\n  file.read:\n    output: o\n    inputs:\n      uri: svc:resource:keys\n")
-    _require(OTHERS["resource.get"].keys, office.take_told())
+    _require(OTHERS["resource.get"].keys, office.take_report())
 
 
-def test_every_key_of_a_trigger_is_explained() -> None:
+def test_every_key_of_a_trigger_is_documented() -> None:
     declared = {key for each in (*EVENTS.values(), *OTHERS.values()) if not each.is_screen for key in each.keys}
     assert declared == set(KEYS)
     assert {key for key, each in KEYS.items() if key.endswith("_") != (each.kinds == ())} == {"..."}

@@ -1,4 +1,4 @@
-"""What is kept of automations: versions, examples, how the last run ended."""
+"""History of automations: versions, examples, the outcome of the last run."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def numbers(desk: Desk, id: int) -> list[int]:
     return [each.number for each in history.list_versions(desk.context(), id)]
 
 
-def test_only_the_newest_versions_are_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_versions_are_stored(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "MAX_VERSIONS", 3)
     id = made(desk, "few")
     for number in range(4):
@@ -35,7 +35,7 @@ def test_only_the_newest_versions_are_kept(desk: Desk, monkeypatch: pytest.Monke
         history.texts(desk.context(), id, 2)
 
 
-def test_long_versions_are_fewer_but_the_one_before_stays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_long_versions_are_stored_but_the_previous_one_stays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "MAX_VERSION_CHARS", 100)
     id = made(desk, "long")
     for number in range(3):
@@ -43,7 +43,7 @@ def test_long_versions_are_fewer_but_the_one_before_stays(desk: Desk, monkeypatc
     assert numbers(desk, id) == [4, 3]
 
 
-def test_what_was_made_before_versions_were_kept_is_kept_with_the_first_change(desk: Desk) -> None:
+def test_the_state_from_before_versions_existed_is_stored_with_the_first_change(desk: Desk) -> None:
     id = made(desk, "old")
     desk.store.write(lambda tx: (
         tx.delete(VERSION, automation_id=id), tx.update(desk.registry.type("automation").table, id, {"version": 0}),
@@ -59,7 +59,7 @@ def test_what_was_made_before_versions_were_kept_is_kept_with_the_first_change(d
     assert desk.record("automation", id)["description"] == "" and numbers(desk, id) == [3, 2, 1]
 
 
-def test_all_goes_with_the_automation_and_only_administrators_see_it(desk: Desk) -> None:
+def test_all_is_deleted_with_the_automation_and_only_administrators_see_it(desk: Desk) -> None:
     id, milo = made(desk, "gone"), replace(desk.context(), actor=replace(desk.actor(), is_admin=False))
     examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
     for look in (
@@ -74,7 +74,7 @@ def test_all_goes_with_the_automation_and_only_administrators_see_it(desk: Desk)
         examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
 
 
-def test_examples_are_limited_and_checked_for_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_are_limited_and_checked_within_a_time_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     id, ctx = made(desk, "limited"), desk.context()
     monkeypatch.setattr(examples, "MAX_EXAMPLES", 2)
     automation = desk.read(lambda tx: service.find(ctx, tx, "limited"))
@@ -94,7 +94,7 @@ def test_examples_are_limited_and_checked_for_a_while(desk: Desk, monkeypatch: p
     assert [(each.outcome, each.is_changed) for each in examples.check(ctx, automation, listed)] == [("", False)] * 2
 
 
-def test_long_outcomes_are_cut_and_still_differ(desk: Desk) -> None:
+def test_long_outcomes_are_cut_and_stay_distinct(desk: Desk) -> None:
     one, other = (examples.outcome(RunResult("return", {"a": "x" * 30_000 + end})) for end in ("1", "2"))
     assert one != other and len(one) < 21_000
 
@@ -114,7 +114,7 @@ def test_the_last_run_is_known_before_and_after_it_is_written(desk: Desk) -> Non
     assert (found.last_run_at, found.last_run_state) == (NOW, "return")
 
 
-def test_entries_know_their_run_and_the_version_that_wrote_them(desk: Desk) -> None:
+def test_entries_name_their_run_and_the_version_that_wrote_them(desk: Desk) -> None:
     inner = made(desk, "inner", "start:\n  log: from inside\n")
     outer = "start:\n  log: before\n  function:\n    uri: inner\n    output: x\n  log/after: after\n"
     id, ctx = made(desk, "outer", outer), desk.context()

@@ -1,4 +1,4 @@
-"""Forms that webhooks receive: names as sent, character sets, files, and what the delivery says of the rest."""
+"""Forms that webhooks receive: names as sent, character sets, files, and remarks of the delivery about the rest."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +78,7 @@ def seen(nora: Api) -> Hook:
     ("", "multipart/form-data; boundary=x", b"--nothing", {}, {}, "no last boundary; it may have been cut off"),
     ("", "application/json", b"{}", {}, {}, ""),
 ])  # fmt: skip
-def test_what_a_form_says(
+def test_values_of_a_form(
     query: str, kind: str, body: bytes, params: dict[str, Any], form: dict[str, Any] | None, note: str
 ) -> None:
     found = read_form(query, kind, body)
@@ -92,13 +92,13 @@ def test_what_a_form_says(
     ('name="Stra\u00dfe"', b"x", "Stra\u00dfe", "x", False),
     ("name*=iso-8859-1''%FC", b"x", "\u00fc", "x", False),
 ])  # fmt: skip
-def test_a_part_has_a_character_set_of_its_own(head: str, content: bytes, name: str, value: str, note: bool) -> None:
+def test_a_part_may_have_its_own_character_set(head: str, content: bytes, name: str, value: str, note: bool) -> None:
     body = f"--x\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + content + b"\r\n--x--\r\n"
     found = read_form("", "multipart/form-data; boundary=x", body)
     assert found.form == {name: value} and bool(found.notes) == note
 
 
-def test_a_delivery_says_what_could_not_be_read(nora: Api, seen: Hook) -> None:
+def test_a_delivery_reports_unreadable_parts(nora: Api, seen: Hook) -> None:
     answer = seen.call(data=b"Name=%FF&ok=1", headers={"Content-Type": FORM}).json()
     assert answer["form"] == {"Name": "\ufffd", "ok": "1"} and answer["files"] == []
     delivery = nora.get(f"/rest/webhooks/deliveries/{seen.deliveries()[0]['id']}.json").ok()
@@ -127,7 +127,7 @@ def test_files_of_a_form_are_attached_to_records(nora: Api) -> None:
     assert nora.get(f"/rest/attachments/{kept['id']}/download.json").response.content == b"\x89PNG"
 
 
-def test_inputs_of_a_binding_may_hold_the_files(nora: Api) -> None:
+def test_inputs_of_a_binding_may_contain_the_files(nora: Api) -> None:
     script = (
         "inputs:\n  array/files:\nstart:\n  return:\n    body: {{inputs.files|map(each => each.id > 0 ? 1 : 0)|join}}"
     )
@@ -135,7 +135,7 @@ def test_inputs_of_a_binding_may_hold_the_files(nora: Api) -> None:
     assert hook.call(files={"a": ("a.txt", b"a"), "b": ("b.txt", b"b")}).text == "11"
 
 
-def test_files_that_no_script_names_are_not_stored(nora: Api) -> None:
+def test_files_that_no_script_uses_are_not_stored(nora: Api) -> None:
     hook, before = Hook(nora, "start:\n  return:\n    body: ok"), len(nora.found("attachment", "name:unread.txt"))
     assert hook.call(files={"a": ("unread.txt", b"a")}).text == "ok"
     assert len(nora.found("attachment", "name:unread.txt")) == before == 0
@@ -152,7 +152,7 @@ def file(name: str, content: bytes = b"x") -> WebhookFile:
     return WebhookFile("f", name, "text/plain", content)
 
 
-def test_what_hangs_on_nothing_goes_after_a_day(desk: Desk) -> None:
+def test_unattached_files_are_deleted_after_a_day(desk: Desk) -> None:
     loose, attached, drafted, custom = (
         each["id"] for each in store_files(desk.context(), tuple(file(f"{name}.txt") for name in "abcd"))
     )

@@ -1,4 +1,4 @@
-"""Webhooks through HTTP: requests as automations see them, answers as they decide them, deliveries, addresses."""
+"""Webhooks over HTTP: requests as automations see them, responses as they decide them, deliveries, addresses."""
 
 import base64
 import gzip
@@ -80,7 +80,7 @@ def nora(data: Path) -> Iterator[Api]:
 
 
 class Hook:
-    """A webhook of a test's own. `id` of the listener, `url` to be called."""
+    """A webhook for one test. id: of the listener. url: its address."""
 
     made = 0
 
@@ -112,7 +112,7 @@ def echo(nora: Api) -> Hook:
 
 
 def answering(api: Api, answer: str) -> Hook:
-    """A webhook that answers always the same."""
+    """Creates a webhook that always responds the same."""
     return Hook(api, "start:\n  return:\n" + "\n".join(f"    {line}" for line in answer.strip().split("\n")))
 
 
@@ -129,14 +129,14 @@ def test_every_method_reaches_the_automation(echo: Hook, method: str) -> None:
     assert seen["webhook"].startswith("Hook") and seen["ip"] == "127.0.0.1"
 
 
-def test_head_runs_it_and_answers_without_a_body(echo: Hook) -> None:
+def test_head_runs_it_and_responds_without_a_body(echo: Hook) -> None:
     answer = echo.call("HEAD")
     assert (answer.status_code, answer.content) == (202, b"") and int(answer.headers["Content-Length"]) > 0
     assert echo.deliveries()[0]["method"] == "HEAD"
 
 
 @pytest.mark.parametrize("method", ["TRACE", "TRACK", "X" * 33])
-def test_a_method_that_is_none_for_scripts_is_not_offered(echo: Hook, method: str) -> None:
+def test_a_method_that_scripts_do_not_know_is_refused(echo: Hook, method: str) -> None:
     assert echo.call(method).status_code == 501
 
 
@@ -153,13 +153,13 @@ PACKED = {
     "x-gzip": gzip.compress,
     "GZIP": gzip.compress,
     "deflate": zlib.compress,
-    "Deflate": lambda body: zlib.compress(body)[2:-4],  # without a head, as some send it
+    "Deflate": lambda body: zlib.compress(body)[2:-4],  # without a header, as some clients send it
     "identity": bytes,
 }
 
 
 @pytest.mark.parametrize("packing", PACKED)
-def test_a_packed_body_arrives_unpacked(echo: Hook, packing: str) -> None:
+def test_a_compressed_body_is_decompressed(echo: Hook, packing: str) -> None:
     kind = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "Content-Encoding": packing}
     answer = echo.call(data=PACKED[packing](FORM), headers=kind)
     seen = answer.json()
@@ -182,7 +182,7 @@ def test_a_packed_body_arrives_unpacked(echo: Hook, packing: str) -> None:
     ],
     ids=["brotli", "zstd", "twice", "no gzip", "cut", "no deflate", "a bomb"],
 )
-def test_what_cannot_be_unpacked_is_refused_and_runs_nothing(
+def test_a_body_that_cannot_be_decompressed_is_refused_and_runs_nothing(
     echo: Hook, packing: str, body: bytes, status: int, says: str
 ) -> None:
     before = len(echo.deliveries())
@@ -192,7 +192,7 @@ def test_what_cannot_be_unpacked_is_refused_and_runs_nothing(
     assert len(echo.deliveries()) == before
 
 
-def test_headers_are_named_as_scripts_name_them_and_cookies_stay_out(echo: Hook) -> None:
+def test_headers_have_the_names_of_scripts_and_cookies_are_left_out(echo: Hook) -> None:
     sent = {"X-Hub-Signature-256": "sha256=ab", "Cookie": "a=b", "Content-Type": "application/json"}
     headers = echo.call(headers=sent, data=b"{}").json()["headers"]
     assert headers["x_hub_signature_256"] == "sha256=ab" and headers["content_type"] == "application/json"
@@ -205,18 +205,18 @@ def test_bodies_arrive_byte_for_byte(echo: Hook, body: bytes) -> None:
     assert base64.b64decode(seen["body64"]) == body
 
 
-def test_a_form_is_parameters_and_body_and_wins_over_the_query(echo: Hook) -> None:
+def test_form_fields_are_parameters_and_take_precedence_over_the_query(echo: Hook) -> None:
     seen = echo.call(path="?a=query&b=query", data={"a": "form", "c[d][]": "1"}).json()
     assert seen["params"] == {"a": "form", "b": "query", "c": {"d": ["1"]}}
     assert base64.b64decode(seen["body64"]) == b"a=form&c%5Bd%5D%5B%5D=1"
 
 
-def test_of_a_multipart_form_the_fields_are_parameters(echo: Hook) -> None:
+def test_fields_of_a_multipart_form_are_parameters(echo: Hook) -> None:
     seen = echo.call(data={"Title": "Kite"}, files={"photo": ("a.bin", b"\x00\x01")}).json()
     assert seen["params"]["title"] == "Kite"
 
 
-def test_a_broken_form_is_answered_all_the_same(echo: Hook) -> None:
+def test_a_broken_form_still_gets_a_response(echo: Hook) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     seen = echo.call(data=b"--nothing", headers=headers).json()
     assert not seen["params"] and base64.b64decode(seen["body64"]) == b"--nothing"
@@ -233,12 +233,12 @@ def test_a_broken_form_is_answered_all_the_same(echo: Hook) -> None:
      b'{"a": 1}'),
     ("headers: none\nbody: x", 200, "text/plain; charset=utf-8", b"x"),
 ])  # fmt: skip
-def test_the_automation_decides_the_answer(nora: Api, answer: str, status: int, kind: str | None, body: bytes) -> None:
+def test_the_automation_sets_the_response(nora: Api, answer: str, status: int, kind: str | None, body: bytes) -> None:
     found = answering(nora, answer).call()
     assert (found.status_code, found.headers.get("Content-Type"), found.content) == (status, kind, body)
 
 
-def test_headers_that_cannot_be_sent_are_left_out_and_told(nora: Api) -> None:
+def test_unsendable_headers_are_left_out_and_reported(nora: Api) -> None:
     hook = answering(nora, 'headers@json: {"X-A": "1\\r\\nX-B: 2", "Content-Length": "9", "X-Good": "1"}')
     found = hook.call()
     assert found.headers["X-Good"] == "1" and "X-B" not in found.headers and found.headers["Content-Length"] == "0"
@@ -249,7 +249,7 @@ def test_headers_that_cannot_be_sent_are_left_out_and_told(nora: Api) -> None:
     ("headers@json: [\"X-A\"]", "the headers were left out"), ("headers: X-A", "the headers were left out"),
     ("headers@json: {\"X-A\": [1, 2]}", "the header 'X-A' was left out"),
 ])  # fmt: skip
-def test_headers_that_are_no_texts_are_told(nora: Api, answer: str, why: str) -> None:
+def test_headers_that_are_not_texts_are_reported(nora: Api, answer: str, why: str) -> None:
     hook = answering(nora, answer)
     found = hook.call()
     assert found.status_code == 200 and "X-A" not in found.headers
@@ -257,7 +257,7 @@ def test_headers_that_are_no_texts_are_told(nora: Api, answer: str, why: str) ->
 
 
 @pytest.mark.parametrize("status", [204, 205, 304])
-def test_an_answer_that_has_no_body_does_not_run_into_the_next_one(nora: Api, status: int) -> None:
+def test_a_response_without_a_body_does_not_affect_the_next_one(nora: Api, status: int) -> None:
     hook = answering(nora, f"status_code@int: {status}\nbody: HTTP/1.1 200 OK")
     with requests.Session() as session:  # one connection
         for _ in range(2):
@@ -272,7 +272,7 @@ def test_an_answer_that_has_no_body_does_not_run_into_the_next_one(nora: Api, st
     {"Content-Security-Policy": "script-src *"}, {"content-security-policy": "sandbox allow-same-origin allow-scripts"},
     {"Content-Type": "", "X-Content-Type-Options": "none"}, {},
 ])  # fmt: skip
-def test_every_answer_has_the_services_own_policy_first(nora: Api, headers: dict[str, str]) -> None:
+def test_every_response_begins_with_the_policy_of_the_service(nora: Api, headers: dict[str, str]) -> None:
     hook = answering(nora, f"headers@json: {json.dumps(headers)}\nbody: <b>hi</b>")
     found = hook.call().headers
     own = headers.get("Content-Security-Policy", headers.get("content-security-policy"))
@@ -280,7 +280,7 @@ def test_every_answer_has_the_services_own_policy_first(nora: Api, headers: dict
     assert found["X-Content-Type-Options"] == "nosniff"
 
 
-def test_an_answer_that_no_script_gave_has_the_policy_too(nora: Api) -> None:
+def test_a_response_without_a_script_has_the_policy_too(nora: Api) -> None:
     failing = Hook(nora, "start:\n  error: broken").call()
     unknown = requests.get(f"{nora.url}/webhooks/{'x' * 40}", timeout=30)
     assert [each.headers["Content-Security-Policy"] for each in (failing, unknown)] == [SANDBOX, SANDBOX]
@@ -295,12 +295,12 @@ def test_an_answer_that_no_script_gave_has_the_policy_too(nora: Api) -> None:
     "X-Permitted-Cross-Domain-Policies", "X-Reproxy-URL", "X-Send-File", "X-Sendfile", "X-SourceMap", "X-UA-Compatible",
     "X-WebKit-CSP", "X-XSS-Protection", "X_Good", "x-frame-options",
 ])  # fmt: skip
-def test_headers_that_speak_for_the_whole_address_are_left_out(name: str) -> None:
+def test_headers_that_affect_the_whole_origin_are_left_out(name: str) -> None:
     found = headers_of({name: "odd-value", "X-Good": "1", "ETag": "a"}, 1, NOWHERE)
     assert found.named == {"X-Good": "1", "ETag": "a"} and len(found.left_out) == 1 and name in found.left_out[0]
 
 
-def test_headers_of_ones_own_arrive_and_others_do_not(nora: Api) -> None:
+def test_allowed_headers_are_sent_and_others_are_not(nora: Api) -> None:
     sent = {"X-Frame-Options": "ALLOWALL", "Clear-Site-Data": '"*"', "X-Order": "7", "Location": "https://else.example/",
             "Access-Control-Allow-Origin": "*"}  # fmt: skip
     hook = answering(nora, f"headers@json: {json.dumps(sent)}")
@@ -314,7 +314,7 @@ def test_headers_of_ones_own_arrive_and_others_do_not(nora: Api) -> None:
     "sid=stolen; Path=/", "__Host-sid=stolen", "visit=x", "webhook8_a=other", "webhook7_=none", "webhook7_a b=1", "x",
     "webhook7_a=1; Max-Age=soon", "webhook7_a=1; Expires=soon", f"webhook7_a={'x' * 5000}", " =webhook7_a",
 ])  # fmt: skip
-def test_a_cookie_that_is_not_the_webhooks_own_is_left_out(cookie: str) -> None:
+def test_a_cookie_outside_the_webhooks_path_is_left_out(cookie: str) -> None:
     found = headers_of({"Set-Cookie": cookie}, 7, NOWHERE)
     assert found.cookies == [] and len(found.left_out) == 1
 
@@ -328,11 +328,11 @@ def test_a_cookie_that_is_not_the_webhooks_own_is_left_out(cookie: str) -> None:
     ("http://desk.example/webhooks/t", "webhook7_a=1; Expires=Thu, 31 Dec 2026 23:59:59 GMT",
      "webhook7_a=1; Path=/webhooks/t; HttpOnly; SameSite=Lax; Expires=Thu, 31 Dec 2026 23:59:59 GMT"),
 ])  # fmt: skip
-def test_a_cookie_of_ones_own_holds_for_ones_own_path(url: str, cookie: str, expected: str) -> None:
+def test_a_cookie_is_limited_to_the_webhooks_path(url: str, cookie: str, expected: str) -> None:
     assert set_cookie(cookie, 7, WebhookLocation.of(url)) == expected
 
 
-def test_cookies_of_ones_own_are_set_and_come_back(nora: Api) -> None:
+def test_cookies_of_the_webhook_are_set_and_returned(nora: Api) -> None:
     hook = Hook(nora, COUNTING)
     with requests.Session() as browser:
         browser.cookies.set("sid", "of-the-console")
@@ -347,7 +347,7 @@ def test_cookies_of_ones_own_are_set_and_come_back(nora: Api) -> None:
     ([("Authorization", "Bearer svc_at_abc"), ("X-Copy", "svc_rt_abc"), ("Authorization", "Basic eA==")],
      [("Authorization", "Basic eA==")]),
 ])  # fmt: skip
-def test_a_script_sees_nothing_that_speaks_for_somebody_here(
+def test_a_script_sees_no_credentials_of_the_helpdesk(
     headers: list[tuple[str, str]], kept: list[tuple[str, str]]
 ) -> None:
     assert for_script(headers, 7) == kept
@@ -363,11 +363,11 @@ def test_a_token_of_the_api_reaches_no_script(nora: Api, echo: Hook) -> None:
     ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}, 202),
     ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "script"}, 202),
 ])  # fmt: skip
-def test_a_page_of_the_console_cannot_run_an_answer(echo: Hook, sent: dict[str, str], status: int) -> None:
+def test_a_page_of_the_console_cannot_run_a_response(echo: Hook, sent: dict[str, str], status: int) -> None:
     assert echo.call("GET", headers=sent).status_code == status
 
 
-def test_at_a_host_of_their_own_webhooks_answer_and_nothing_else(tmp_path: Path) -> None:
+def test_a_separate_host_serves_only_webhooks(tmp_path: Path) -> None:
     server = Server(tmp_path / "data", env={"HELPDESK_WEBHOOK_BASE_URL": "http://hooks.example/in"})
     nora = server.set_up()
     hook = answering(nora, 'headers@json: {"Content-Security-Policy": "script-src *", "X-Frame-Options": "ALLOWALL"}')
@@ -390,7 +390,7 @@ def test_at_a_host_of_their_own_webhooks_answer_and_nothing_else(tmp_path: Path)
     ("start:\n  set:\n    body: {{ 1 / 0 }}\n  return:\n    body@key: body", 500, b""),
     ("start:\n  set:\n    other: {{ 1 / 0 }}\n  return:\n    body: x", 200, b"x"),
 ])  # fmt: skip
-def test_other_ends(nora: Api, script: str, status: int, body: bytes) -> None:
+def test_other_outcomes(nora: Api, script: str, status: int, body: bytes) -> None:
     hook = Hook(nora, script)
     answer = hook.call()
     if status == 500:
@@ -406,13 +406,14 @@ def test_other_ends(nora: Api, script: str, status: int, body: bytes) -> None:
     "start:\n  return:\n    status_code@int: 700",
     "start:\n  return:\n    body: {{ 1 / 0 }}",
 ])  # fmt: skip
-def test_an_answer_that_fails_names_the_entry_of_the_log(nora: Api, script: str) -> None:
+def test_a_failed_response_names_the_entry_of_the_log(nora: Api, script: str) -> None:
     hook = Hook(nora, script)
     require_entry(hook, hook.call())
 
 
 def require_entry(hook: Hook, answer: requests.Response) -> None:
-    """The answer is a 500 that names an error of this webhook's automation in the log; the delivery holds the same."""
+    """Asserts that the response is a 500 that names an error of this webhook's automation in the log, as does the
+    delivery."""
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
     number = re.search(r"entry (\d+) of the automation log", answer.text)
     assert number is not None
@@ -431,7 +432,7 @@ def test_a_script_of_a_webhook_cannot_wait(nora: Api) -> None:
     assert changed.status == 422 and "cannot wait" in changed["message"]
 
 
-def test_equal_deliveries_at_once_do_the_guarded_part_once(nora: Api) -> None:
+def test_simultaneous_equal_deliveries_do_the_guarded_part_once(nora: Api) -> None:
     script = """
 start:
   storage.set:
@@ -465,13 +466,13 @@ start:
     "# none", "automation/it:\n  uri: NAME\n  disabled@bool: yes",
     "automation/it:\n  uri: NAME\n  disabled@bool: {{request_method == 'POST'}}",
 ])  # fmt: skip
-def test_no_binding_is_not_found(nora: Api, binding: str) -> None:
+def test_without_a_binding_it_is_not_found(nora: Api, binding: str) -> None:
     hook = Hook(nora, "start:\n  return:\n    body: x", binding)
     answer = hook.call()
     assert (answer.status_code, answer.content) == (404, b"")
 
 
-def test_the_first_enabled_binding_answers_with_its_inputs(nora: Api) -> None:
+def test_the_first_enabled_binding_responds_with_its_inputs(nora: Api) -> None:
     one = Hook(nora, "start:\n  return:\n    body: one")
     binding = (
         f"automation/a:\n  uri: {one.name}\n  disabled@bool: {{{{request_params.two}}}}\n"
@@ -500,7 +501,7 @@ def test_a_thousand_posts_to_unknown_addresses_are_not_found_and_leave_nothing(n
 
 
 def posted(url: str, tokens: list[str]) -> bytes:
-    """What comes back for posts to these addresses, all on one connection."""
+    """Returns the responses to posts to these addresses, all on one connection."""
     came = b""
     with connect(url) as connection:
         for token in tokens:
@@ -511,7 +512,7 @@ def posted(url: str, tokens: list[str]) -> bytes:
 
 
 def rows(data: Path) -> dict[str, int]:
-    """How many rows the tables have that requests may leave something in: all but those of jobs."""
+    """Returns the number of rows of all tables except those of jobs."""
     with databases.opened(data) as connection:
         names = databases.tables(connection)
         return {
@@ -520,7 +521,7 @@ def rows(data: Path) -> dict[str, int]:
         }  # fmt: skip
 
 
-def test_no_more_webhooks_run_at_once_than_there_are_threads_and_others_are_told_to_come_back(tmp_path: Path) -> None:
+def test_webhooks_beyond_the_number_of_threads_get_retry_after(tmp_path: Path) -> None:
     env = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_WEBHOOK_THREADS": "8", "HELPDESK_REQUEST_QUEUE": "2"}
     running, go = SimpleQueue[int](), threading.Event()
 
@@ -546,11 +547,11 @@ def test_no_more_webhooks_run_at_once_than_there_are_threads_and_others_are_told
     assert sorted(statuses) == [200] * 10 + [503] * 2
 
 
-def test_no_bearer_token_is_read(echo: Hook) -> None:
+def test_bearer_tokens_are_ignored(echo: Hook) -> None:
     assert echo.call(headers={"Authorization": "Bearer wrong"}).status_code == 202
 
 
-def test_a_delivery_tells_request_answer_and_steps_but_no_secrets(nora: Api, echo: Hook) -> None:
+def test_a_delivery_shows_request_response_and_steps_but_no_secrets(nora: Api, echo: Hook) -> None:
     echo.call(path="/a?api_key=dear&b=c", headers={"Authorization": "Bearer dear", "X-Kite": "up"}, data=b"sent")
     brief = echo.deliveries()[0]
     assert (brief["method"], brief["path"], brief["status"], brief["state"]) == ("POST", "a", 202, "return")
@@ -564,7 +565,7 @@ def test_a_delivery_tells_request_answer_and_steps_but_no_secrets(nora: Api, ech
     assert "seen" in whole["trace"][0]["changed"] and "dear" not in json.dumps([request["headers"], request["query"]])
 
 
-def test_a_delivery_is_run_again_with_all_that_was_sent(nora: Api) -> None:
+def test_a_delivery_is_replayed_with_everything_that_was_sent(nora: Api) -> None:
     script = "start:\n  return:\n    status_code@int: 200\n    body: {{request_headers.authorization}} {{request_body}}"
     hook = Hook(nora, script)
     hook.call(path="/x?y=z", headers={"Authorization": "Bearer dear"}, data=b"once")
@@ -610,7 +611,7 @@ def test_the_deliveries_of_all_webhooks(nora: Api, echo: Hook) -> None:
 
 
 @pytest.mark.parametrize("path", ["webhooks/999999/deliveries", "webhooks/deliveries/999999"])
-def test_what_is_not_there_is_not_found(nora: Api, path: str) -> None:
+def test_unknown_ids_are_not_found(nora: Api, path: str) -> None:
     assert nora.get(f"/rest/{path}.json").status == 404
 
 
@@ -624,7 +625,7 @@ def test_a_body_may_be_a_file(nora: Api) -> None:
     assert missing.status_code == 500
 
 
-def test_a_dynamic_file_is_made_when_it_is_asked_for(nora: Api) -> None:
+def test_a_dynamic_file_is_created_on_request(nora: Api) -> None:
     script = "start:\n  return:\n    file:\n      content: made {{resource_name}}\n      expires_at: {{TIME}}"
     for number, (until, expected) in enumerate((("'1 hour'", "1"), ("''", "2"))):
         name = f"made{number}.csv"

@@ -1,4 +1,4 @@
-"""A helpdesk whose automations tell a program of the tests what they see. For tests of what sets automations off."""
+"""A helpdesk whose automations report what they see to a program of the tests, for tests of events and triggers."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 
 class Told(Post):
-    """Post, and `peer`, which automations call; take_told() gives what they sent, in order."""
+    """Post, with `peer`, which automations call; take_report() returns their reports in order."""
 
     def __init__(self, server: Server, api: Api, smtp: SmtpServer, peer: Peer) -> None:
         super().__init__(server, api, smtp)
@@ -30,12 +30,12 @@ class Told(Post):
         self.calls.put(json.loads(asked.body))
         return answer("{}", content_type="application/json")
 
-    def take_told(self) -> dict[str, Any]:
-        """The next thing that an automation told."""
+    def take_report(self) -> dict[str, Any]:
+        """Returns the next report of an automation."""
         return self.calls.get(timeout=30)
 
-    def telling(self, *keys: str, then: str = "") -> str:
-        """A script that tells these keys of its dictionary. then: further commands."""
+    def reporting_script(self, *keys: str, then: str = "") -> str:
+        """Returns a script that reports these keys of its dictionary. then: further commands."""
         told = "\n".join(f"        {key}@key: {key}" for key in keys)
         return (
             "start:\n  http.request:\n    output: answered\n    inputs:\n"
@@ -44,21 +44,22 @@ class Told(Post):
         )
 
     def automation(self, trigger: str, script: str) -> str:
-        """The name of a new automation that may do everything."""
+        """Creates an automation without restrictions; returns its name."""
         name = f"told.n{next(_numbers)}"
         fields = {"name": name, "extension_id": f"svc.trigger.{trigger}", "script": script, "policy_kata": MAY_ALL}
         self.api.create("automation", **fields).ok()
         return name
 
     def run_once(self, script: str) -> None:
-        """Let a timer that is due run a script."""
+        """Runs a script by a timer that is due."""
         name = self.automation("automation.timer", script)
         fields = {"name": name, "next_run_at": "1 second ago", "automations_kata": f"automation/a:\n  uri: {name}"}
         self.api.create("automation_timer", **fields).ok()
 
     @contextmanager
     def bound(self, event: str, *scripts: str, only: str = "") -> Iterator[list[str]]:
-        """Inside, these scripts answer to an event; their automations' names. only: a template that must be true."""
+        """Binds scripts to an event while the context is active; yields the names of their automations. only: a
+        template that must be true."""
         names = [self.automation(event, script) for script in scripts]
         disabled = f"\n  disabled@bool: {{{{not ({only})}}}}" if only else ""
         binding = "\n".join(f"automation/a{place}:\n  uri: {name}{disabled}" for place, name in enumerate(names))
@@ -74,7 +75,7 @@ class Told(Post):
         self.api.update("automation_event", id, automations_kata=binding).ok()
 
     def logged(self, name: str) -> list[str]:
-        """What is in the automation log of an automation; "" for entries of none."""
+        """Returns the messages in the log of an automation; "" for entries without one."""
         found = self.api.get("/rest/automations/logs/search.json", q="limit:250", limit=250).ok()["results"]
         return [each["message"] for each in found if each["automation_name"] == name]
 

@@ -1,4 +1,4 @@
-"""Fixtures for tests of packages: a helpdesk without a server, whose changes a test may count."""
+"""Fixtures for tests of packages: a helpdesk without a server."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def registry() -> Registry:
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory, registry: Registry) -> Iterator[Desk]:
-    """A helpdesk with the records that come with the service."""
+    """A helpdesk with the built-in records."""
     opened = Desk(tmp_path_factory.mktemp("packages"), registry)
     opened.store.write(lambda tx: schema.add_tables(tx, [queue.JOB]))
     builtin_records.add_missing(opened.context())

@@ -1,4 +1,4 @@
-"""Small packages for tests, and what they make."""
+"""Small packages for tests, and their results."""
 
 from typing import Any
 
@@ -11,38 +11,37 @@ TASK = "svc.contexts.task"
 
 
 def package(*records: Tree, prompts: Any = (), placeholders: Any = (), requires: Any = None, **sections: Any) -> Tree:
-    """A package of these records and sections."""
+    """Returns a package of these records and sections."""
     configure = {"prompts": list(prompts), "placeholders": list(placeholders)}
     about = {"name": "Parcel", "revision": 1, "requires": requires or {}, "configure": configure}
     return {"package": about, "records": list(records), **sections}
 
 
 def task(uid: str = "one", title: Any = "Count", **fields: Any) -> Tree:
-    """An entry that makes a task."""
+    """Returns an entry that creates a task."""
     return {"uid": uid, "_context": "task", "title": title, **fields}
 
 
 def bring(desk: Desk, value: Any, by: int = 0, **answers: Any) -> ImportResult:
-    """Import a package, as the service or a worker."""
+    """Imports a package, as the service or a worker."""
     return import_package(desk.context(by), value, answers, grants_agreed=True)
 
 
 def title(desk: Desk, text: str, *, prompts: Any = (), placeholders: Any = (), **answers: Any) -> str:
-    """What a text of a package becomes."""
+    """Returns the rendered form of a text in a package."""
     made = bring(desk, package(task(title=text), prompts=prompts, placeholders=placeholders), **answers)
     return str(desk.row("task", made.records[TASK]["one"]["id"])["title"])
 
 
-def told_before(records: dict[str, Any]) -> dict[str, Any]:
-    """Of what a dry run tells, what an import of the same tells too: PostgreSQL does not give ids of what was undone
-    again."""
+def without_new_ids(records: dict[str, Any]) -> dict[str, Any]:
+    """Returns the records without ids on PostgreSQL, which does not reuse the ids of a dry run that was rolled back."""
     if not databases.is_postgresql():
         return records
     return {kind: {uid: {**each, "id": 0} for uid, each in made.items()} for kind, made in records.items()}
 
 
 def counts(desk: Desk) -> dict[str, int]:
-    """{table: rows} of the whole database."""
+    """Returns {table: rows} of the whole database."""
 
     def read(tx: Any) -> dict[str, int]:
         names = databases.tables(tx.connection)

@@ -1,4 +1,4 @@
-"""Prompts, placeholders and the templates that use them; every value is put into the title of a task."""
+"""Prompts, placeholders and the templates that use them; every value is inserted into the title of a task."""
 
 import re
 
@@ -41,7 +41,7 @@ def test_a_text_is_rendered(text, expected, desk, ids):
 
 
 @pytest.mark.parametrize("answer", ['say "hi"', "two\nlines", "{{{x}}} {{y}} {{% z", "\\n", "<b>&", "日本 🎉"])
-def test_an_answer_is_put_in_as_it_is(answer, desk):
+def test_an_answer_is_inserted_literally(answer, desk):
     entry = {"uid": "one", "_context": "snippet", "title": "T", "content": "[{{{x}}}]", "owner__context": "app"}
     made = bring(desk, package(entry | {"owner_id": 0}, prompts=[prompt("text")]), x=answer)
     assert desk.row("snippet", made.records["svc.contexts.snippet"]["one"]["id"])["content"] == f"[{answer}]"
@@ -71,13 +71,13 @@ def test_an_answer_becomes_a_placeholder(asked, answer, text, expected, desk):
     assert title(desk, text, prompts=[asked], x=answer) == expected
 
 
-def test_a_chosen_record_can_be_looked_into(desk, ids):
+def test_fields_of_a_chosen_record_are_available(desk, ids):
     text = "{{{boss__label}}}|{{{boss_first_name}}}|{{{boss_address_email}}}|{{{boss__context}}}|{{{boss_id}}}"
     found = title(desk, text, prompts=[prompt("chooser", "boss_id", **WORKER)], boss_id=ids["milo"])
     assert found == f"Milo|Milo|milo@desk.example|svc.contexts.worker|{ids['milo']}"
 
 
-def test_a_chosen_record_that_is_not_there_is_empty(desk):
+def test_a_missing_chosen_record_is_empty(desk):
     prompts = [prompt("chooser", "boss_id", **WORKER)]
     assert title(desk, "[{{{boss_first_name}}}{{{boss_}}}]", prompts=prompts, boss_id="999999") == "[]"
 
@@ -117,7 +117,7 @@ def test_a_chosen_record_that_is_not_there_is_empty(desk):
         (prompt("text", "default"), "1", Invalid, "every package"),
     ],
 )
-def test_a_bad_question_or_answer_is_told(asked, answer, error, words, desk):
+def test_an_invalid_prompt_or_answer_is_reported(asked, answer, error, words, desk):
     before = counts(desk)
     with pytest.raises(error) as caught:
         bring(desk, package(task(), prompts=[asked]), **({} if answer is None else {"x": answer}))
@@ -125,11 +125,11 @@ def test_a_bad_question_or_answer_is_told(asked, answer, error, words, desk):
     assert counts(desk) == before
 
 
-def test_answers_to_what_was_not_asked_are_ignored(desk):
+def test_answers_without_a_prompt_are_ignored(desk):
     assert title(desk, "{{{y}}}.", y="no") == "."
 
 
-def test_random_placeholders_are_letters_and_digits_that_nobody_mistakes(desk):
+def test_random_placeholders_use_unambiguous_letters_and_digits(desk):
     listed = [{"type": "random", "key": "x", "params": {"length": 200}}, {"type": "random", "key": "y"}]
     long, short = title(desk, "{{{x}}} {{{y}}}", placeholders=listed).split()
     assert re.fullmatch("[A-HJ-NP-Z1-9]{200}", long) and re.fullmatch("[A-HJ-NP-Z1-9]{8}", short)
@@ -147,7 +147,7 @@ QUERY = "type:worklist.metrics values.n:(of:worker function:count query:(firstNa
         ({"query": QUERY, "validate": "{% if results.data.rows is empty %}no{% endif %} "}, "{{{x.rows|length}}}", "1"),
     ],
 )
-def test_data_queries_give_placeholders(params, text, expected, desk, ids):
+def test_data_queries_provide_placeholders(params, text, expected, desk, ids):
     listed = [{"type": "data_query", "key": "x", "params": params}]
     assert title(desk, text, placeholders=listed) == expected
 
@@ -167,7 +167,7 @@ def test_data_queries_give_placeholders(params, text, expected, desk, ids):
         ({"type": "data_query", "key": "x", "params": {"query": QUERY, "selector": "{", "format": "json"}}, "not JSON"),
     ],
 )
-def test_a_bad_placeholder_is_told(placeholder, words, desk):
+def test_an_invalid_placeholder_is_reported(placeholder, words, desk):
     if not words:
         assert len(title(desk, "{{{x}}}", placeholders=[placeholder])) == 8  # an empty list is an empty map
         return
@@ -185,13 +185,13 @@ def test_a_broken_template_names_record_and_key(text, desk):
     assert counts(desk) == before
 
 
-def test_templates_that_never_end_are_stopped(desk):
+def test_endless_templates_are_stopped(desk):
     loop = "{{% for i in 1..90000 %}}{{% for j in 1..90000 %}}{{% endfor %}}{{% endfor %}}"
     with pytest.raises(Invalid, match=r"more steps than it may|longer than it may"):
         bring(desk, package(task(title=loop)))
 
 
-def test_keys_are_rendered_too_and_may_not_meet(desk):
+def test_keys_are_rendered_too_and_must_not_collide(desk):
     entry = {"uid": "one", "_context": "task", "{{{x}}}": "Oil"}
     made = bring(desk, package(entry, prompts=[prompt("text")]), x="title")
     assert made.records[TASK]["one"]["label"] == "Oil"

@@ -1,4 +1,4 @@
-"""Records as packages: what goes along, what is asked instead, what stays behind, and that it comes in again."""
+"""Export of records as packages: included records, prompts for others, omissions, and reimport."""
 
 import json
 
@@ -16,11 +16,11 @@ TRICKY = "{{{x}}} {{% y %}} {{# z #}} {{{{{{ }}} '\"\\ {{ok}}\r\n{{{\r\n}"
 
 def export(desk: Desk, *records: str, by: int = 0) -> Tree:
     found = export_package(desk.context(by), records, "Mine")
-    return json.loads(json.dumps(found))  # as it goes through a file
+    return json.loads(json.dumps(found))  # as it would be stored in a file
 
 
 def entries(exported: Tree) -> dict[str, Tree]:
-    """{uid: entry} of the records."""
+    """Returns {uid: entry} of the records."""
     return {each["uid"]: each for each in exported["records"]}
 
 
@@ -28,7 +28,7 @@ def _without(record: Record, *names: str) -> Record:
     return {name: value for name, value in record.items() if name not in names}
 
 
-def test_what_hangs_together_comes_in_again(desk):
+def test_related_records_are_imported_again(desk):
     made = ids_of(bring(desk, package(
         task("one"), workspaces=[PAGE], calendars=[CALENDAR], bots=[BOT | {"params": {"a": "{b"}}],
     )))  # fmt: skip
@@ -48,7 +48,7 @@ def test_what_hangs_together_comes_in_again(desk):
     assert desk.row("bot", again[f"bot_{made['bot']}"])["config"] == {"a": "{b"}
 
 
-def test_a_fieldset_goes_with_its_fields(desk):
+def test_a_fieldset_is_exported_with_its_fields(desk):
     made = ids_of(bring(desk, package(custom_fieldsets=[FIELDSET])))
     sent = export(desk, f"fieldset:{made['set']}")
     desk.delete("custom_fieldset", made["set"])
@@ -58,13 +58,13 @@ def test_a_fieldset_goes_with_its_fields(desk):
 
 
 @pytest.mark.parametrize("text", [TRICKY, "{{{", "a{{%b", "plain {{x}}"])
-def test_texts_come_in_as_they_were(text, desk):
+def test_texts_are_imported_unchanged(text, desk):
     snippet = desk.create("snippet", title="T", content=text, **APP)["id"]
     (again,) = ids_of(bring(desk, export(desk, f"snippet:{snippet}"))).values()
     assert desk.row("snippet", again)["content"] == text
 
 
-def test_records_that_stay_behind_are_asked_for(desk, ids):
+def test_records_outside_the_export_become_prompts(desk, ids):
     snippet = desk.create("snippet", title="T", content="C", owner__context="worker", owner_id=ids["milo"])["id"]
     sent = export(desk, f"snippet:{snippet}")
     (asked,) = sent["package"]["configure"]["prompts"]
@@ -79,7 +79,7 @@ def test_records_that_stay_behind_are_asked_for(desk, ids):
     assert desk.row("snippet", again)["owner_id"] == ids["olga"]
 
 
-def test_secrets_and_counts_stay_behind(desk):
+def test_secrets_and_counts_are_not_exported(desk):
     hook = desk.create("webhook_listener", name="H", guid="0123456789abcdef-secret")["id"]
     snippet = desk.own("snippet", title="T", content="C", owner__context="svc.contexts.app", total_uses=7)
     sent = export(desk, f"webhook:{hook}", f"snippet:{snippet}")
@@ -90,7 +90,7 @@ def test_secrets_and_counts_stay_behind(desk):
     assert "total_uses" not in entries(sent)[f"snippet_{snippet}"]
 
 
-def test_records_of_a_custom_type_go_with_it(desk):
+def test_records_of_a_custom_type_are_exported_with_it(desk):
     kind = desk.create("custom_record", name="Boat", name_plural="Boats", uri="boat")
     boat = desk.create("boat", name="B-1")["id"]
     fields = desk.create("custom_fieldset", name="Hull", context="boat", **APP)["id"]
@@ -117,13 +117,13 @@ def test_records_of_a_custom_type_go_with_it(desk):
         (["snippet:1"] * 1001, TooLarge, "at most 1000 records"),
     ],
 )
-def test_what_cannot_be_exported_is_told(records, error, words, desk):
+def test_impossible_exports_are_reported(records, error, words, desk):
     with pytest.raises(error) as caught:
         export(desk, *records)
     assert words in caught.value.message
 
 
-def test_a_package_holds_so_many_records_with_what_is_on_them(desk, monkeypatch):
+def test_the_records_of_a_package_are_limited_including_their_children(desk, monkeypatch):
     made = ids_of(bring(desk, package(task("one"), workspaces=[PAGE])))
     monkeypatch.setattr("server.packages.exporting.MAX_EXPORTED", 5)
     with pytest.raises(TooLarge):

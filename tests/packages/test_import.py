@@ -1,4 +1,5 @@
-"""What packages make, section by section; that entries find each other; and that a bad one leaves nothing behind."""
+"""The records that packages create, section by section; references between entries; and that an invalid package
+leaves nothing behind."""
 
 import copy
 import json
@@ -15,7 +16,7 @@ from server.packages.substitution import Substitution
 from server.record_types.base import Record
 from server.records import records
 from tests import databases
-from tests.packages.parcel import TASK, Tree, bring, counts, package, task, told_before
+from tests.packages.parcel import TASK, Tree, bring, counts, package, task, without_new_ids
 from tests.records.desk import Desk
 
 APP = {"owner__context": "app", "owner_id": 0}
@@ -57,17 +58,17 @@ BINDING = "automation/{{{uid.one}}}:\n  uri: svc:automation:x\n  disabled@bool: 
 
 
 def ids_of(made) -> dict[str, int]:
-    """{uid: id} of all that was made."""
+    """Returns {uid: id} of all created records."""
     return {uid: each["id"] for listed in made.records.values() for uid, each in listed.items()}
 
 
 def on(desk: Desk, uri: str, **equals) -> list[Record]:
-    """The records with these column values."""
+    """Returns the records with these column values."""
     record_type = desk.registry.type(uri)
     return [record_type.record(row) for row in desk.read(lambda tx: tx.find(record_type.table, **equals))]
 
 
-def test_the_answer_tells_ids_and_labels(desk):
+def test_the_result_has_ids_and_labels(desk):
     made = bring(desk, package(task("a"), task("b", _label="Mine #{{{uid.b}}}"), task("c", title="Oil")))
     found = made.records[TASK]
     first = found["a"]["id"]
@@ -78,7 +79,7 @@ def test_the_answer_tells_ids_and_labels(desk):
     }
 
 
-def test_entries_name_each_other_whichever_comes_first(desk):
+def test_entries_reference_each_other_in_any_order(desk):
     made = ids_of(bring(desk, package(
         {"uid": "widget", "_context": "workspace_widget", "label": "W", "extension_id": "x", "tab_id": "{{{uid.tab}}}"},
         {"uid": "tab", "_context": "tab", "name": "T", "extension_id": "core.workspace.tab.dashboard",
@@ -93,7 +94,7 @@ def test_entries_name_each_other_whichever_comes_first(desk):
     assert desk.row("task", made["y"])["title"] == str(made["x"])
 
 
-def test_entries_may_name_each_other_in_a_circle(desk):
+def test_entries_may_reference_each_other_in_a_circle(desk):
     made = ids_of(bring(desk, package(*(task(f"t{n}", title=f"{{{{{{uid.t{(n + 1) % 3}}}}}}}") for n in range(3)))))
     titles = [desk.row("task", made[f"t{n}"])["title"] for n in range(3)]
     assert titles == [str(made[f"t{(n + 1) % 3}"]) for n in range(3)]
@@ -104,7 +105,7 @@ def test_later_records_get_later_ids(desk):
     assert desk.create("task", title="After")["id"] == made["a"] + 1
 
 
-def test_records_are_made_with_the_rights_of_the_service_and_told_as_the_administrators_doing(desk, ids):
+def test_records_are_created_with_the_rights_of_the_service_and_logged_with_the_administrator(desk, ids):
     made = ids_of(bring(desk, package(task("a")), by=ids["nora"]))
     entries = [each for each in desk.log() if each["target_id"] == made["a"] and each["target__context"] == TASK]
     assert [(each["activity_point"], each["actor_id"]) for each in entries] == [("task.created", ids["nora"])]
@@ -125,7 +126,7 @@ def test_a_fieldset_with_its_fields_and_a_value_for_one(desk):
     assert other["uri"] == "serial_2"
 
 
-def test_a_bot_with_a_behavior_and_a_node_more(desk, ids):
+def test_a_bot_with_a_behavior_and_an_additional_node(desk, ids):
     made = bring(desk, package(
         task("one"), bots=[BOT | {"owner": {"context": "worker", "id": ids["milo"]}, "params": {"x": "{{{uid.one}}}"}}],
         behavior_nodes=[{"uid": "n", "behavior_id": "{{{uid.status}}}", "parent_id": 0, "title": "Bye",
@@ -145,7 +146,7 @@ def test_a_bot_with_a_behavior_and_a_node_more(desk, ids):
     }  # fmt: skip
 
 
-def test_a_behavior_for_a_bot_that_is_there(desk):
+def test_a_behavior_for_an_existing_bot(desk):
     bot = desk.create("bot", name="Old", **APP)["id"]
     made = ids_of(bring(desk, package(task("one"), behaviors=[BEHAVIOR | {"bot_id": bot, "uri": "its_name"}])))
     assert desk.row("behavior", made["status"])["bot_id"] == bot
@@ -184,7 +185,7 @@ def test_a_saved_search_for_a_group(owner, desk, ids):
     )  # fmt: skip
 
 
-def test_text_is_put_behind_events_and_toolbars(desk):
+def test_text_is_appended_to_events_and_toolbars(desk):
     event = on(desk, "automation_event", name="mail.moved")[0]["id"]
     desk.update(
         "automation_event",
@@ -204,7 +205,7 @@ def test_text_is_put_behind_events_and_toolbars(desk):
     assert on(desk, "toolbar", name="mail.read")[0]["toolbar_kata"] == "interaction/x:\n  label: Go\n"
 
 
-def test_settings_and_preferences_are_kept_by_name(desk, ids):
+def test_settings_and_preferences_are_stored_by_name(desk, ids):
     made = bring(desk, package(
         task("one"), settings={"svc.core": {"a": "{{{uid.one}}}", "b": [1], "c": 2.5}, "svc.nowhere": {"a": 1}},
         worker_preferences={str(ids["milo"]): {"theme": "dark"}, "99999": {"theme": "light"}},
@@ -219,7 +220,7 @@ def test_settings_and_preferences_are_kept_by_name(desk, ids):
     ]
 
 
-def test_records_of_a_type_that_the_package_makes(desk, ids):
+def test_records_of_a_type_that_the_package_creates(desk, ids):
     kind = {"uid": "kind", "_context": "custom_record", "name": "Pump", "name_plural": "Pumps", "uri": "pump"}
     fields = [FIELDSET | {"context": "pump", "fields": [FIELD | {"uid": "valve"}]}]
     made = bring(desk, package(
@@ -236,7 +237,7 @@ def test_records_of_a_type_that_the_package_makes(desk, ids):
     desk.delete("custom_record", found["kind"])
 
 
-def test_a_type_of_a_package_that_fails_is_never_there(desk):
+def test_a_type_of_a_failed_package_never_exists(desk):
     kind = {"uid": "kind", "_context": "custom_record", "name": "Pump", "name_plural": "Pumps", "uri": "pump"}
     pump = {"uid": "first", "_context": "pump", "name": "P-1"}
     before = counts(desk)
@@ -249,7 +250,7 @@ def test_a_type_of_a_package_that_fails_is_never_there(desk):
     assert desk.row("pump", made["first"])["owner__context"] == "svc.contexts.worker"
 
 
-def test_what_excludes_itself_is_not_there(desk):
+def test_excluded_entries_are_not_created(desk):
     prompts = [{"type": "text", "label": "L", "key": "x", "params": {}}]
     made = bring(desk, package(
         task("a", _exclude="{{{x}}}"), task("b", _exclude="{{{x == 'no'}}}"), task("c", _exclude=0),
@@ -258,15 +259,15 @@ def test_what_excludes_itself_is_not_there(desk):
     assert set(ids_of(made)) == {"b", "c", "f"} and made.records[TASK]["f"]["label"] == "[]"
 
 
-def test_a_package_with_nothing_in_it_is_fine(desk):
+def test_an_empty_package_is_valid(desk):
     before = counts(desk)
     assert bring(desk, {"package": {}}).records == {}
     assert bring(desk, package(custom_fieldsets=[], settings=[], portals=[])).records == {}
-    told = {name: before[name] + 2 for name in ("package_import", "activity_log")}  # which tell of both
+    told = {name: before[name] + 2 for name in ("package_import", "activity_log")}  # the entries about both imports
     assert counts(desk) == before | told | {"package_entry": 0}
 
 
-def test_a_package_can_name_a_fixed_type_beside_an_id(desk, ids):
+def test_a_package_can_name_a_fixed_type_next_to_an_id(desk, ids):
     made = ids_of(bring(desk, package(task("a", owner__context="worker", owner_id=ids["milo"]))))
     assert desk.row("task", made["a"])["owner_id"] == ids["milo"]
     with pytest.raises(Invalid, match="'owner__context' is not a field of task"):
@@ -281,18 +282,18 @@ ALL = package(
 )  # fmt: skip
 
 
-def test_a_dry_run_tells_what_would_be_made_and_makes_nothing(desk):
+def test_a_dry_run_reports_what_would_be_created_and_creates_nothing(desk):
     before = counts(desk)
     told = import_package(desk.context(), ALL, {}, dry_run=True)
     assert counts(desk) == before
     made = bring(desk, ALL)
-    assert told_before(made.records) == told_before(told.records)
+    assert without_new_ids(made.records) == without_new_ids(told.records)
     assert replace(made, records={}) == replace(told, records={})
     assert counts(desk)["task"] == before["task"] + 1
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_bad_record_in_the_last_section_leaves_nothing_behind(dry_run, desk):
+def test_an_invalid_record_in_the_last_section_leaves_nothing_behind(dry_run, desk):
     before = counts(desk)
     bad = copy.deepcopy(ALL) | {"toolbars": [{"toolbar": "mail.raed", "kata": "x:\n  y: z\n"}]}
     with pytest.raises(Invalid, match=r"toolbars: entry 1: there is no toolbar 'mail.raed'; did you mean"):
@@ -384,7 +385,7 @@ def entry(**changed) -> Tree:
         (package(settings={"svc.core": {"a": "x" * 70_000}}), "more than 65536 characters"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(value, words, desk):
+def test_a_mistake_is_reported_with_its_position(value, words, desk):
     before = counts(desk)
     with pytest.raises((Invalid, Conflict)) as caught:
         bring(desk, value)
@@ -392,7 +393,7 @@ def test_a_mistake_is_told_with_its_place(value, words, desk):
     assert counts(desk) == before
 
 
-def test_what_is_taken_already_is_a_conflict(desk):
+def test_a_duplicate_of_a_unique_value_is_a_conflict(desk):
     queue = {"uid": "q", "_context": "queue", "name": "orders"}
     bring(desk, package(queue))
     with pytest.raises(Conflict, match="records: 'q': name: 'orders' belongs to queue"):
@@ -407,7 +408,7 @@ def test_only_administrators_import(desk, ids):
     assert bring(desk, package(task()), by=ids["nora"]).records
 
 
-def test_there_are_at_most_so_many_entries_and_prompts(desk, monkeypatch):
+def test_entries_and_prompts_are_limited_in_number(desk, monkeypatch):
     monkeypatch.setattr("server.packages.sections.MAX_ENTRIES", 5)
     assert len(bring(desk, package(*(task(f"t{n}") for n in range(5)))).records[TASK]) == 5
     inside = PAGE | {"tabs": PAGE["tabs"] + PAGE["tabs"]}
@@ -457,8 +458,8 @@ def test_requirements_are_checked_first(requires, words, desk):
     assert words in caught.value.message
 
 
-def test_events_can_be_kept_quiet(desk):
-    """No job tells of the change when the package says so."""
+def test_events_can_be_suppressed(desk):
+    """A package can request that no job reports its changes."""
     event = on(desk, "automation_event", name="record.changed")[0]["id"]
     desk.create("automation", name="hears", extension_id="svc.trigger.record.changed", script="start:\n  log: x\n")
     desk.update("automation_event", event, automations_kata="automation/x:\n  uri: svc:automation:hears\n")
@@ -474,7 +475,7 @@ def test_events_can_be_kept_quiet(desk):
         desk.update("automation_event", event, automations_kata="")
 
 
-def test_the_ordinary_way_sees_what_was_made(desk):
+def test_regular_operations_see_the_created_records(desk):
     made = ids_of(bring(desk, package(task("a", title="Zzymurgy"))))
     found = records.search(desk.context(), "task", records.SearchRequest("zzymurgy"))
     assert [each["id"] for each in found["results"]] == [made["a"]]
@@ -528,7 +529,7 @@ def test_no_secret_comes_in_the_params_of_a_package(fields, params, note, stored
 
 
 class Interrupted(ImportPlan):
-    """An import that others come before, between its preparing and its making."""
+    """An import that is overtaken by others between its preparation and its write."""
 
     times = 0
     desk: Desk
@@ -542,7 +543,7 @@ class Interrupted(ImportPlan):
 
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("times", [0, 1, ATTEMPTS])
-def test_entries_name_the_ids_that_are_made_though_others_come_before(times, dry_run, desk, monkeypatch):
+def test_entries_reference_the_final_ids_although_others_came_first(times, dry_run, desk, monkeypatch):
     monkeypatch.setattr(importing, "ImportPlan", Interrupted)
     Interrupted.desk, Interrupted.times = desk, times
     value = package(task("a", _label="{{{uid.b}}}"), task("b", _label="{{{uid.a}}}"))
@@ -552,7 +553,7 @@ def test_entries_name_the_ids_that_are_made_though_others_come_before(times, dry
     assert Interrupted.times == 0
 
 
-def test_no_template_is_rendered_by_the_writer(desk, ids, monkeypatch):
+def test_the_writer_renders_no_template(desk, ids, monkeypatch):
     threads = []
     rendered = Substitution._rendered
 
@@ -570,7 +571,7 @@ def test_no_template_is_rendered_by_the_writer(desk, ids, monkeypatch):
     assert len(threads) >= 8 and "writer" not in threads
 
 
-def test_a_behavior_that_never_runs_is_told(desk):
+def test_a_behavior_that_never_runs_is_reported(desk):
     hook = BEHAVIOR | {"event": {"key": "event.webhook.received", "label": "Webhook"}}
     [note] = bring(desk, package(task("one"), bots=[BOT | {"behaviors": [hook]}])).notes
     assert note.startswith("bots: 'bot': behaviors: 'status'") and "svc.trigger.webhook.respond" in note

@@ -16,7 +16,7 @@ from server.access.service_actor import own_context
 from server.packages import bundle
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.records import records
-from tests.packages.parcel import Tree, package, task, told_before
+from tests.packages.parcel import Tree, package, task, without_new_ids
 from tests.service import ROOT, Api, Server, command
 
 IMPORT, EXPORT = "/rest/packages/import.json", "/rest/packages/export.json"
@@ -48,14 +48,14 @@ def test_a_package_as_json_as_text_in_json_and_as_a_file(api):
         assert found["label"] == "J"
 
 
-def test_a_dry_run_answers_the_same_and_makes_nothing(api):
+def test_a_dry_run_responds_the_same_and_creates_nothing(api):
     before = api.search("task").ok()["total"]
     value = package(task(title="Dry"), settings={"svc.nowhere": {"a": 1}})
     answer = bring(api, value, dry_run=1).ok()
     assert answer["dry_run"] == 1 and len(answer["notes"]) == 1
     assert api.search("task").ok()["total"] == before
     made = bring(api, value).ok()["records_created"]
-    assert told_before(made) == told_before(answer["records_created"])
+    assert without_new_ids(made) == without_new_ids(answer["records_created"])
 
 
 @pytest.mark.parametrize("name", ["milo", "olga"])
@@ -89,14 +89,14 @@ def test_errors_have_a_status_and_a_code(sent, status, code, api):
     assert (answer.status, answer["__error"]) == (status, code), answer
 
 
-def test_a_name_that_is_taken_is_a_conflict(api):
+def test_a_duplicate_name_is_a_conflict(api):
     value = package({"uid": "q", "_context": "automation", "name": "taken", "extension_id": "svc.trigger.mail.sent"})
     bring(api, value).ok()
     answer = bring(api, value)
     assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT") and "records: 'q': name" in answer["message"]
 
 
-def test_a_secret_that_is_shown_once_is_in_the_answer(api):
+def test_a_secret_that_is_shown_once_is_in_the_response(api):
     app = {"uid": "app", "_context": "oauth_app", "name": "Shop", "callback_url": "https://kite.example/back"}
     (made,) = bring(api, package(app), grants=1).ok()["records_created"].values()
     assert len(made["app"]["client_secret"]) >= 32
@@ -140,7 +140,7 @@ EVERY_COMMAND = (
 ACTS = "lets the automation maker use record.create with the rights of an administrator"
 HOOK = {"uid": "h", "_context": "webhook", "name": "Door", "automations_kata": BINDING}
 DOOR = "lets outside programs run the automation maker by the webhook Door"
-# What acts or speaks: records, further sections, and what the package is said to do.
+# Entries that act or speak: records, further sections, and the description of the package.
 ACTING = [
     ([MAKER | {"policy_kata": POLICY}], {}, [ACTS]),
     ([MAKER | {"policy_kata": "commands:\n  all:\n    deny/mail@bool: {{ false }}\n    allow@bool: yes\n"}], {},
@@ -200,7 +200,7 @@ def test_each_record_that_acts_or_speaks_is_named(
 
 
 @pytest.mark.parametrize(("record", "told"), GRANTS, ids=[told for _, told in GRANTS])
-def test_what_a_package_grants_is_named_and_agreed_to(record: Tree, told: str, api: Api) -> None:
+def test_grants_of_a_package_are_named_and_require_consent(record: Tree, told: str, api: Api) -> None:
     uri, value = record["_context"], package(record)
     before = api.search(uri).ok()["total"]
     assert bring(api, value, dry_run=1).ok()["grants"] == [told]
@@ -217,7 +217,7 @@ def test_what_a_package_grants_is_named_and_agreed_to(record: Tree, told: str, a
     api.remove(uri, one["id"]).ok()
 
 
-def test_a_package_that_grants_nothing_needs_no_yes(api: Api) -> None:
+def test_a_package_without_grants_needs_no_consent(api: Api) -> None:
     assert "grants" not in bring(api, package(task())).ok().json
 
 
@@ -230,7 +230,7 @@ def test_the_command_names_its_own_flags(api: Api, tmp_path: Path) -> None:
     assert command("package", "import", "--grants", str(file), data=tmp_path / "data").returncode == 0
 
 
-def test_a_bad_record_at_the_end_leaves_nothing(api):
+def test_an_invalid_record_at_the_end_leaves_nothing(api):
     before = api.search("task").ok()["total"]
     kind = {"uid": "k", "_context": "custom_record", "name": "Raft", "name_plural": "Rafts", "uri": "raft"}
     value = package(*(task(f"t{n}") for n in range(20)), kind, {"uid": "r", "_context": "raft", "name": "R"},
@@ -241,15 +241,15 @@ def test_a_bad_record_at_the_end_leaves_nothing(api):
     assert api.search("raft").ok()["total"] == 1
 
 
-def test_a_package_may_be_larger_than_other_parameters_but_not_endless(api):
+def test_a_package_may_be_larger_than_other_parameters_up_to_a_limit(api):
     large = package(*(task(f"t{n}", title="x" * 200) for n in range(10)), placeholders=[])
-    large["package"]["note"] = "é" * 1_500_000  # ignored, as clients keep what they like there
+    large["package"]["note"] = "é" * 1_500_000  # ignored, since clients may store anything there
     assert bring(api, large).ok()
     assert bring(api, json.dumps(large) + " " * MAX_PACKAGE_BYTES).status == 413
 
 
 @pytest.mark.parametrize(("depth", "status"), [(MAX_DEPTH, 200), (MAX_DEPTH + 1, 400), (100_000, 400)])
-def test_a_package_may_be_nested_so_deep(depth, status, api):
+def test_the_depth_of_a_package_is_limited(depth, status, api):
     inner = "[" * (depth - 2) + "]" * (depth - 2)
     assert bring(api, f'{{"package": {{"note": {inner}}}}}').status == status
 
@@ -259,7 +259,7 @@ def test_there_are_at_most_5000_entries(api):
     assert answer.status == 413 and "at most 5000 entries" in answer["message"]
 
 
-def test_records_go_out_and_come_in(api):
+def test_records_are_exported_and_imported(api):
     snippet = api.create("snippet", title="T", content="{{{x}}} {{y}}", owner__context="app", owner_id=0).ok()["id"]
     sent = api.post(EXPORT, **{"records[]": [f"snippet:{snippet}"], "name": "Mine"}).ok()["package"]
     assert sent["package"]["name"] == "Mine" and list(sent) == ["package", "records"]
@@ -269,7 +269,7 @@ def test_records_go_out_and_come_in(api):
     assert api.post(EXPORT).status == 422
 
 
-def test_the_responder_answers_what_it_was_sent(api, server):
+def test_the_responder_echoes_the_request(api, server):
     made = bring(api, bundle.package("webhook-responder"), **{"prompts[name]": "Echo", "prompts[answers]": "yes"}).ok()
     hook = made["records_created"]["svc.contexts.webhook_listener"]["webhook"]["id"]
     guid = api.record("webhook_listener", hook).ok()["guid"]
@@ -308,7 +308,7 @@ def test_a_new_service_has_the_starter(owner):
     assert owner.search("activity_log", "created:today").status == 200
 
 
-def test_it_comes_once_and_what_was_deleted_stays_away(data):
+def test_it_is_imported_once_and_deleted_records_stay_deleted(data):
     for found in (4, 0):
         service = app.open_service(settings.load({}, {}, data_folder=data))
         ctx = own_context(service)
@@ -319,7 +319,7 @@ def test_it_comes_once_and_what_was_deleted_stays_away(data):
         service.store.close()
 
 
-def test_a_database_that_began_without_stays_without(data):
+def test_a_database_that_began_without_it_stays_without_it(data):
     for env in ({}, FULL):
         found = command("package", "export", "snippet:1", data=data, env=env)
         assert found.returncode == 1 and b"no snippet 1" in found.stderr
@@ -355,20 +355,20 @@ def test_packages_from_the_command_line(data, tmp_path):
         (["export", "worker:1"], b"cannot be exported"),
     ],
 )
-def test_the_command_line_tells_what_is_wrong(arguments, words, data):
+def test_the_command_line_reports_mistakes(arguments, words, data):
     found = command("package", *arguments, data=data)
     assert found.returncode == 1 and words in found.stderr and found.stdout == b""
 
 
-def test_a_file_that_is_no_json_is_told(data, tmp_path: Path):
+def test_a_file_that_is_not_json_is_reported(data, tmp_path: Path):
     file = tmp_path / "bad.json"
     file.write_bytes(b'{"package": {},\n "records": [}')
     found = command("package", "import", str(file), data=data)
     assert found.returncode == 1 and b"is not valid JSON" in found.stderr and b"line 2" in found.stderr
 
 
-def test_at_a_terminal_the_command_asks_what_the_package_asks(data: Path) -> None:
-    """A real terminal; what is typed is the answer, and data."""
+def test_at_a_terminal_the_command_asks_the_prompts_of_the_package(data: Path) -> None:
+    """A real terminal; typed text is the answer, and is not interpreted."""
     parent, child = pty.openpty()
     program = [sys.executable, "-m", "server", "package", "import", "webhook-responder", "--data", str(data)]
     running = subprocess.Popen(program, stdin=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)

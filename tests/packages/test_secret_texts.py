@@ -1,4 +1,4 @@
-"""Which parts of a text are secrets, and which ids in it name records."""
+"""Recognition of secrets in a text, and of ids that refer to records."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_names_of_secrets():
 
 
 @pytest.mark.parametrize("text", ["a" * 200_000, "a: " * 50_000, "token=" * 40_000, "{{" * 90_000, " " * 200_000 + "x"])
-def test_long_texts_take_time_in_proportion(text):
+def test_long_texts_take_linear_time(text):
     secrets_in_script(text)
     references_in(text, {"group_id": "group"})
 
@@ -75,6 +75,6 @@ def test_long_texts_take_time_in_proportion(text):
         ("group_id: {{x}}\nother_id: 3\nsubgroup_id: 3\ngroup_id: 0\ngroup_id: 1.5", []),
     ],
 )
-def test_the_records_that_a_text_names(text, ids):
+def test_the_records_that_a_text_references(text, ids):
     named = {"group_id": "group", "bucket_id": "bucket", "owner_id": "worker"}
     assert [(uri, id) for _, _, uri, id in references_in(text, named)] == ids

@@ -1,4 +1,4 @@
-"""The packages that come with the program: each can be imported, and what it holds works."""
+"""The shipped packages: each can be imported, and its contents work."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ STARTER = bundle.package("starter")
 
 @pytest.fixture(scope="module")
 def started(desk: Desk) -> dict[str, int]:
-    """{uid: id} of the starter's records."""
+    """Returns {uid: id} of the starter's records."""
     return ids_of(bring(desk, STARTER))
 
 
@@ -36,7 +36,7 @@ def worklists() -> Iterator[Tree]:
             yield from tab.get("worklists", ())
 
 
-def test_every_shipped_package_is_known_by_name():
+def test_every_shipped_package_is_available_by_name():
     assert bundle.names() == ["starter", "webhook-responder"]
     with pytest.raises(NotFound, match="did you mean 'starter'"):
         bundle.package("startr")
@@ -44,7 +44,7 @@ def test_every_shipped_package_is_known_by_name():
         bundle.package("../packages/starter")
 
 
-def test_the_starter_asks_nothing_and_makes_a_little_of_all(desk, started):
+def test_the_starter_has_no_prompts_and_creates_some_of_everything(desk, started):
     assert STARTER["package"]["configure"]["prompts"] == []
     kinds = {each["_context"] for each in STARTER["records"]}
     assert kinds == {"snippet", "automation"} and len(started) < 30
@@ -53,7 +53,7 @@ def test_the_starter_asks_nothing_and_makes_a_little_of_all(desk, started):
 
 
 @pytest.mark.parametrize("widget", list(widgets()), ids=lambda each: each["label"])
-def test_the_data_query_of_every_widget_answers_before_there_is_a_ticket(widget, desk, ids):
+def test_the_data_query_of_every_widget_works_without_tickets(widget, desk, ids):
     assert frame.answer(desk.context(ids["nora"]), widget["params"]["data_query"])["data"] is not None
 
 
@@ -83,7 +83,7 @@ def test_the_starter_has_snippets_that_fill_in(desk, started, ids):
 
 
 @pytest.mark.parametrize(("answers", "disabled"), [("yes", "no"), ("no", "yes")])
-def test_the_responder_is_bound_to_a_webhook_of_its_own(answers, disabled, desk):
+def test_the_responder_is_bound_to_its_own_webhook(answers, disabled, desk):
     made = ids_of(bring(desk, bundle.package("webhook-responder"), **(RESPONDER | {"answers": answers})))
     automation, hook = desk.row("automation", made["responder"]), desk.row("webhook_listener", made["webhook"])
     assert hook["name"] == "Orders" and len(hook["guid"]) >= 16

@@ -1,5 +1,5 @@
-"""Packages between two desks, each a server with a database of its own: every type that can be exported comes in there
-with other ids, means the same, and brings no secret along."""
+"""Packages between two desks, each a server with its own database: every exportable type is imported there with
+other ids and the same meaning, and without secrets."""
 
 import json
 import re
@@ -26,7 +26,7 @@ SCRIPT = f"""start:
 """
 BOUND = "automation/packed:\n  uri: svc:automation:{name}\n  inputs:\n    api_key: {secret}\n    shop: Larch\n"
 TRIGGER = "svc.trigger."
-# What every desk has anyway, so that the second one counts on from other ids.
+# Types that every desk has anyway; records of them shift the ids of the second one.
 FILLED = ("calendar", "custom_record", "group", "queue", "role", "snippet", "task")
 SCRIPTED = {"automation": "script", "automation_timer": "automations_kata"}  # keys returned with expand
 OWN_KEYS = ("guid",)  # fields that each desk chooses
@@ -34,7 +34,7 @@ OWN_KEYS = ("guid",)  # fields that each desk chooses
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, Api]]:
-    """Two desks; ids of the second one are higher, since it has had more records."""
+    """Two desks; ids of the second are higher, since more records were created there."""
     folder = tmp_path_factory.mktemp("desks")
     servers = [Server(folder / name) for name in ("first", "second")]
     first, second = (server.set_up() for server in servers)
@@ -51,25 +51,25 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, Api]]
 
 
 def export(desk: Api, *records: str) -> Tree:
-    """The package document of records."""
+    """Returns the package of records."""
     package: Tree = desk.post(EXPORT, **{"records[]": list(records)}).ok()["package"]
     return package
 
 
 def bring(desk: Api, package: Tree, **answers: object) -> dict[str, Tree]:
-    """Import with answers; {uid: what was created}."""
+    """Imports with answers; returns {uid: created record}."""
     sent = {f"prompts[{key}]": str(value) for key, value in answers.items()}
     made = desk.post(IMPORT, package_json=json.dumps(package), grants=1, **sent).ok()["records_created"]
     return {uid: each for of_type in made.values() for uid, each in of_type.items()}
 
 
 def prompts(package: Tree) -> dict[str, Tree]:
-    """{key: prompt}."""
+    """Returns {key: prompt}."""
     return {each["key"]: each for each in package["package"]["configure"]["prompts"]}
 
 
 def answers(package: Tree) -> dict[str, str]:
-    """An answer to each prompt: a new secret, or the first record of the type."""
+    """Returns an answer to each prompt: a new secret, or the first record of the type."""
     return {key: _answer(key) if each["type"] == "text" else "1" for key, each in prompts(package).items()}
 
 
@@ -82,7 +82,7 @@ def automation(desk: Api, name: str, trigger: str = "webhook.respond", script: s
 
 
 OWNED = {"owner__context": "app", "owner_id": 0}
-# {type: fields of one, `{name}` ids are created before}
+# {type: fields of a record; ids of `{name}` are created before}
 SAMPLES: dict[str, Tree] = {
     "asset": {"name": "Press", **OWNED},
     "automation": {"name": "moved.one", "extension_id": f"{TRIGGER}webhook.respond", "script": SCRIPT},
@@ -138,7 +138,7 @@ def test_every_exported_type_has_a_sample():
 
 
 def create(desk: Api, uri: str, made: dict[str, int]) -> int:
-    """The sample of a type, after those that it names. made: {type: id} of all so far."""
+    """Creates the sample of a type, after the samples that it references. made: {type: id} of all so far."""
     if uri in made:
         return made[uri]
     fields = {}
@@ -170,7 +170,7 @@ def test_a_record_of_each_type_moves(uri, desks, samples):
 
 @pytest.fixture(scope="module")
 def samples(desks) -> dict[str, dict[str, int]]:
-    """{type: {type: id} of its sample and of those that it names}, on the first desk."""
+    """{type: {type: id} of its sample and of those that it references}, on the first desk."""
     first, _ = desks
     everything: dict[str, int] = {}
     closures: dict[str, dict[str, int]] = {}
@@ -189,7 +189,8 @@ def _needed(uri: str) -> set[str]:
 
 
 def comparable(desk: Api, uri: str, id: int, ids: dict[str, int]) -> Tree:
-    """The fields of a record that mean the same on another desk. ids: {uid: id there} of the records of a package."""
+    """Returns the fields of a record in a form that is equal on both desks. ids: {uid: id there} of a package's
+    records."""
     record = desk.record(uri, id, SCRIPTED.get(uri, "")).ok().json
     values = {name: record[name] for name in (*SAMPLES[uri], "params") if name in record and name not in OWN_KEYS}
     for name, value in values.items():
@@ -208,7 +209,7 @@ def comparable(desk: Api, uri: str, id: int, ids: dict[str, int]) -> Tree:
 
 
 def remove(desk: Api, sample: dict[str, int], made: dict[str, Tree]) -> None:
-    """Delete what an import created, so that names are free; what is on others first."""
+    """Deletes the created records, so that their names are free; children first."""
     left = {uid: each["id"] for uid, each in made.items()}
     for _ in range(4):
         for uid, id in list(left.items()):
@@ -271,7 +272,7 @@ def test_bindings_move_with_their_automation_and_no_secret(desks):
         ({}, "{{{pw}}}", 1),
     ],
 )
-def test_a_secret_is_typed_by_the_importer_alone(uri, fields, params, value, notes, desks):
+def test_a_secret_is_typed_only_by_the_importer(uri, fields, params, value, notes, desks):
     _, second = desks
     prompt = {"type": "text", "label": "Password", "key": "pw", "params": params}
     entry = SAMPLES[uri] | fields | {"uid": "one", "_context": uri, "name": "Typed"}
@@ -307,7 +308,7 @@ def test_an_import_returns_client_ids_and_addresses_and_its_dry_run_none(desks):
     assert made["hook"]["url"] == second.record("webhook_listener", made["hook"]["id"]).ok()["url"]
 
 
-def test_an_integration_moves_is_changed_there_and_updated_from_the_first_desk(desks):
+def test_an_integration_is_moved_changed_and_updated_from_the_first_desk(desks):
     first, second = desks
     script = "start:\n  return:\n    body: {}\n"
     name = "moving"
@@ -345,7 +346,7 @@ def test_an_integration_moves_is_changed_there_and_updated_from_the_first_desk(d
     assert made[f"automation_{hook}"]["id"] != hook and made[f"oauth_app_{app}"]["client_id"]
     assert send(second, packed())["records_updated"] == {}
 
-    # Both desks go on: the second renames its type and adds to the event, the first changes scripts and bindings.
+    # Both desks continue: the second renames its type and adds to the event, the first changes scripts and bindings.
     there = {uid.rpartition("_")[0]: each["id"] for uid, each in made.items()}
     second.update("custom_record", there["custom_record"], name="Ship").ok()
     mine = automation(second, "moving.mine", "mail.received", script="start:\n")

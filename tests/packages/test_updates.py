@@ -1,4 +1,4 @@
-"""A package imported again with mode=update: what it changed is changed, what the desk changed is the desk's."""
+"""A package imported again with mode=update: its own changes are applied, changes of the desk are preserved."""
 
 import json
 
@@ -25,7 +25,7 @@ def update(
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """A name that only one test's package has."""
+    """A name that only this test's package has."""
     return request.node.name
 
 
@@ -36,12 +36,12 @@ def named(name: str, *records: Tree, **more: object) -> Tree:
 
 
 def the_changes(found: ImportResult, context: str = TASK, uid: str = "one") -> dict[str, Tree]:
-    """{field: change} of one entry."""
+    """Returns {field: change} of one entry."""
     kept = [{"field": name, "state": "kept"} for name in found.kept.get(context, {}).get(uid, {}).get("fields", [])]
     return {each["field"]: each for each in [*found.updated.get(context, {}).get(uid, {}).get("changes", []), *kept]}
 
 
-def test_the_first_update_makes_everything_and_the_second_nothing(desk, name):
+def test_the_first_update_creates_everything_and_the_second_nothing(desk, name):
     parcel = named(name, task(), task("two", "About {{{uid.one}}}"))
     first = update(desk, parcel)
     assert set(first.records[TASK]) == {"one", "two"} and not first.updated
@@ -62,7 +62,7 @@ def test_the_first_update_makes_everything_and_the_second_nothing(desk, name):
         ("Ours", "Weigh", "take", "Weigh", "overwritten"),
     ],
 )
-def test_whose_change_wins(desks, packages, policy, title, state, desk, name):
+def test_which_change_takes_precedence(desks, packages, policy, title, state, desk, name):
     id = update(desk, named(name, task(completed=0))).records[TASK]["one"]["id"]
     desk.update("task", id, title=desks)
     newer = named(name, task(title=packages))
@@ -70,11 +70,11 @@ def test_whose_change_wins(desks, packages, policy, title, state, desk, name):
     found = update(desk, newer, conflicts=policy)
     assert found.updated == rehearsed.updated and desk.row("task", id)["title"] == title
     assert the_changes(found).get("title", {}).get("state") == state
-    again = update(desk, newer)  # nobody is asked twice
+    again = update(desk, newer)  # the question is not repeated
     assert desk.row("task", id)["title"] == title and the_changes(again).get("title", {}).get("state") in (None, "kept")
 
 
-def test_a_field_that_both_changed_is_refused_with_all_such_fields_and_nothing_changes(desk, name):
+def test_fields_changed_on_both_sides_are_all_refused_and_nothing_changes(desk, name):
     made = update(desk, named(name, task(), task("two", "Weigh"))).records[TASK]
     for uid in ("one", "two"):
         desk.update("task", made[uid]["id"], title=f"Ours {uid}")
@@ -90,7 +90,7 @@ def test_a_field_that_both_changed_is_refused_with_all_such_fields_and_nothing_c
     assert the_changes(rehearsed)["title"] == change
 
 
-def test_what_the_package_says_no_longer_is_as_at_first_and_records_stay(desk, name):
+def test_values_removed_from_the_package_are_reset_and_records_stay(desk, name):
     made = update(desk, named(name, task(title="Count", due=1_900_000_000), task("two", "Weigh"))).records[TASK]
     found = update(desk, named(name, task(title="Count")))
     assert desk.row("task", made["one"]["id"])["due"] == 0
@@ -98,7 +98,7 @@ def test_what_the_package_says_no_longer_is_as_at_first_and_records_stay(desk, n
     assert [note for note in found.notes if "'two' is no longer in the package" in note]
 
 
-def test_a_record_deleted_here_is_made_again_and_what_names_it_follows(desk, name):
+def test_a_record_deleted_here_is_created_again_and_references_follow(desk, name):
     parcel = named(name, task(), task("two", "About {{{uid.one}}}"))
     made = update(desk, parcel).records[TASK]
     desk.delete("task", made["one"]["id"])
@@ -108,7 +108,7 @@ def test_a_record_deleted_here_is_made_again_and_what_names_it_follows(desk, nam
     assert the_changes(found, uid="two")["title"]["after"] == f"About {new}"
 
 
-def test_answers_and_random_placeholders_are_kept_and_secrets_are_not_shown(desk, name):
+def test_answers_and_random_placeholders_are_stored_and_secrets_are_hidden(desk, name):
     prompts = [SECRET, {"type": "text", "label": "Shop", "key": "shop"}]
     random = [{"type": "random", "key": "code", "params": {"length": 9}}]
     headers = "      headers:\n        Authorization: Bearer {{{{{{pw}}}}}}\n"
@@ -178,7 +178,7 @@ def test_settings_are_updated_by_name(desk, name):
     assert not update(desk, named(name, settings={plugin: {"a": 2, "b": 1, "c": 3}})).updated
 
 
-def test_an_import_of_which_only_records_are_known_counts_every_difference_as_a_conflict(desk, name):
+def test_an_import_with_only_known_records_treats_every_difference_as_a_conflict(desk, name):
     id = import_package(desk.context(), named(name, task()), {}).records[TASK]["one"]["id"]
     desk.store.write(lambda tx: tx.delete(PACKAGE_ENTRY, package=name))
     assert update(desk, named(name, task())).unchanged == 1

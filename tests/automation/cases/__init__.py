@@ -1,1 +1,1 @@
-"""Scripts and how they end, one family a file. case.py says what a case holds."""
+"""Scripts with the expected end of their run, one family per file. case.py describes the fields of a case."""

@@ -1,4 +1,4 @@
-"""One script with what it is given, and how its run must end."""
+"""A script with its input and the expected end of its run."""
 
 import textwrap
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from typing import Any
 from server.automation.host import Script
 
 ALLOW = "commands:\n  all:\n    allow: yes"
-MISSING = object()  # an input that is not given
-FAILS = object()  # instead of a value
+MISSING = object()  # an input that is not sent
+FAILS = object()  # expected in place of a value
 
 
 class _Any:
-    """Equal to every value of one kind: what a case leaves open."""
+    """Equal to every value of one kind, for values that a case leaves open."""
 
     def __init__(self, *types: type) -> None:
         self.types = types
@@ -27,16 +27,16 @@ TEXT, TIME = _Any(str), _Any(int)
 
 @dataclass(frozen=True)
 class Whole:
-    """The whole map of what is given or returned, where a case otherwise tells the value of its one key `v`."""
+    """The whole map of the input or the result; otherwise a case states the value of its single key `v`."""
 
     value: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """given: the dictionary before. values: the one afterwards, without what the engine keeps in it; not looked at
-    after a failure. log: [(level, node, message)], without the entry that every failure ends with.
-    message: of a failure, "" for any."""
+    """given: the dictionary before the run. values: the dictionary afterwards, without internal keys of the engine;
+    ignored after a failure. log: [(level, node, message)], without the final entry of a failure. message: of a
+    failure, "" for any."""
 
     name: str
     text: str
@@ -55,7 +55,8 @@ class Case:
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Whether a value is the expected one. Empty lists and maps are told apart by nothing but their use."""
+    """Returns whether a value is the expected one. Empty lists and maps are equal, since only their use
+    distinguishes them."""
     if isinstance(expected, _Any):
         return isinstance(found, expected.types) and found != ""
     if expected in ([], {}) and found in ([], {}):

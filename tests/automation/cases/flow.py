@@ -1,4 +1,4 @@
-"""Scripts as a whole, and the flow inside them."""
+"""Whole scripts, and the control flow inside them."""
 
 from tests.automation.cases.case import TEXT, Case
 

@@ -1,4 +1,4 @@
-"""Commands that a policy must allow, and what policies and simulations make of them."""
+"""Commands that require permission of a policy, under policies and in simulations."""
 
 from server.automation.host import Script
 from tests.automation.cases.case import ALLOW, TEXT, TIME, Case

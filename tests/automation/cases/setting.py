@@ -1,4 +1,4 @@
-"""Values: `set`, and what parameters become."""
+"""Values: `set`, and the conversion of parameters."""
 
 from tests.automation.cases.case import TEXT, Case
 

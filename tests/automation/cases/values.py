@@ -1,4 +1,4 @@
-"""Values: what annotations make of parameters, and which inputs a declaration takes."""
+"""Values: conversions by annotations, and the inputs that a declaration accepts."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ GIVEN: dict[str, Any] = {
     "j": '{"a":1}', "d": {"a.b": 1, "a": {"b": 2}},
 }  # fmt: skip
 
-# A key under `return`, what stands behind it, and the value that is returned.
+# A key under `return`, the text after it, and the returned value.
 VALUES: list[tuple[str, str, Any]] = [
     ("v@key,bool", "arr", True),
     ("v@key,bit", "arr", 1),
@@ -58,7 +58,7 @@ VALUES: list[tuple[str, str, Any]] = [
     ("v", "{{f}}", "2.7"),
 ]
 
-# A declaration under `inputs`, what is given for `v`, and what the script then sees.
+# A declaration under `inputs`, the value sent for `v`, and the value that the script sees.
 DECLARED: list[tuple[str, Any, Any]] = [
     ("text/v:", "hi", "hi"),
     ("text/v:", 5, FAILS),
