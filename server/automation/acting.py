@@ -1,6 +1,6 @@
-"""How commands reach the service: they act as it does, through server/records and never past it.
+"""Runs commands inside the service, through server/records like every other change of a record.
 
-In a dry run what a command writes is undone before anybody can see it."""
+In a dry run, what a command writes is rolled back before it becomes visible."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class _DryRunResult(Exception):
-    """Carries the answer of a write out of the transaction that it undoes."""
+    """Carries the result of a write out of the transaction that it rolls back."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__("undone")
@@ -27,9 +27,10 @@ class _DryRunResult(Exception):
 
 
 def service_of(call: CommandCall, bytes_in: tuple[str, ...] = ()) -> Context:
-    """The operation that a command acts in. bytes_in: inputs whose text may stand for bytes that are no UTF-8.
+    """Returns the context that a command acts in.
 
-    Raises CommandFailed without a service, Invalid for another input with such bytes."""
+    bytes_in: inputs whose text may hold bytes that are not UTF-8. Raises CommandFailed without a service, Invalid for
+    another input with such bytes."""
     ctx = call.run.host.ctx
     if ctx is None:
         raise CommandFailed(f"{call.node.type} needs a running service; there is none here")
@@ -43,9 +44,9 @@ def service_of(call: CommandCall, bytes_in: tuple[str, ...] = ()) -> Context:
 
 
 def changed(call: CommandCall, ctx: Context, work: Callable[[Context], Result]) -> Result:
-    """Do what changes records or rows, and answer what it answers; undone at once in a dry run.
+    """Runs a function that changes records or rows and returns its result; rolled back in a dry run.
 
-    With `disable_events`, nobody is told of the change."""
+    With `disable_events`, the change publishes no events."""
     if call.inputs.get("disable_events"):
         ctx = replace(ctx, is_quiet=True)
     if not call.run.host.dry:
@@ -63,9 +64,9 @@ def changed(call: CommandCall, ctx: Context, work: Callable[[Context], Result]) 
 
 
 def instant(call: CommandCall, ctx: Context, name: str, otherwise: int) -> int:
-    """Unix seconds of an input: a number, or a time in words in the zone of the run; 0 for never.
+    """Returns an input as Unix seconds: a number, or a time in words in the time zone of the run; 0 for never.
 
-    Raises Invalid for a text that is no time."""
+    Raises Invalid for a text that is not a time."""
     value = call.inputs[name]
     if value is None or value == "":
         return otherwise
@@ -76,11 +77,11 @@ def instant(call: CommandCall, ctx: Context, name: str, otherwise: int) -> int:
 
 
 def words(value: Any) -> list[str]:
-    """The items of a text with commas between them, or of a list; blank ones left out."""
+    """Splits a comma-separated text, or copies a list, without blank items."""
     listed = value.split(",") if isinstance(value, str) else [printed(each) for _, each in pairs(value)]
     return [each.strip() for each in listed if each.strip()]
 
 
 def parameters(value: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A map of plain values for the `${name}` of a query."""
+    """Returns a map of plain values for the `${name}` placeholders of a query."""
     return {str(key): plain(each) for key, each in (value or {}).items()}

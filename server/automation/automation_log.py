@@ -1,4 +1,4 @@
-"""The automation log: searched newest first, and cleared out by age. Who writes it is the record type's own matter."""
+"""Searches the automation log, newest first, and removes old entries. Entries are written by the record type."""
 
 import json
 from collections.abc import Collection
@@ -26,27 +26,28 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 URI = "automation_log"
-DOING = "read the automation log"  # what administrators alone may
+DOING = "read the automation log"  # completes the message of AdminOnly
 DAY_SECONDS = 86400
-MAX_KEPT = 500_000  # entries; the oldest go first, about
-MAX_COUNTED = 50_000  # entries, the newest ones, that are looked through to count them by level and time, or by run
+MAX_KEPT = 500_000  # entries, approximately; the oldest are removed first
+MAX_COUNTED = 50_000  # newest entries that histogram() and runs() read
 LOWEST = len(LEVELS) - 1
 BATCH = 1000  # entries removed in one transaction
 KEYS = ("id", "automation_name", "automation_node", "created_at", "level", "level__label", "message")
 
 
 def search(ctx: Context, q: str, limit: int, page: int) -> dict[str, Any]:
-    """results, count, total, limit and page, which counts from 0. Newest first, whatever `sort:` says; `limit:` and
-    `page:` inside `q` do nothing here.
+    """Returns results, count, total, limit and page, which counts from 0.
 
-    Raises AdminOnly, BadQuery with a position."""
+    Newest first, whatever `sort:` says; `limit:` and `page:` inside `q` have no effect. Raises AdminOnly, BadQuery with
+    a position."""
     record_type, query = _asked(ctx, q)
     return reading(ctx, lambda tx: _page(ctx, tx, record_type, query, limit, page))
 
 
 def entries(ctx: Context, q: str, limit: int, page: int, run_id: int = 0) -> tuple[list[Record], int]:
-    """As search, but the stored values, with `automation_version` and `run_id`; and how many there are in all. run_id:
-    only those of this run. Raises AdminOnly, BadQuery."""
+    """Returns a page of stored entries, with `automation_version` and `run_id`, and the total number of matches.
+
+    run_id: restricts the search to one run. Raises AdminOnly, BadQuery."""
     record_type, query = _asked(ctx, q)
 
     def read(tx: Transaction) -> tuple[list[Record], int]:
@@ -59,8 +60,8 @@ def entries(ctx: Context, q: str, limit: int, page: int, run_id: int = 0) -> tup
 
 @dataclass(frozen=True, slots=True)
 class RunLog:
-    """The entries that one run of an automation wrote. id: of the run, 0 for an entry of before runs were noted. name:
-    of the automation, "" for none. worst: the lowest level number. message: of the newest entry of that run."""
+    """The log entries of one run of an automation. id: of the run, 0 for entries older than the recording of runs.
+    name: of the automation, "" if unknown. worst: the lowest level number. message: of the newest matching entry."""
 
     id: int
     newest_id: int
@@ -72,8 +73,8 @@ class RunLog:
 
 
 def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[RunLog], int]:
-    """The runs whose entries a search finds among the newest MAX_COUNTED of the log, the newest first, and how many
-    there are. page: counts from 0.
+    """Returns a page of the runs with matching entries among the newest MAX_COUNTED of the log, newest first, and their
+    total number. page: counts from 0.
 
     Raises AdminOnly, BadQuery."""
     record_type, query = _asked(ctx, q)
@@ -107,7 +108,7 @@ def _run(table: Any) -> Any:
 
 
 def _runs(table: Any, condition: Condition) -> Any:
-    """The newest entry of each run, and how many are found of it."""
+    """Selects the newest entry of each run and the number of its matching entries."""
     newest = peewee.fn.MAX(table.id)
     at = slots_from(len(condition.values) + 1)
     found = _counted(table, condition, newest.alias("id"), peewee.fn.COUNT(table.id).alias("n"))
@@ -118,7 +119,7 @@ def _runs(table: Any, condition: Condition) -> Any:
 
 
 def _counted(table: Any, condition: Condition, *columns: Any) -> Any:
-    """A select from the entries that the condition finds behind the id in the slot after its own."""
+    """Selects the matching entries whose id is greater than the id in the last parameter."""
     return table.select(*columns).where(condition.build(slots_from(0)) & (table.id > slot(len(condition.values))))
 
 
@@ -130,8 +131,8 @@ def _by_level(table: Any, condition: Condition) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """counts: {level: entries in each part of the time}. since, until: Unix seconds. is_whole: whether all that the
-    search finds are counted, or only those among the newest MAX_COUNTED entries of the log."""
+    """Counts of log entries: {level: entries per time slot}. since, until: Unix seconds. is_whole: True if every match
+    is counted, False if only those among the newest MAX_COUNTED entries of the log."""
 
     since: int
     until: int
@@ -140,7 +141,7 @@ class Histogram:
 
 
 def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
-    """How the entries that a search finds spread over levels and time, from the oldest of them until now.
+    """Counts the matching entries by level and time, from the oldest of them until now.
 
     Raises AdminOnly, BadQuery."""
     record_type, query = _asked(ctx, q)
@@ -163,13 +164,13 @@ def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
 
 
 def newest(ctx: Context) -> int:
-    """The id of the newest entry, 0 for none. Raises AdminOnly."""
+    """Returns the id of the newest entry, 0 for an empty log. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return reading(ctx, _newest_id)
 
 
 def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
-    """{name: id} of the automations that there are with these names, as they write themselves."""
+    """Returns {name: id} of the existing automations with these names, spelled as stored."""
     table: Any = table_named("automation")
     rows = (
         ctx.service.store.read(
@@ -185,7 +186,7 @@ def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
 
 
 def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
-    """The type and the query of a search. Raises AdminOnly, BadQuery."""
+    """Returns the record type and the parsed query of a search. Raises AdminOnly, BadQuery."""
     ctx.require_admin(DOING)
     return ctx.service.registry.type(URI), replace(parse(q), sort=())
 
@@ -212,10 +213,10 @@ def _page(
 def note(
     writing: RecordWriter, level: int, message: str, name: str = "", node: str = "", version: int = 0, run_id: int = 0
 ) -> int:
-    """Write an entry. level: 1 alert, 3 error, 4 warning, 7 debug. name, node, version: the automation, the place in it
-    and which of its versions ran, "" and 0 for none. run_id: the id of the first entry of the run, 0 for that one.
+    """Writes an entry and returns its id. level: 1 alert, 3 error, 4 warning, 7 debug.
 
-    Returns the id of the entry."""
+    name, node, version: the automation, the path of its command and the version that ran; "" and 0 if unknown. run_id:
+    the id of the first entry of the run, 0 for that entry itself."""
     return writing.create(
         URI,
         {
@@ -232,8 +233,8 @@ def note(
 
 @periodic("old automation log entries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Remove entries that are older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT: an
-    automation that fails again and again fills no disk."""
+    """Removes entries older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT, so that an
+    automation that fails repeatedly cannot fill the disk."""
     before = now - service.settings.automation_log_days * DAY_SECONDS
     while old := service.store.read(lambda tx: _old_ids(tx, before)):
         service.store.write(
@@ -251,12 +252,12 @@ def _newest_id(tx: Transaction) -> int:
 
 
 def _counted_after(tx: Transaction) -> int:
-    """The id behind which the entries are that are looked through; 0 or less for all."""
+    """Returns the id after which the newest MAX_COUNTED entries begin; 0 or less if the log is shorter."""
     return _newest_id(tx) - MAX_COUNTED
 
 
 def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
-    """[(id,)] of some entries that may go. Ids rise by one, but for those of writes that were undone."""
+    """Returns [(id,)] of a batch of removable entries. Ids are consecutive except for writes that were rolled back."""
     return tx.rows(
         lambda: (
             _ENTRY.select(_ENTRY.c.id).where(_ENTRY.c.created_at < slot(0)).order_by(_ENTRY.c.created_at).limit(BATCH)

@@ -1,6 +1,6 @@
-"""Adds an automation to a binding, and removes it: at the events, timers and webhooks that may start it.
+"""Adds an automation to the binding of an event, timer or webhook, and removes it.
 
-Other entries, their order and comments stay as they are, so that authors who bind at the same time lose nothing."""
+Other entries, their order and their comments are preserved, so that concurrent edits are not lost."""
 
 import re
 
@@ -15,14 +15,14 @@ from server.record_types.shared.triggers import EVENTS, PREFIX
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
-DOING = "bind automations"  # administrators only
+DOING = "bind automations"  # completes the message of AdminOnly
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What starts an automation. uri: automation_event, automation_timer or webhook_listener. names: of all its
-    entries, in order."""
+    """The binding that starts an automation. uri: automation_event, automation_timer or webhook_listener. names: of all
+    its entries, in order."""
 
     uri: str
     id: int
@@ -31,10 +31,10 @@ class Binding:
 
 
 def bind(ctx: Context, id: int, timer_id: int = 0, webhook_id: int = 0, name: str = "", position: int = -1) -> Binding:
-    """Add an entry for an automation where its trigger belongs; one that has an entry there keeps it.
+    """Adds an entry for an automation to the binding of its trigger; an existing entry is left as it is.
 
-    name: of the entry, "" for one made of the automation's name. position: among the entries, from 0; -1 for the end.
-    Raises AdminOnly, NotFound, Invalid, Conflict for a name that another automation has there."""
+    name: of the entry, "" to derive it from the name of the automation. position: index among the entries, -1 for the
+    end. Raises AdminOnly, NotFound, Invalid, Conflict if another automation has an entry of that name."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> Binding:
@@ -50,7 +50,7 @@ def bind(ctx: Context, id: int, timer_id: int = 0, webhook_id: int = 0, name: st
 
 
 def unbind(ctx: Context, id: int, timer_id: int = 0, webhook_id: int = 0) -> Binding:
-    """Remove the entries of an automation where its trigger belongs. Raises AdminOnly, NotFound, Invalid."""
+    """Removes the entries of an automation from the binding of its trigger. Raises AdminOnly, NotFound, Invalid."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> Binding:
@@ -66,11 +66,10 @@ def unbind(ctx: Context, id: int, timer_id: int = 0, webhook_id: int = 0) -> Bin
 
 
 def with_entry(text: str, name: str, automation: str, position: int = -1) -> str:
-    """A binding with one more entry.
+    """Returns a binding with one more entry.
 
-    >>> with_entry("automation/a:\\n  uri: x\\n", "b", "y", 0)
-    'automation/b:\\n  uri: svc:automation:y\\nautomation/a:\\n  uri: x\\n'
-    """
+    >>> with_entry("automation/a:\n  uri: x\n", "b", "y", 0)
+    'automation/b:\n  uri: svc:automation:y\nautomation/a:\n  uri: x\n'"""
     if _OTHER.search(name) or not name:
         raise Invalid(f"name: '{name[:80]}' may hold letters, digits and underscores only", field="name")
     present = entries(text)
@@ -86,22 +85,20 @@ def with_entry(text: str, name: str, automation: str, position: int = -1) -> str
 
 
 def without_entry(text: str, name: str) -> str:
-    """A binding without one of its entries, and without the comment above it.
+    """Returns a binding without one of its entries and the comment above that entry.
 
-    >>> without_entry("automation/a:\\n  uri: x\\nautomation/b:\\n  uri: y\\n", "a")
-    'automation/b:\\n  uri: y\\n'
-    """
+    >>> without_entry("automation/a:\n  uri: x\nautomation/b:\n  uri: y\n", "a")
+    'automation/b:\n  uri: y\n'"""
     lines = text.splitlines(keepends=True)
     start, end = _block(text, name)
     return "".join((*lines[:start], *lines[end:]))
 
 
 def with_moved(text: str, name: str, steps: int) -> str:
-    """A binding with one of its entries moved up (negative steps) or down, together with the comment above it.
+    """Returns a binding with one entry, and the comment above it, moved up (negative steps) or down.
 
-    >>> with_moved("automation/a:\\n  uri: x\\n# Then b\\nautomation/b:\\n  uri: y\\n", "b", -1)
-    '# Then b\\nautomation/b:\\n  uri: y\\nautomation/a:\\n  uri: x\\n'
-    """
+    >>> with_moved("automation/a:\n  uri: x\n# Then b\nautomation/b:\n  uri: y\n", "b", -1)
+    '# Then b\nautomation/b:\n  uri: y\nautomation/a:\n  uri: x\n'"""
     names = list(entries(text))
     place = names.index(name)
     wanted = min(max(place + steps, 0), len(names) - 1)
@@ -117,12 +114,12 @@ def with_moved(text: str, name: str, steps: int) -> str:
 
 
 def _block(text: str, name: str) -> tuple[int, int]:
-    """The lines of an entry with the comment above it, from the first to behind the last, counted from 0."""
+    """Returns the first line, from 0, of an entry with the comment above it, and the line after its last."""
     return span(text, entries(text)[name][1] - 1)
 
 
 def _entries_of(text: str, automation: str) -> list[str]:
-    """The names of the entries that name an automation."""
+    """Returns the names of the entries that run an automation."""
     return [
         name
         for name, (_, _, tree) in entries(text).items()
@@ -131,7 +128,7 @@ def _entries_of(text: str, automation: str) -> list[str]:
 
 
 def _holder(writing: RecordWriter, id: int, timer_id: int, webhook_id: int) -> tuple[str, int, str]:
-    """The type and id of the record whose binding starts an automation, and the automation's name."""
+    """Returns the type and id of the record whose binding starts an automation, and the automation's name."""
     automation = writing.retrieve("automation", id)
     trigger = automation["extension_id"]
     if trigger == TIMER:

@@ -1,4 +1,4 @@
-"""Event KATA: which automations answer to an event, with which inputs.
+"""Event KATA: which automations handle an event, and with which inputs.
 
 An entry is `automation/<name>:` with `uri`, `inputs`, and `disabled` or `enabled`."""
 
@@ -18,8 +18,8 @@ from server.kata.annotations import as_bool
 from server.kata.parser import Tree, plain
 from server.template import Budget, Surroundings
 
-MAX_KEPT = 512  # bindings that are kept as they were read
-MAX_KEPT_CHARS = 8 * 1024  # of one
+MAX_KEPT = 512  # cached parsed bindings
+MAX_KEPT_CHARS = 8 * 1024  # longer bindings are not cached
 SCHEMA: dict[str, Any] = {
     "attributes": {
         "automation": {
@@ -52,7 +52,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Handler:
-    """An automation that answers. name: that of its entry. line: of the entry in the binding, from 1."""
+    """An automation that handles an event. name: of its entry. line: of the entry in the binding, from 1."""
 
     name: str
     automation: Script
@@ -62,8 +62,8 @@ class Handler:
 
 @dataclass(frozen=True)
 class BindingCandidate:
-    """An entry of a binding, and what becomes of it. key: as it is written. uri: the automation that it names.
-    handler: None for one that does not answer; reason: why, in words. is_off: whether it is disabled."""
+    """An entry of a binding and whether it runs. key: as written. uri: the automation that it names. handler: None for
+    an entry that does not run; reason: why, in words. is_off: whether it is disabled."""
 
     key: str
     line: int
@@ -74,7 +74,7 @@ class BindingCandidate:
 
 
 def problems(text: str) -> list[tuple[int, str]]:
-    """What is wrong with a binding as it is saved: [(line from 1, message)]."""
+    """Checks a binding that is about to be saved; returns [(line from 1, message)]."""
     try:
         document = parse(text)
         mistakes = checker.check_texts(document)
@@ -88,16 +88,16 @@ def problems(text: str) -> list[tuple[int, str]]:
 
 
 def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[Handler]:
-    """The enabled automations of a binding, in their order. One that is not there, or has another trigger, is left out.
+    """Returns the enabled automations of a binding in order, without missing ones and those with another trigger.
 
-    Raises KataSyntax for a binding that cannot be read or evaluated."""
+    Raises KataSyntax for a binding that cannot be parsed or evaluated."""
     for each in binding_candidates(text, trigger, values, host):
         if each.handler is not None:
             yield each.handler
 
 
 def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
-    """Every entry of a binding, in their order, with what becomes of it. Raises as handlers."""
+    """Returns every entry of a binding in order, and whether it runs. Raises KataSyntax."""
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
 
@@ -127,7 +127,7 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
 
 
 def entries(text: str) -> dict[str, tuple[str, int, Tree]]:
-    """The entries of a binding, {name: (key as written, line from 1, what stands below it)}. Raises KataSyntax."""
+    """Returns the entries of a binding: {name: (key as written, line from 1, subtree)}. Raises KataSyntax."""
     return _kept(text) if len(text) <= MAX_KEPT_CHARS else _entries(text)
 
 
@@ -148,7 +148,8 @@ _kept = functools.lru_cache(maxsize=MAX_KEPT)(_entries)
 
 
 def _disabling(tree: Tree, evaluator: Generic, path: str) -> str:
-    """The key that disables an entry, "" for none: the first of `disabled` and `enabled` that is true decides."""
+    """Returns the key that disables an entry, "" if it is enabled: the first of `disabled` and `enabled` that is true
+    decides."""
     for key, value in tree.items():
         kind = plain(key).partition("/")[0]
         if kind not in ("disabled", "enabled") or not isinstance(value, str):

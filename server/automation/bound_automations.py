@@ -1,7 +1,7 @@
-"""The automations that bindings name: a binding is refused if one does not exist or has another trigger, and what
-disappears later is reported.
+"""Checks the automations that bindings name: a binding is refused if one does not exist or has another trigger; one
+that disappears later is reported.
 
-Only names that are written out count; a template makes up its name when the event happens."""
+Only literal names count; the name of a template is computed when the event happens."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from server.store.transaction import Transaction
 FIELD = "automations_kata"
 TIMER, WEBHOOK = f"{PREFIX}automation.timer", f"{PREFIX}webhook.respond"
 HOLDERS = ("automation_event", "automation_timer", "webhook_listener")
-MAX_REPORTED = 20  # entries that a check-up names
+MAX_REPORTED = 20  # entries that the health check lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class LostEntry:
 
 
 def require_runnable(change: Change, writing: Writing, trigger: str) -> None:
-    """Refuse a new binding with an entry that would never run. Raises Invalid."""
+    """Refuses a new binding with an entry that would never run. Raises Invalid."""
     text = change.new.get(FIELD)
     if not text or not change.changes(FIELD):
         return
@@ -44,8 +44,8 @@ def require_runnable(change: Change, writing: Writing, trigger: str) -> None:
 
 
 def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
-    """The entries of all events, timers and webhooks that never run, since an automation was renamed, deleted or given
-    another trigger. One statement for each type."""
+    """Returns the entries of all events, timers and webhooks that never run because an automation was renamed, deleted
+    or given another trigger. Runs one statement per record type."""
     triggers = _triggers(registry, tx)
     event, timer, webhook = (registry.type(uri).table.sql for uri in HOLDERS)
 
@@ -70,18 +70,18 @@ def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
 
 
 def bound(table: Any) -> Any:
-    """The condition for rows with a binding."""
+    """Returns the SQL condition for rows with a binding."""
     return getattr(table, FIELD) != ""
 
 
 def _triggers(registry: Registry, tx: Transaction) -> dict[str, str]:
-    """{name of each automation in small letters: its trigger}."""
+    """Returns {lower-case name of each automation: its trigger}."""
     table = registry.type("automation").table.sql
     return {name.lower(): trigger for name, trigger in tx.rows(lambda: table.select(table.name, table.extension_id))}
 
 
 def _lost(triggers: Mapping[str, str], text: str, trigger: str) -> Iterator[tuple[str, int, str]]:
-    """(key, line from 1, why it never runs) of the entries of a binding. A binding that cannot be read has none."""
+    """Yields (key, line from 1, reason) of the entries that never run; nothing for a binding that cannot be parsed."""
     try:
         parsed = entries(text)
     except KataSyntax:
@@ -100,7 +100,7 @@ def _lost(triggers: Mapping[str, str], text: str, trigger: str) -> Iterator[tupl
 
 
 def tree_text(tree: Tree, name: str) -> str:
-    """The text below a key, whatever its annotations; "" for none."""
+    """Returns the text below a key, whatever its annotations; "" if there is none."""
     for key, value in tree.items():
         if plain(key) == name and isinstance(value, str):
             return value.strip()
@@ -108,6 +108,6 @@ def tree_text(tree: Tree, name: str) -> str:
 
 
 def is_off(tree: Tree) -> bool:
-    """Whether an entry is written as disabled, without a template."""
+    """Returns whether an entry is disabled by a literal value, not by a template."""
     value: Any = tree_text(tree, "disabled")
     return bool(value) and "{" not in value and as_bool(value)

@@ -1,4 +1,4 @@
-"""Mistakes of a script and its policy, found before anything is saved: each with its line."""
+"""Finds mistakes in a script and its policy, with their lines, before they are saved."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -23,13 +23,13 @@ NO_CALLER = (
     f"{MACRO}"
 )
 NO_WAIT = "a webhook cannot wait: its caller needs the answer now; write `return`, and let a timer do what takes longer"
-NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with
-MAX_MISTAKES = 100  # of one text; telling the nearest name of each takes its time
+NOT_SAVED = ("log.alert",)  # commands of stored scripts that still run but cannot be saved again
+MAX_MISTAKES = 100  # per text; suggesting the nearest name for each is slow
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """line: from 1. path: the keys from the top, joined by colons."""
+    """A mistake. line: from 1. path: the keys from the top, joined by colons."""
 
     line: int
     path: str
@@ -37,7 +37,7 @@ class Mistake:
 
 
 def check(script: str) -> list[Mistake]:
-    """What is wrong with a script, [] when nothing; in the order of its lines."""
+    """Returns the mistakes of a script, in the order of their lines."""
     try:
         program = compiled(script, commands.load())
     except KataSyntax as error:
@@ -57,7 +57,7 @@ def check(script: str) -> list[Mistake]:
 
 
 def check_trigger(script: str, trigger: str) -> list[Mistake]:
-    """What a script must not do where this starts it, [] for nothing and for a script that cannot be read."""
+    """Returns what a script does that its trigger does not allow; [] for a script that cannot be parsed."""
     if trigger != WEBHOOK or "await" not in script:
         return []
     try:
@@ -70,7 +70,7 @@ def check_trigger(script: str, trigger: str) -> list[Mistake]:
 
 
 def check_policy(text: str) -> list[Mistake]:
-    """What is wrong with a policy, [] when nothing."""
+    """Returns the mistakes of a policy."""
     try:
         document = parse(text)
         policy.read(text)
@@ -80,27 +80,27 @@ def check_policy(text: str) -> list[Mistake]:
 
 
 def warn_of_policy(text: str) -> list[Mistake]:
-    """What has no effect in a policy that can be saved anyway."""
+    """Returns warnings about parts of a valid policy that have no effect."""
     try:
         document = parse(text)
     except KataSyntax:
-        return []  # a mistake, which check_policy tells
+        return []  # check_policy reports this as a mistake
     callers = [plain(key) for key, _ in _below(document.tree, "callers")]
     return [_at(f"callers:{name}", NO_CALLER, document.lines) for name in callers if name != MACRO][:MAX_MISTAKES]
 
 
 def check_texts(document: Document) -> list[Mistake]:
-    """The annotations of a document that there are not, and its templates that cannot be read."""
+    """Returns the unknown annotations and the invalid templates of a document."""
     return placed(_texts(document.tree, "", document.lines))
 
 
 def placed(found: Iterable[Mistake]) -> list[Mistake]:
-    """In the order of their lines, each once, MAX_MISTAKES at most."""
+    """Returns distinct mistakes in the order of their lines, at most MAX_MISTAKES."""
     return sorted(set(islice(found, MAX_MISTAKES)), key=lambda each: (each.line, each.path))
 
 
 def nodes(block: Block) -> Iterator[CommandNode]:
-    """Every command of a block and of the blocks inside it."""
+    """Yields every command of a block and of its nested blocks."""
     for node in block.nodes:
         yield node
         for below in node.blocks.values():
@@ -159,7 +159,7 @@ def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
 
 
 def _texts(tree: Tree, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
-    """Annotations that there are not, and templates that cannot be read."""
+    """Yields unknown annotations and invalid templates."""
     for key, value in tree.items():
         here = f"{path}:{plain(key)}" if path else plain(key)
         for each in annotations(key):
@@ -176,7 +176,7 @@ def _texts(tree: Tree, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
 
 
 def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
-    """Kinds and types of inputs that there are not."""
+    """Yields input declarations of unknown kinds and types."""
     for key, value in tree.items():
         kind, slash, name = plain(key).partition("/")
         path = f"inputs:{plain(key)}"
@@ -194,7 +194,7 @@ def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
 
 
 def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
-    """What a command would refuse when it is reached, whatever it is given then."""
+    """Yields the mistakes for which a command would fail with any values."""
     if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
         yield _at(node.path, f"'@{','.join(node.annotations)}' cannot stand on a command", lines)
     if node.type in NOT_SAVED:
@@ -236,7 +236,7 @@ def _inputs(node: CommandNode, body: Tree, lines: dict[str, int]) -> Iterator[Mi
     given = {plain(key) for key in body if plain(key) in command.own_keys and plain(key) in known}
     below = next((value for key, value in body.items() if plain(key) == "inputs"), {})
     if isinstance(below, str):
-        return  # a template or a path; known when it is reached
+        return  # a template or a path: its value is not known before the run
     if "inputs" not in command.own_keys:
         for key in below:
             name = plain(key)

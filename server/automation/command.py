@@ -1,4 +1,4 @@
-"""What a command is: its inputs, and what it does. Each is declared once, in a file of commands/."""
+"""Declares commands: their inputs, and the function that runs them. Each command is declared in a file of commands/."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from server.automation.program import CommandNode
 
 Kind = Literal["text", "number", "flag", "list", "map", "text or map", "text or list", "id", "any"]
-MAX_TEXT = 255  # of a text whose input says nothing else
+MAX_TEXT = 255  # characters of a text without a limit of its own
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input. kind: what it takes. max: characters of a text. default: when it is not given."""
+    """An input of a command. kind: its type of value. max: characters of a text. default: of an optional input."""
 
     name: str
     kind: Kind
@@ -29,8 +29,8 @@ class Input:
 
 @dataclass
 class CommandCall:
-    """A command that is reached: the run, its node, and its inputs, checked. given: the names that the script gives.
-    output: the key that its answer is kept under, "" for none."""
+    """A call of a command: the run, its node and its checked inputs. given: the names of the inputs in the script.
+    output: the key for its result, "" for none."""
 
     run: "Run"
     node: "CommandNode"
@@ -40,7 +40,7 @@ class CommandCall:
 
 
 class CommandFailed(ScriptError):
-    """A command could not do its work. `output`: what is kept under its output beside `error`."""
+    """A command failed. `output`: further values that are stored next to `error` under its output key."""
 
     def __init__(self, message: str, output: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -49,8 +49,8 @@ class CommandFailed(ScriptError):
 
 @dataclass(frozen=True)
 class Command:
-    """governed: whether the policy must allow it. needs_output: whether `output` must be given. effects: whether it
-    reaches beyond the program's own data, so that a simulated run must not do it."""
+    """A command. governed: whether the policy must allow it. needs_output: whether `output` is required. effects:
+    whether it reaches beyond the program's own data, so that a simulated run must not execute it."""
 
     name: str
     call: Callable[[CommandCall], Any]
@@ -59,8 +59,8 @@ class Command:
     governed: bool = True
     needs_output: bool = False
     effects: bool = False
-    own_keys: tuple[str, ...] = ()  # keys beside `inputs` that hold inputs too, such as the uri of a function
-    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # from its inputs: what policies see beside them
+    own_keys: tuple[str, ...] = ()  # keys outside `inputs` that are inputs too, such as the uri of a function
+    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # computes further values for policies from the inputs
 
 
 COMMANDS: dict[str, Command] = {}
@@ -76,7 +76,7 @@ def command(
     own_keys: tuple[str, ...] = (),
     tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[CommandCall], Any]], Callable[[CommandCall], Any]]:
-    """Declare the decorated function as a command."""
+    """Registers the decorated function as a command."""
 
     def declare(call: Callable[[CommandCall], Any]) -> Callable[[CommandCall], Any]:
         COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, tells)
@@ -86,7 +86,7 @@ def command(
 
 
 def check_inputs(declared: Command, given: dict[str, Any]) -> dict[str, Any]:
-    """The inputs of a command as it takes them. Raises Invalid, Required."""
+    """Validates and converts the inputs of a command. Raises Invalid, Required."""
     known = {each.name: each for each in declared.inputs}
     for name in given:
         if name not in known:

@@ -1,5 +1,5 @@
-"""The bytes behind `svc:attachment:<id>`, `svc:automation_resource:<token>` and `svc:resource:<name>`; and the files
-that automations keep for a while."""
+"""Reads the bytes behind `svc:attachment:<id>`, `svc:automation_resource:<token>` and `svc:resource:<name>`, and stores
+the temporary files of automations."""
 
 import secrets
 import uuid
@@ -25,7 +25,7 @@ from server.translation import lazy_gettext
 
 SCHEME, RESOURCE, DYNAMIC = "svc", "automation_resource", "resource"
 KINDS = ("attachment", RESOURCE, DYNAMIC)
-FRESH_SECONDS = 900  # how long a file of an automation is kept when nothing is said
+FRESH_SECONDS = 900  # default lifetime of a file of an automation
 BATCH = 100  # expired files removed in one transaction
 
 
@@ -34,15 +34,15 @@ _makers: list[Make] = []
 
 
 def makes(make: Make) -> Make:
-    """Register who makes the content of a dynamic resource: make(ctx, record) writes it."""
+    """Registers the function that generates the content of a dynamic resource: make(ctx, record) writes it."""
     _makers[:] = [make]
     return make
 
 
 def find(ctx: Context, uri: str) -> StoredFile:
-    """The file that a reference names. Raises Invalid for what is no reference to a file, NotFound, Forbidden.
+    """Finds the file of a reference. Raises Invalid if it does not refer to a file, NotFound, Forbidden.
 
-    What has expired is not there any more; the content of a dynamic resource is made anew."""
+    An expired file counts as missing; the content of a dynamic resource is generated again."""
     record_type, name = _named(ctx, uri)
     if record_type.uri == DYNAMIC and _makers:
         row = ctx.service.store.read(lambda tx: tx.first(record_type.table, name=name))
@@ -53,14 +53,14 @@ def find(ctx: Context, uri: str) -> StoredFile:
 
 
 def content(ctx: Context, file: StoredFile) -> bytes:
-    """All bytes of a file; at most what the setting `max_attachment_bytes` lets in."""
+    """Returns all bytes of a file, up to the setting `max_attachment_bytes`."""
     return b"".join(files.pieces(ctx, file, 0, file.size))
 
 
 def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at: int | None = None) -> dict[str, Any]:
-    """Keep bytes as a new automation resource; answers {id, token, uri, mime_type, name, size, expires_at}.
+    """Stores bytes as a new automation resource; returns {id, token, uri, mime_type, name, size, expires_at}.
 
-    expires_at: Unix seconds, 0 for never; FRESH_SECONDS from now when None. Raises TooLarge above the setting
+    expires_at: Unix seconds, 0 for never; None for FRESH_SECONDS from now. Raises TooLarge above the setting
     `max_attachment_bytes`."""
     token = str(uuid.UUID(bytes=secrets.token_bytes(16)))
     until = ctx.now + FRESH_SECONDS if expires_at is None else expires_at
@@ -84,7 +84,7 @@ def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at:
 
 
 def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
-    """Put bytes behind those of an automation resource; answers as store. Raises NotFound, Invalid, TooLarge."""
+    """Appends bytes to an automation resource; returns the same as store(). Raises NotFound, Invalid, TooLarge."""
     record_type, name = _named(ctx, uri)
     if record_type.uri != RESOURCE:
         raise Invalid(f"'{uri[:100]}' cannot be added to; only automation resources can", field="uri")
@@ -103,7 +103,7 @@ def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
 
 @periodic("automation resources that expired", deletes=True)
 def forget_expired(service: Service, now: int) -> None:
-    """Remove those that may be dropped."""
+    """Removes a batch of expired automation resources."""
     ctx = own_context(service, now)
     while service.store.read(lambda tx: _expired(ctx, tx, 1)):
         service.store.write(lambda tx: _forget(ctx, tx))

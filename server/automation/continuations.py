@@ -1,4 +1,4 @@
-"""Runs that wait: what an automation had in its hands at an `await`, as a row, to go on from later."""
+"""Stores the state of an automation at an `await` as a row, so that the run can be resumed later."""
 
 import json
 import secrets
@@ -11,8 +11,8 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
-KEPT_SECONDS = 7 * 86400  # after the time that it waits for
-TOKEN_BYTES = 48  # 64 characters
+KEPT_SECONDS = 7 * 86400  # after the time at which the run should have been resumed
+TOKEN_BYTES = 48  # gives a token of 64 characters
 
 CONTINUATION = Table(
     "automation_continuation",
@@ -28,9 +28,8 @@ CONTINUATION = Table(
 
 
 def keep(tx: Transaction, id: int, automation: str, values: dict[str, Any], now: int, until: int) -> int:
-    """Write what a run goes on with. id: its row, 0 for a new one. values: the whole dictionary of the run.
-
-    Answers the row's id."""
+    """Stores the state of a run and returns the id of its row. id: 0 for a new row. values: the whole dictionary of the
+    run."""
     row = {
         "automation": automation,
         "state_data": json.dumps(plain(values)),
@@ -43,7 +42,7 @@ def keep(tx: Transaction, id: int, automation: str, values: dict[str, Any], now:
 
 
 def read(tx: Transaction, id: int) -> tuple[str, dict[str, Any]] | None:
-    """The automation's name and the dictionary that it goes on with; None when it is gone."""
+    """Returns the automation's name and the dictionary to resume with; None if the row does not exist."""
     row = tx.get(CONTINUATION, id) if id else None
     if row is None:
         return None
@@ -52,14 +51,15 @@ def read(tx: Transaction, id: int) -> tuple[str, dict[str, Any]] | None:
 
 
 def drop(tx: Transaction, id: int) -> None:
-    """Forget a run that is over."""
+    """Deletes the state of a finished run."""
     if id:
         tx.delete(CONTINUATION, id=id)
 
 
 @periodic("old continuations", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Drop what nobody went on with, but not what an enabled timer waits for: the service may have been down."""
+    """Deletes states that were never resumed, except those that an enabled timer waits for: the service may have been
+    down."""
     table: Any = CONTINUATION.sql
     if service.store.read(lambda tx: tx.value(lambda: _old(table.select(table.id)).limit(1), (now,))):
         service.store.write(lambda tx: tx.run(lambda: _old(table.delete()), (now,)))

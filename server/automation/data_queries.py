@@ -1,4 +1,4 @@
-"""Automations that answer data queries of the type `automation.invoke`."""
+"""Runs the automations of data queries of the type `automation.invoke`."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,9 +13,9 @@ from server.queries.kinds import automation_invoke
 
 @automation_invoke.answers
 def invoke(ctx: Context, name: str, inputs: dict[str, Any], format: str) -> dict[str, Any]:
-    """{data, _} of the automation of a name. What it returns is the data, or has it under `data`.
+    """Returns {data, _} of the automation of a name: its return value, or the `data` key in it.
 
-    Raises NotFound, ScriptError with what the automation failed with."""
+    Raises NotFound, ScriptError with the error of the automation."""
     if ctx.depth >= MAX_DEPTH:
         raise ScriptError(f"at most {MAX_DEPTH} automations may cause each other")
     automation = ctx.service.store.read(lambda tx: find(ctx, tx, name))

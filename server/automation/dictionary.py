@@ -1,5 +1,5 @@
-"""The running dictionary of a script. Records in it load what is asked of them: `ticket_owner_name` when there are
-`ticket__context` and `ticket_id`."""
+"""The dictionary of a running script. Keys of records in it load on first access: `ticket_owner_name` loads if
+`ticket__context` and `ticket_id` exist."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,17 +7,17 @@ from typing import Any
 from server.digits import MAX_ID_DIGITS, is_whole
 from server.errors import BudgetSpent
 
-MAX_KEY_CHARS = 512  # of a key that may belong to a record
-MAX_VALUES = 1_000_000  # of a dictionary that is kept or handed on: each counts as often as it stands somewhere
-MAX_VALUES_CHARS = 64 * 1024 * 1024  # of all their texts, counted so too
+MAX_KEY_CHARS = 512  # longer keys are never loaded from a record
+MAX_VALUES = 1_000_000  # of a stored or returned dictionary; a shared value counts once per reference
+MAX_VALUES_CHARS = 64 * 1024 * 1024  # of all texts, counted per reference too
 CHARS_A_STEP = 1024
-MAX_NESTED = 128  # lists and maps inside each other
+MAX_NESTED = 128  # levels of lists and maps
 
 Load = Callable[[str, int, str], Mapping[str, Any]]
 
 
 class Dictionary(dict[str, Any]):
-    """A map whose missing keys may be those of a record. load(context, id, key) answers the record's keys."""
+    """A map that loads missing keys from records. load(context, id, key) returns the keys of a record."""
 
     __slots__ = ("_asked", "load")
 
@@ -40,7 +40,7 @@ class Dictionary(dict[str, Any]):
             return default
 
     def expand(self, key: str) -> bool:
-        """Load the record that a key belongs to; whether the key is there then."""
+        """Loads the record that a key belongs to and returns whether the key exists then."""
         if key.startswith("__") or len(key) > MAX_KEY_CHARS or key in self._asked:
             return key in self
         self._asked.add(key)
@@ -51,11 +51,11 @@ class Dictionary(dict[str, Any]):
             for name, value in self.load(context, int(id), key[len(prefix) :]).items():
                 if prefix + name not in self:
                     self[prefix + name] = lazy(value, self.load)
-            return key in self  # a record of its own, even an absent one, is not asked for in the one around it
+            return key in self  # a nested record, even a missing one, is not a key of the outer one
         return False
 
     def _prefixes(self, key: str) -> list[str]:
-        """The prefixes of records that a key may belong to, the longest first; "" for this map being one."""
+        """Returns the possible record prefixes of a key, longest first; "" stands for this map itself."""
         found = [""] if "_context" in self and "id" in self else []
         parts = key.split("_")
         for count in range(1, len(parts)):
@@ -72,14 +72,14 @@ def _is_id(value: Any) -> bool:
 
 
 def lazy(value: Any, load: Load) -> Any:
-    """A map that is a record as a Dictionary; anything else as it is."""
+    """Wraps a map that represents a record in a Dictionary; returns other values unchanged."""
     if isinstance(value, dict) and not isinstance(value, Dictionary) and "_context" in value and "id" in value:
         return Dictionary(value, load)
     return value
 
 
 def plain(value: Any) -> Any:
-    """Dictionaries as maps, with what has been loaded."""
+    """Converts Dictionaries to plain maps, including the keys loaded so far."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -88,8 +88,11 @@ def plain(value: Any) -> Any:
 
 
 def require_bounded(value: Any) -> int:
-    """Refuse what grows beyond all measure when it is written out: a list may hold another one many times, which holds
-    a third one many times. Answers how many steps it is to look at all of it. Raises BudgetSpent."""
+    """Returns the number of steps needed to visit a value; raises BudgetSpent if it would grow beyond the limits when
+    written out.
+
+    A list may hold another list many times, and that one a third, so that a small value in memory expands
+    exponentially."""
     values, chars = MAX_VALUES, MAX_VALUES_CHARS
     level, depth = [value], 0
     while level:

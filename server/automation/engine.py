@@ -1,4 +1,4 @@
-"""Runs an automation: its commands in order, and what becomes of errors. Which is next says flow.py."""
+"""Runs an automation command by command and handles its errors. flow.py decides which command is next."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from server.kata.parser import plain as plain_key
 from server.template import Budget, Surroundings
 from server.template.values import printed, truthy
 
-MAX_MEMORY = 256 * 1024 * 1024  # bytes of all that one run makes on its way; what it keeps is limited apart
+MAX_MEMORY = 256 * 1024 * 1024  # bytes that one run may create in total; stored values have limits of their own
 LIMIT_REACHED = "the automation takes longer than its time limit"
 ENDED = ("return", "await", "exit")  # the states of a run that did not fail
 STOPPED = "the run was stopped by who let it run"
@@ -33,7 +33,8 @@ _KEY = ("key",)
 
 @dataclass
 class RunResult:
-    """state: return, await, exit, error (the time limit) or failure. message: why, for the last two."""
+    """The result of a run. state: return, await, exit, error (time limit exceeded) or failure. message: the cause of an
+    error or failure."""
 
     state: str
     returned: Any = None
@@ -41,18 +42,18 @@ class RunResult:
     log: list[LogEntry] = field(default_factory=list)
     message: str = ""
     trace: list[TraceStep] = field(default_factory=list)
-    at_step: dict[str, Any] | None = None  # the dictionary after the command that was asked for, if it was reached
-    failed_templates: frozenset[str] = frozenset()  # the types of the commands in which one failed
+    at_step: dict[str, Any] | None = None  # the dictionary after command number `state_at`, if it was reached
+    failed_templates: frozenset[str] = frozenset()  # types of the commands with a failed template
 
     @property
     def variables(self) -> dict[str, Any]:
-        """The dictionary without what the engine keeps in it."""
+        """Returns the dictionary without the engine's own keys."""
         return visible_values(self.values)
 
 
 class Run:
-    """One run. values: the dictionary, which commands change. at_end: what commands want done when all is over, called
-    with whether it ended well."""
+    """One run. values: the dictionary that commands change. at_end: callbacks of commands for the end of the run,
+    called with True if it succeeded."""
 
     def __init__(
         self,
@@ -65,8 +66,8 @@ class Run:
         calls: int = 0,
         latest: float | None = None,
     ) -> None:
-        """state_at: the command of the trace, from 1, whose dictionary is kept; 0 for none. calls: the runs that this
-        one is inside of. latest: when those must be over, on the monotonic clock."""
+        """Prepares a run. state_at: number of the command, from 1, after which the dictionary is recorded; 0 for none.
+        calls: the enclosing runs. latest: when those must be over, on the monotonic clock."""
         self.automation = automation
         self.host = host
         self.calls = calls
@@ -85,14 +86,14 @@ class Run:
         self._latest = time.monotonic() + policy.MAX_SECONDS if latest is None else latest
         self.ends_at = 0.0
         self._node: CommandNode | None = None
-        self._inner: Run | None = None  # of an automation that this one has called
+        self._inner: Run | None = None  # the automation that is being called
         self._is_stopped = False
         self._failed_templates: set[str] = set()
 
     # -- the whole --------------------------------------------------------------------------------------------------
 
     def result(self) -> RunResult:
-        """Run to the end, or to an await."""
+        """Runs to the end, or to an await."""
         try:
             program = self._program = compiled(self.automation.script, commands.load())
             self._policy = policy.read(self.automation.policy)
@@ -117,7 +118,7 @@ class Run:
             return self._failed(self._placed(ScriptError("a command failed in a way that it should not; see the log")))
 
     def stop(self) -> None:
-        """End the run after the command that it is at. From another thread."""
+        """Ends the run after its current command. Called from another thread."""
         self._is_stopped = True
         self.ends_at = self._latest = time.monotonic()
         self.budget.end()
@@ -125,7 +126,7 @@ class Run:
             self._inner.stop()
 
     def _placed(self, error: ScriptError) -> str:
-        """The message of an error with the command that was run."""
+        """Prefixes the message of an error with the current command."""
         node = self._node
         return f"{node.path}: {error.message} (line {node.line})" if node is not None else error.message
 
@@ -142,7 +143,7 @@ class Run:
         return self._result(state, returned=returned)
 
     def _left_behind(self) -> None:
-        """Empty the dictionary of a run that did not end well when it is too large to be kept."""
+        """Empties the dictionary of a failed run if it is too large to store."""
         try:
             require_bounded(self.values)
         except BudgetSpent:
@@ -176,7 +177,7 @@ class Run:
                 self.values["inputs"] = taken
 
     def _resume(self, program: Program) -> bool:
-        """Go on where an await stopped; whether there was one."""
+        """Resumes a run at its await; returns whether there was one."""
         state = self.values.pop("__state", None)
         if not isinstance(state, dict):
             return False
@@ -188,7 +189,7 @@ class Run:
         return True
 
     def _go(self) -> bool:
-        """Run commands until there are none; False when the time is over."""
+        """Runs commands until none is left; returns False if the time limit is exceeded."""
         frames, now = self.frames, time.monotonic
         while frames:
             frame = frames[-1]
@@ -282,7 +283,7 @@ class Run:
         return command.call(CommandCall(self, node, taken, frozenset(given), output))
 
     def ask_policy(self, node: CommandNode, command: Command, taken: dict[str, Any], output: str) -> None:
-        """Whether the policy lets a node run a command with these inputs. Raises PolicyDenied."""
+        """Checks that the policy allows a node to run a command with these inputs. Raises PolicyDenied."""
         variables: dict[str, Any] = {
             "node": {"id": node.path, "type": command.name},
             "inputs": taken,
@@ -313,33 +314,33 @@ class Run:
     # -- what commands and their inputs need ------------------------------------------------------------------------
 
     def note(self, level: int, node: str, message: str, is_own: bool = True) -> None:
-        """Put an entry into the log; is_own: False for one of an automation that this one called."""
+        """Adds an entry to the log. is_own: False for an entry of a called automation."""
         run_log.note(self.log, level, node, message, is_own=is_own)
 
     def read_date(self, text: str) -> int | None:
-        """Unix seconds of a time in words, in the zone of the run."""
+        """Parses a time in words, in the time zone of the run; returns Unix seconds."""
         try:
             return times.instant(text, clock.now(), times.zone(self.around.zone))
         except HelpdeskError:
             return None
 
     def render(self, text: str) -> str:
-        """A template, filled with the dictionary. Raises TemplateFailed."""
+        """Renders a template with the dictionary. Raises TemplateFailed."""
         if "{" not in text:
             return text
         self.budget.step()
         return template.compile(text).render(self.values, self.budget, self.around)
 
     def evaluated(self, key: str, value: "str | Tree", path: str) -> Any:
-        """The value of one parameter; a map's entries in turn."""
+        """Returns the value of one parameter; a map is evaluated entry by entry."""
         found = self.parameter(key, value, path)
         return None if found is None else found[1]
 
     def called(self, automation: Script, values: dict[str, Any]) -> RunResult:
-        """Run another automation inside this run; its entries come into this log."""
+        """Runs another automation inside this run; its entries are added to this log."""
         values = values | ({"__simulate": True} if self.simulates else {})
         inner = self._inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
-        if self._is_stopped:  # since the line before
+        if self._is_stopped:  # stop() ran before `_inner` was set
             inner.stop()
         found = inner.result()
         for entry in inner.log:
@@ -350,7 +351,7 @@ class Run:
         return found
 
     def _given(self, path: str) -> Environment:
-        """What the values below a path are evaluated with."""
+        """Returns the values for the templates below a path."""
 
         def log(here: str, error: TemplateFailed) -> None:
             self.template_failed(error, path, here, "")
@@ -358,12 +359,12 @@ class Run:
         return Environment(self.values, self.render, self.read_date, log, self._charge)
 
     def template_failed(self, error: TemplateFailed, path: str, here: str, key: str) -> None:
-        """Note what a template failed with. path: of its command. here: of the text, or of what holds it by `key`."""
+        """Logs the error of a template. path: of its command. here: of the text, or of its parent, with `key`."""
         self._failed_templates.add(self._node.type if self._node is not None else "inputs")
         self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
 
     def _charge(self, annotation: str, text: str) -> None:
-        """Before a text becomes many values. Raises BudgetSpent."""
+        """Charges the budget before a text is expanded to many values. Raises BudgetSpent."""
         parts = parts_of(annotation, text)
         if annotation in ("csv", "list"):
             self.budget.elements(parts)
@@ -371,7 +372,8 @@ class Run:
             self.budget.entries(parts)
 
     def plain_leaf(self, key: str, text: str) -> tuple[str, Any] | None:
-        """Name and value of a plain text, or of the name of a variable, which most are; None for others."""
+        """Returns name and value of a literal text or a variable reference, the most frequent kinds of parameter; None
+        for others."""
         if "{" in text:
             return None
         name, listed = parts(key)
@@ -383,8 +385,8 @@ class Run:
         return name, entry_at(self.values, text)
 
     def parameter(self, key: str, value: "str | Tree", path: str, *, is_below: bool = False) -> tuple[str, Any] | None:
-        """Name and value of a parameter; None for one that is left out. path: of its command. is_below: what goes wrong
-        is told of the key below it."""
+        """Returns name and value of a parameter; None for an omitted one. path: of its command. is_below: errors name
+        the key below the path."""
         plain = self.plain_leaf(key, value) if isinstance(value, str) else None
         if plain is not None:
             return plain
@@ -397,7 +399,7 @@ class Run:
 
 
 class _CommandParameters(Parameters):
-    """The parameters of a command in a run. path: where what goes wrong is told."""
+    """The parameters of a command in a run. path: named in error messages."""
 
     __slots__ = ("key", "path", "run")
 
@@ -426,10 +428,10 @@ def run(
     seconds: float | None = None,
     within: Callable[[Run], AbstractContextManager[None]] | None = None,
 ) -> RunResult:
-    """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does.
+    """Runs an automation with a dictionary, to its end or to an await. Errors of the script do not raise.
 
-    state_at: the command whose dictionary is kept, from 1; it must be traced. seconds: that the run may take at most,
-    besides the limit of its policy. within(run): what it runs inside of."""
+    state_at: number of the command, from 1, after which the dictionary is recorded; it must be traced. seconds: limit
+    for the run, in addition to that of its policy. within(run): the context manager around the run."""
     latest = None if seconds is None else time.monotonic() + seconds
     running = Run(automation, values, host, traced=traced, state_at=state_at, latest=latest)
     with within(running) if within is not None else nullcontext():

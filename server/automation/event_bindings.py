@@ -1,4 +1,5 @@
-"""The automations that run at each event, in order, and changes of that order by several administrators at once."""
+"""Lists the automations bound to each event in order, and reorders them safely when administrators edit at the same
+time."""
 
 import hashlib
 from collections.abc import Callable
@@ -22,8 +23,8 @@ DIGEST_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class EventEntry:
-    """An entry of the binding of an event. automation: the name that it gives, maybe a template. automation_id: 0 where
-    none is known by that name. condition: its `disabled` or `enabled`, as written. reason: why it never runs."""
+    """An entry in the binding of an event. automation: the name in the entry, possibly a template. automation_id: 0 if
+    no automation has that name. condition: its `disabled` or `enabled`, as written. reason: why it never runs."""
 
     name: str
     automation: str
@@ -35,8 +36,7 @@ class EventEntry:
 
 @dataclass(frozen=True, slots=True)
 class EventBinding:
-    """An event and what runs at it. text: the binding in KATA. version: identifies the text. problem: why the text
-    cannot be read."""
+    """An event and its binding. text: in KATA. version: a digest of the text. problem: why it cannot be parsed."""
 
     id: int
     name: str
@@ -49,13 +49,13 @@ class EventBinding:
 
 
 def list_bindings(ctx: Context) -> list[EventBinding]:
-    """All events, by name. Raises AdminOnly."""
+    """Returns the bindings of all events, by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _bindings(ctx, tx))
 
 
 def binding(ctx: Context, id: int) -> EventBinding:
-    """One event. Raises AdminOnly, NotFound."""
+    """Returns the binding of one event. Raises AdminOnly, NotFound."""
     found = next((each for each in list_bindings(ctx) if each.id == id), None)
     if found is None:
         raise NotFound(f"there is no automation_event {id}")
@@ -63,17 +63,17 @@ def binding(ctx: Context, id: int) -> EventBinding:
 
 
 def move(ctx: Context, id: int, name: str, steps: int, version: str) -> None:
-    """Move an entry up (-1) or down (1). Raises AdminOnly, NotFound, Conflict for a binding that was changed since."""
+    """Moves an entry up (-1) or down (1). Raises AdminOnly, NotFound, Conflict if the binding has changed."""
     _change(ctx, id, version, lambda text: with_moved(text, _present(text, name), steps))
 
 
 def remove(ctx: Context, id: int, name: str, version: str) -> None:
-    """Remove an entry. Raises AdminOnly, NotFound, Conflict for a binding that was changed since."""
+    """Removes an entry. Raises AdminOnly, NotFound, Conflict if the binding has changed."""
     _change(ctx, id, version, lambda text: without_entry(text, _present(text, name)))
 
 
 def replace_text(ctx: Context, id: int, text: str, version: str) -> None:
-    """Store another binding. Raises AdminOnly, NotFound, Invalid, Conflict for a binding that was changed since."""
+    """Replaces a binding. Raises AdminOnly, NotFound, Invalid, Conflict if it has changed."""
     wrong = problems(text)
     if wrong:
         raise Invalid(f"{FIELD}: line {wrong[0][0]}: {wrong[0][1]}", field=FIELD, line=wrong[0][0])
@@ -81,7 +81,7 @@ def replace_text(ctx: Context, id: int, text: str, version: str) -> None:
 
 
 def version_of(text: str) -> str:
-    """A digest that identifies a binding."""
+    """Returns the digest that identifies a version of a binding."""
     return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
@@ -102,7 +102,7 @@ def _change(ctx: Context, id: int, version: str, change: Callable[[str], str]) -
 
 
 def _present(text: str, name: str) -> str:
-    """Raises Conflict for an entry that is not there."""
+    """Requires that an entry exists. Raises Conflict if it does not."""
     if name not in entries(text):
         raise Conflict(lazy_gettext("there is no entry '{name}' any more", name=name[:80]))
     return name
@@ -133,6 +133,6 @@ def _binding(row: dict[str, Any], ids: dict[str, int], lost: dict[tuple[int, str
 
 
 def _condition(tree: Tree) -> str:
-    """The first `disabled` or `enabled` of an entry as it is written, "" for none."""
+    """Returns the first `disabled` or `enabled` of an entry as written, "" if it has neither."""
     written = ((plain(key).partition("/")[0], key, value) for key, value in tree.items())
     return next((f"{key}: {value}" for kind, key, value in written if kind in ("disabled", "enabled")), "")

@@ -1,6 +1,6 @@
-"""Runs the automations that are bound to events: told of what happened, or asked before it happens.
+"""Runs the automations bound to events, before or after the event.
 
-Which events there are is automation/types/automation_event.py; who tells of them is records/events.py."""
+types/automation_event.py declares the events; records/events.py publishes them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,12 +21,12 @@ from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
 
 LOG = log.get("automation")
-MAX_REPORTED = 200  # lost entries in the log until bindings change
+MAX_REPORTED = 200  # lost entries that are logged until bindings change
 
 
 @job(events.JOB)
 def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
-    """Every automation that is bound runs, whatever becomes of those before it."""
+    """Runs every automation bound to an event, even if an earlier one fails."""
     zone = payload.get("zone") or "UTC"
     ctx = own_context(service, now, zone, depth=payload["depth"], is_by_machine=payload.get("is_by_machine", False))
     for _ in run(ctx, payload["event"], payload["values"]):
@@ -35,9 +35,9 @@ def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
 
 @events.answers
 def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What the automations bound to an event return, one after the other; those that fail return nothing.
+    """Yields the return values of the automations bound to an event, in order; failed runs yield nothing.
 
-    A binding that cannot be read, and runs that caused each other too often, are told in the automation log."""
+    Bindings that cannot be parsed, and chains of runs that are too long, are reported in the automation log."""
     host = ServiceHost(ctx)
     if ctx.depth > MAX_DEPTH:
         return _note(host, f"{name}: not answered to, after {MAX_DEPTH} automations that set each other off")
@@ -69,11 +69,11 @@ def _binding(ctx: Context, tx: Transaction, name: str) -> str:
     return str(record_type.record(row)["automations_kata"]) if row is not None else ""
 
 
-LOST: VersionedLocal[set[tuple[str, str, str]]] = VersionedLocal()  # entries that are in the log
+LOST: VersionedLocal[set[tuple[str, str, str]]] = VersionedLocal()  # entries already logged
 
 
 def _report_lost(host: ServiceHost, name: str, candidate: BindingCandidate) -> None:
-    """Log an entry whose automation is gone or has another trigger, once until bindings change."""
+    """Logs an entry whose automation is missing or has another trigger, once until bindings change."""
     if candidate.is_off:
         return
     store = host.ctx.service.store

@@ -1,6 +1,6 @@
-"""Examples of automations: values that one is tried with, kept under a name together with what came of it.
+"""Examples of automations: stored inputs with the outcome of a simulated run.
 
-After a change they tell whether the automation still does the same. They are only ever simulated."""
+After a change, they show whether the automation still behaves the same. Examples are only ever simulated."""
 
 import hashlib
 import json
@@ -18,13 +18,13 @@ from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-DOING = "work with the examples of automations"  # what administrators alone may
+DOING = "work with the examples of automations"  # completes the message of AdminOnly
 
-MAX_EXAMPLES = 20  # of one automation
-MAX_NAME_CHARS = 100  # characters of the name of one
-MAX_VALUES_CHARS = 256 * 1024  # characters of its values as JSON
-MAX_OUTCOME_CHARS = 20_000  # characters of an outcome that are kept; of the rest only a digest
-CHECK_SECONDS = 10.0  # that all examples of an automation may take together when they are checked
+MAX_EXAMPLES = 20  # per automation
+MAX_NAME_CHARS = 100
+MAX_VALUES_CHARS = 256 * 1024  # of the values as JSON
+MAX_OUTCOME_CHARS = 20_000  # stored characters of an outcome; the rest is stored as a digest
+CHECK_SECONDS = 10.0  # limit for checking all examples of an automation together
 
 EXAMPLE = Table(
     "automation_example",
@@ -36,12 +36,12 @@ EXAMPLE = Table(
         Column("kept_at"),
     ],
     [Index(("automation_id", "name"), "the examples of an automation, by name", unique=True)],
-)  # given: the dictionary as JSON. outcome: as `outcome` below makes it
+)  # given: the dictionary as JSON. outcome: as returned by outcome()
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """given: the dictionary that the run begins with. outcome: what came of it when it was kept."""
+    """An example. given: the initial dictionary of the run. outcome: when the example was stored."""
 
     id: int
     name: str
@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class ExampleCheck:
-    """An example that was run again. outcome: what came of it now, "" when there was no time left to run it."""
+    """The check of an example. outcome: of the new run, "" if no time was left to run it."""
 
     example: Example
     outcome: str
@@ -63,14 +63,13 @@ class ExampleCheck:
 
 
 def outcome(found: RunResult) -> str:
-    """How a run ended, as a text that is compared with others.
+    """Returns the result of a run as a text that can be compared.
 
     >>> print(outcome(RunResult("return", {"a": 1})))
     state: return
     {
      "a": 1
-    }
-    """
+    }"""
     told = f": {found.message}" if found.message else ""
     returned = json.dumps(plain(found.returned), ensure_ascii=False, indent=1, default=str)
     text = f"state: {found.state}{told}\n{returned}"
@@ -81,14 +80,14 @@ def outcome(found: RunResult) -> str:
 
 
 def list_examples(ctx: Context, automation_id: int) -> list[Example]:
-    """The examples of an automation, by name. Raises AdminOnly."""
+    """Returns the examples of an automation, by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(EXAMPLE, automation_id=automation_id))
     return sorted(map(_example, rows), key=lambda each: each.name.lower())
 
 
 def find(ctx: Context, automation_id: int, id: int) -> Example:
-    """One of an automation. Raises AdminOnly, NotFound."""
+    """Returns an example of an automation. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(EXAMPLE, id=id, automation_id=automation_id))
     if row is None:
@@ -97,10 +96,10 @@ def find(ctx: Context, automation_id: int, id: int) -> Example:
 
 
 def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], found: RunResult) -> int:
-    """Keep values and what a simulated run made of them; its id. One of the same name is replaced.
+    """Stores an example with the outcome of a simulated run and returns its id; replaces one of the same name.
 
-    Raises AdminOnly, NotFound, Required for no name, Invalid for one too long, TooLarge for values beyond
-    MAX_VALUES_CHARS, Conflict above MAX_EXAMPLES."""
+    Raises AdminOnly, NotFound, Required for a missing name, Invalid for one that is too long, TooLarge for values
+    beyond MAX_VALUES_CHARS, Conflict above MAX_EXAMPLES."""
     ctx.require_admin(DOING)
     if not name:
         raise Required("Give the example a name.", field="example_name")
@@ -130,14 +129,14 @@ def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], 
 
 
 def remove(ctx: Context, automation_id: int, id: int) -> Example:
-    """Forget an example; what it was. Raises AdminOnly, NotFound."""
+    """Deletes an example and returns it. Raises AdminOnly, NotFound."""
     found = find(ctx, automation_id, id)
     ctx.service.store.write(lambda tx: tx.delete(EXAMPLE, id=id))
     return found
 
 
 def check(ctx: Context, automation: Script, of: list[Example]) -> list[ExampleCheck]:
-    """Run examples again, as simulations, for CHECK_SECONDS in all."""
+    """Runs examples again, as simulations, for at most CHECK_SECONDS in all."""
     found = []
     ends_at = time.monotonic() + CHECK_SECONDS
     for each in of:
@@ -158,7 +157,8 @@ def simulate(
     seconds: float | None = None,
     stop_code: str = "",
 ) -> RunResult:
-    """Run an automation so that nothing is written or sent, and `on_simulate` answers; otherwise as service.perform."""
+    """Runs an automation without writing or sending anything; `on_simulate` branches supply the results. Otherwise like
+    service.perform()."""
     values = {**given, "__simulate": True}
     return service.perform(
         ctx, automation, values, dry=True, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code

@@ -1,6 +1,6 @@
-"""The flow of a run: the blocks that it is inside of, and the commands that say what is run next.
+"""Controls the flow of a run: its stack of blocks, and the commands that decide what runs next.
 
-The place of a run is a list of plain values, so that one that awaits something can go on later, in another process."""
+The position in a script is a list of plain values, so that a run can be resumed in another process after an await."""
 
 import time
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from server.template.values import pairs, printed, truthy
 if TYPE_CHECKING:
     from server.automation.engine import Run
 
-MAX_NODES = 1_000_000  # commands that one run may take
-KINDS = {bool: "yes or no", int: "a number", float: "a number"}  # values of one part, by their types; others are texts
+MAX_NODES = 1_000_000  # commands of one run
+KINDS = {bool: "yes or no", int: "a number", float: "a number"}  # descriptions of value types; others are texts
 LISTS = "write each@csv, each@list or each@json for a text that lists things, each@key for a list of the dictionary"
 LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
 
 
 @dataclass
 class Frame:
-    """A block that is being run. place: the next command. kind: plain, repeat, while, simulate. memory: what is left of
-    a loop, or the path of the command that a branch belongs to."""
+    """A block on the stack of a run. place: index of the next command. kind: plain, repeat, while, simulate. memory:
+    the remaining values of a loop, or the path of the command that a branch belongs to."""
 
     block: Block
     place: int = 0
@@ -34,7 +34,7 @@ class Frame:
 
 
 class RunEnded(Exception):
-    """The run is over."""
+    """Raised to end the run."""
 
     def __init__(self, state: str, returned: Any) -> None:
         super().__init__(state)
@@ -43,12 +43,12 @@ class RunEnded(Exception):
 
 
 def dump_frame(frame: Frame) -> list[Any]:
-    """A frame as plain values."""
+    """Returns a frame as plain values."""
     return [frame.block.path, frame.place, frame.kind, plain(frame.memory)]
 
 
 def load_frame(program: Program, kept: Any) -> Frame:
-    """A frame of plain values. Raises ScriptError for what no run left behind."""
+    """Restores a frame from plain values. Raises ScriptError for values that dump_frame() cannot have written."""
     match kept:
         case [str(path), int(place), str(kind), memory] if kind in _REMEMBERED and _REMEMBERED[kind](memory):
             block = program.blocks.get(path)
@@ -74,7 +74,7 @@ def _is_condition(memory: Any) -> bool:
     return False
 
 
-# What the frames of each kind remember.
+# The type of `memory` for each kind of frame.
 _REMEMBERED: dict[str, Callable[[Any], bool]] = {
     "plain": lambda memory: memory is None,
     "repeat": _is_loop,
@@ -132,7 +132,7 @@ def _repeat(run: "Run", node: CommandNode) -> None:
 
 
 def _is_blank(value: Any) -> bool:
-    """Whether a value stands for no list at all: missing, of a template that failed, or an empty text."""
+    """Returns whether a value stands for an empty list: missing, of a failed template, or an empty text."""
     return value is None or value is False or (isinstance(value, str) and not value.strip())
 
 
@@ -146,7 +146,7 @@ def _names(run: "Run", node: CommandNode) -> list[str]:
 
 
 def _next(run: "Run", frame: Frame) -> bool:
-    """Give the variables of a loop their next values; False, and they are gone, when there are none."""
+    """Assigns the next values to the variables of a loop; at the end deletes them and returns False."""
     names, left = frame.memory["names"], frame.memory["left"]
     if not left:
         for name in names:
@@ -168,7 +168,7 @@ def _while(run: "Run", node: CommandNode) -> None:
 
 
 def goes_on(run: "Run", frame: Frame) -> bool:
-    """Whether a `while` goes on; asked before every command of its body."""
+    """Returns whether a `while` continues; evaluated before every command of its body."""
     if frame.place >= len(frame.block.nodes):
         frame.place = 0
     key, value, path = frame.memory
@@ -193,7 +193,7 @@ def _await(run: "Run", node: CommandNode) -> None:
 
 
 def _listed(run: "Run", node: CommandNode) -> dict[str, Any]:
-    """The children of a command as a map; a plain text stands under the empty key."""
+    """Returns the children of a command as a map; a plain text has the empty key."""
     if isinstance(node.body, str):
         return {"": run.evaluated("", node.body, node.path)}
     found = {}
@@ -220,7 +220,7 @@ def _log(run: "Run", node: CommandNode) -> None:
 
 
 def _simulated(run: "Run", node: CommandNode) -> None:
-    """simulate.success and simulate.error: the answer of the command whose on_simulate this is."""
+    """Runs simulate.success and simulate.error: sets the result of the command that this on_simulate belongs to."""
     while run.frames and run.frames[-1].kind != "simulate":
         run.frames.pop()
     frame = run.frames.pop() if run.frames else None

@@ -1,4 +1,4 @@
-"""Looks at what automations were before, and brings it back. Kept by automation/versions.py."""
+"""Lists earlier versions of automations and restores them. versions.py stores them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from server.records import records
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-DOING = "look at what automations were before"  # what administrators alone may
+DOING = "look at what automations were before"  # completes the message of AdminOnly
 
 URI = "automation"
 _WITHOUT_TEXTS = ("number", "at", "actor_context", "actor_id", "actor_name", "changed", "size")
@@ -20,8 +20,8 @@ _WITHOUT_TEXTS = ("number", "at", "actor_context", "actor_id", "actor_name", "ch
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """number: from 1, the highest is what the automation is now. at: Unix seconds when it was saved. actor_name: by
-    whom, "" when that is not known. changed: the fields that differ from the version before. size: characters."""
+    """A version of an automation. number: from 1; the highest is the current one. at: Unix seconds of the save.
+    actor_name: "" if unknown. changed: the fields that differ from the previous version. size: in characters."""
 
     number: int
     at: int
@@ -33,7 +33,7 @@ class Version:
 
 
 def list_versions(ctx: Context, id: int) -> list[Version]:
-    """The versions of an automation, the newest first; [] of one that was never changed since they are kept.
+    """Returns the versions of an automation, newest first; [] if it has not changed since versions are stored.
 
     Raises AdminOnly."""
     ctx.require_admin(DOING)
@@ -53,7 +53,7 @@ def list_versions(ctx: Context, id: int) -> list[Version]:
 
 
 def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
-    """The texts of a version by field. Raises AdminOnly, NotFound for one that is no longer kept."""
+    """Returns the texts of a version by field. Raises AdminOnly, NotFound if the version is no longer stored."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(VERSION, automation_id=id, number=number))
     if row is None:
@@ -62,9 +62,9 @@ def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
 
 
 def restore(ctx: Context, id: int, number: int) -> int:
-    """Give an automation the texts of a version, as a change like any other; the number of the newest version before.
+    """Restores the texts of a version as an ordinary change; returns the number of the version that was current before.
 
-    Raises AdminOnly, NotFound, Invalid for a script that can be saved no more, Conflict for a name that is taken."""
+    Raises AdminOnly, NotFound, Invalid if the script is no longer valid, Conflict if its name is in use."""
     fields = texts(ctx, id, number)
     before = ctx.service.store.read(lambda tx: newest(tx, id))
     records.update(ctx, URI, id, fields)
@@ -72,7 +72,7 @@ def restore(ctx: Context, id: int, number: int) -> int:
 
 
 def newest(tx: Transaction, id: int) -> int:
-    """The number of the newest version, 0 when none is kept."""
+    """Returns the number of the newest version, 0 if none is stored."""
     table: Any = VERSION.sql
     return int(
         tx.value(
@@ -89,14 +89,14 @@ def _version(row: tuple[Any, ...]) -> Version:
 
 
 def number(ctx: Context, id: int) -> int:
-    """That of the version that runs, 0 for an automation that is still to be made. Raises AdminOnly."""
+    """Returns the number of the current version, 0 for an automation that is not created yet. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: newest(tx, id))
 
 
 def save(ctx: Context, id: int, based_on: str, fields: dict[str, str]) -> None:
-    """Change an automation. based_on: the version that the change was begun from, "" to ask for none. Raises Conflict
-    when somebody saved another one meanwhile."""
+    """Saves an automation. based_on: the version that was edited, "" to skip the check. Raises Conflict if another
+    version has been saved since."""
 
     def write(_: Transaction) -> None:
         [before] = records.stored(ctx, URI, [id]) or [{"version": based_on}]

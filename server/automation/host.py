@@ -1,6 +1,6 @@
-"""What a run reaches beyond itself: other automations, the log, the functions of templates, whatever commands need.
+"""The interface between a run and its surroundings: other automations, the log, template functions, the service.
 
-A protocol, so that scripts run on a throw-away store and without any."""
+It is a protocol, so that scripts also run on a temporary store or without any."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -17,7 +17,7 @@ TEMPLATE_FUNCTION = "svc.trigger.scripting.function"
 
 @dataclass(frozen=True)
 class Script:
-    """An automation as it is run. name, id, version: "" and 0 for one that is not kept."""
+    """A runnable automation. name, id, version: "" and 0 if it is not stored."""
 
     script: str
     policy: str = ""
@@ -29,8 +29,8 @@ class Script:
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One line of the automation log. level: 1 alert, 3 error, 4 warning, 7 debug. is_own: False for what another
-    automation wrote that this one called."""
+    """An entry of the automation log. level: 1 alert, 3 error, 4 warning, 7 debug. is_own: False for an entry of a
+    called automation."""
 
     level: int
     node: str
@@ -39,7 +39,7 @@ class LogEntry:
 
 
 class Host(Protocol):
-    """dry: whether nothing may be written and nothing sent. depth: how many runs caused each other."""
+    """The surroundings of a run. dry: nothing may be written or sent. depth: length of the chain of runs before it."""
 
     dry: bool
     depth: int
@@ -47,21 +47,21 @@ class Host(Protocol):
 
     @property
     def ctx(self) -> "Context | None":
-        """The operation that commands act in, None without a service."""
+        """The context that commands act in; None without a service."""
 
     def automation(self, name: str) -> Script | None:
-        """The automation of a name."""
+        """Returns the automation of a name."""
 
     def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
-        """The keys of a record, opened along `key`; {} for one that is not there."""
+        """Returns the keys of a record, expanded along `key`; {} if it does not exist."""
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """What templates may call by name."""
+        """Returns the functions that templates may call, by name."""
 
 
 @dataclass
 class StandaloneHost:
-    """A host without a service: other automations are those handed in."""
+    """A host without a service, with a fixed set of automations."""
 
     automations: Mapping[str, Script] = field(default_factory=dict)
     dry: bool = False

@@ -1,4 +1,4 @@
-"""What an automation may be given: its `inputs:` declarations, and the check of what it is given."""
+"""Parses the `inputs:` declarations of an automation and validates values against them."""
 
 import ipaddress
 import re
@@ -29,7 +29,7 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class InputDeclaration:
-    """One input. options: type, type_options, required, default, record_type, expand."""
+    """A declared input. options: type, type_options, required, default, record_type, expand."""
 
     kind: str
     name: str
@@ -41,7 +41,7 @@ class InputDeclaration:
 
 
 def read_declarations(tree: Tree, given: Environment) -> list[InputDeclaration]:
-    """The declarations under `inputs:`. Raises Invalid for a kind that there is not, KataSyntax."""
+    """Parses the declarations under `inputs:`. Raises Invalid for an unknown kind, KataSyntax."""
     found = []
     for key, options in pairs(Generic(given).value(tree)):
         kind, slash, name = str(key).partition("/")
@@ -53,7 +53,7 @@ def read_declarations(tree: Tree, given: Environment) -> list[InputDeclaration]:
 
 
 def of_script(script: str) -> list[InputDeclaration]:
-    """What a script asks for, as a form shows it: templates in it stay as they are. [] of one that cannot be read."""
+    """Returns the declared inputs of a script for a form, with templates as text; [] if it cannot be parsed."""
     try:
         tree = next((value for key, value in parse(script).tree.items() if plain(key) == "inputs"), {})
         return read_declarations(tree, Environment()) if isinstance(tree, dict) else []
@@ -62,7 +62,7 @@ def of_script(script: str) -> list[InputDeclaration]:
 
 
 def check_inputs(tree: Tree, values: Any, run: "Run", given: Environment) -> dict[str, Any]:
-    """The inputs as the script sees them. Raises Invalid, Required naming the first that is wrong."""
+    """Validates and converts inputs for a script. Raises Invalid or Required that names the first bad one."""
     sent = {str(key): value for key, value in pairs(values)}
     known = {each.name: each for each in read_declarations(tree, given)} if tree else {}
     _require_known(known, sent)
@@ -77,8 +77,8 @@ def check_inputs(tree: Tree, values: Any, run: "Run", given: Environment) -> dic
 
 
 def misfit(script: str, values: Mapping[str, Any]) -> Invalid | None:
-    """Why a run of a script would refuse these inputs at once: Required for one that is missing, Invalid for one that
-    it does not know. None when it takes them, as far as that can be told without a run."""
+    """Returns the error with which a run would refuse these inputs: Required for a missing one, Invalid for an unknown
+    one; None if it would accept them, as far as this is known without a run."""
     known = {each.name: each for each in of_script(script)}
     try:
         _require_known(known, values)

@@ -1,7 +1,7 @@
-"""Names in a script that stand for nothing: record types and fields that this service does not have, variables that
-neither the trigger hands over nor the script sets, and keys of its answer that the trigger does not read.
+"""Finds unknown names in a script: record types and fields that this service does not have, variables that neither the
+trigger nor the script sets, and returned keys that the trigger does not read.
 
-They are warnings: a package or another administrator may create a type or field afterwards."""
+They are warnings: a package or another administrator may add the type or field later."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ from server.record_types.shared.triggers import EVENTS, OTHERS, PREFIX, WEBHOOK
 TYPE, FIELDS = "record_type", "fields"
 EMPTY = "a warning: there is no '{name}' here, so it is always empty{near}"
 UNREAD = "a warning: nothing reads '{name}' of what this returns{near}"
-# The keys of commands whose texts are names of variables; `output` for all others.
+# Keys of commands whose texts are names of variables; for other commands only `output`.
 NAMING = {
     "repeat": ("as",),
     "var.set": ("key", "output"),
@@ -37,14 +37,15 @@ NAMING = {
 
 
 def flagged(script: str, registry: Registry, customs: Definitions) -> list[Mistake]:
-    """All that is told of a script while somebody writes it: its mistakes, and the names that are unknown here."""
+    """Returns mistakes and unknown names of a script for its editor."""
     return placed([*check(script), *unknown(script, registry, customs)])
 
 
 def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mistake]:
-    """Names of record types, and of fields below `fields:`, that there are not, in the order of their lines. What a
-    template makes of them is known when it is reached. customs: the custom fields. [] for a script that cannot be read,
-    which the checker tells."""
+    """Returns the unknown names of record types, and of fields below `fields:`, in the order of their lines.
+
+    Names that a template computes are not checked. customs: the custom fields. [] for a script that cannot be parsed,
+    which the checker reports."""
     try:
         program = compiled(script, commands.load())
     except KataSyntax:
@@ -62,10 +63,11 @@ def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mista
 
 
 def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mistake]:
-    """Variables that a script reads and that are always empty, in the order of their lines.
+    """Returns the variables that a script reads but that are always empty, in the order of their lines.
 
-    [] for a script that cannot be read, for a trigger that hands over any values, and for a script that computes the
-    names of its variables. A name counts wherever the script sets it, since branches and loops may come back to it."""
+    [] for a script that cannot be parsed, for a trigger that passes arbitrary values, and for a script that computes
+    the names of its variables. A variable may be set anywhere in the script, since branches and loops may run before.
+    """
     known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
     if known is None or known.is_screen or "..." in known.keys:
         return []
@@ -89,11 +91,12 @@ def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mista
 
 
 def unread_answers(script: str, trigger: str) -> list[Mistake]:
-    """Keys below `return:` that the trigger does not read, such as `status` where a webhook takes `status_code`.
+    """Returns the keys below `return:` that the trigger does not read, such as `status` where a webhook reads
+    `status_code`.
 
-    Of other triggers only those that look like one that it reads, since many return something for the log.
+    For other triggers only keys that resemble one that it reads, since many scripts return something for the log.
 
-    [] for a script that cannot be read, and for a trigger that reads no answer or takes any."""
+    [] for a script that cannot be parsed, and for a trigger that ignores the result or reads any key."""
     known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
     if known is None or known.is_screen or not known.answer or "..." in known.answer:
         return []
@@ -114,11 +117,11 @@ def unread_answers(script: str, trigger: str) -> list[Mistake]:
 
 
 class _ComputedName(Exception):
-    """A template makes up the name of a variable."""
+    """Raised if a template computes the name of a variable."""
 
 
 def _own_variables(start: Block) -> Iterator[str]:
-    """The variables that commands set; one that ends in `_` stands for all that begin so. Raises _ComputedName."""
+    """Returns the variables that commands set; one that ends in `_` is a prefix. Raises _ComputedName."""
     found: set[str] = set()
     for node in nodes(start):
         body = node.body if isinstance(node.body, dict) else {}
@@ -141,7 +144,7 @@ def _root(path: str) -> str:
 
 
 def _read_variables(tree: Any, path: str, lines: dict[str, int]) -> Iterator[tuple[str, str, int]]:
-    """(name, path, line) of each variable that templates and `@key` read."""
+    """Yields (name, path, line) of each variable that templates and `@key` read."""
     for key, value in tree.items() if isinstance(tree, dict) else ():
         here = f"{path}:{plain(key)}"
         if isinstance(value, dict):
@@ -157,7 +160,7 @@ def _read_variables(tree: Any, path: str, lines: dict[str, int]) -> Iterator[tup
 
 
 def _is_unknown_key(name: str, handed: Iterable[str], registry: Registry) -> bool:
-    """Whether a name begins as the keys of a record that the trigger hands over, and the record has no such key."""
+    """Returns whether a name has the prefix of a record from the trigger, but is not a key of that record."""
     for prefix in handed:
         record_type = registry.find(prefix[:-1]) if prefix.endswith("_") else None
         if record_type is not None and name.startswith(prefix):
@@ -169,7 +172,7 @@ def _is_unknown_key(name: str, handed: Iterable[str], registry: Registry) -> boo
 
 
 def _keys(handed: Iterable[str], registry: Registry) -> Iterator[str]:
-    """The names of the keys of the records that a trigger hands over."""
+    """Returns the key names of the records that a trigger passes."""
     for prefix in handed:
         record_type = registry.find(prefix[:-1]) if prefix.endswith("_") else None
         if record_type is not None:
@@ -214,8 +217,9 @@ def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
 
 
 def flagged_in(ctx: Context, script: str, trigger: str = "") -> list[Mistake]:
-    """As flagged, with the custom fields that there are, and with what is wrong where `trigger` starts the script, ""
-    for any. Raises AdminOnly: it names those fields."""
+    """Returns the same as flagged(), with the service's custom fields and the mistakes for one `trigger`, "" for any.
+
+    Raises AdminOnly, since messages contain names of custom fields."""
     ctx.require_admin("check scripts")
     found = flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
     empty = empty_variables(script, trigger, ctx.service.registry)

@@ -1,4 +1,4 @@
-"""What stands under the `output:` of each command: data that the help page is made of, and tests compare with runs."""
+"""Describes the `output:` of each command, for the help page and for tests that compare it with actual runs."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -7,13 +7,13 @@ from typing import Any
 from server import contexts
 from server.dataclass import dataclass
 
-ANY_KEY = "..."  # in keys: further ones, which the note describes
+ANY_KEY = "..."  # in keys: any other key; the note describes them
 
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """holds: what it is, in words. keys: {key: what it holds} of a map; one that ends in `?` is there now and then.
-    example: one output."""
+    """The output of a command. holds: a description. keys: {key: description} of a map; a final `?` marks an optional
+    key. example: one output."""
 
     holds: str
     example: Any

@@ -1,4 +1,4 @@
-"""How automations are doing: when each ran last and how that ended, and how many of its runs failed."""
+"""Summarizes automations: last run with its state, and number of runs and failures."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,13 +16,13 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-FAILED = ("error", "failure")  # the states of runs that did not end well
+FAILED = ("error", "failure")  # states of failed runs
 
 
 @dataclass
 class Overview:
-    """last_run_at: Unix seconds, 0 for never. last_run_state: how it ended. runs, failed: of the last day, by whole
-    hours."""
+    """The recent runs of an automation. last_run_at: Unix seconds, 0 for never. last_run_state: its final state. runs,
+    failed: in the last day, by whole hours."""
 
     last_run_at: int = 0
     last_run_state: str = ""
@@ -30,17 +30,17 @@ class Overview:
     failed: int = 0
 
     def add(self, state: str, count: int) -> None:
-        """Take runs in that ended so."""
+        """Counts runs with the same final state."""
         self.runs += count
         self.failed += count if state in FAILED else 0
 
 
 def of(ctx: Context, ids: Collection[int]) -> dict[int, Overview]:
-    """{id: overview} of these automations. Three statements for any number of them; what is only noted in memory so far
-    is counted, too."""
+    """Returns {id: overview} of automations, with counts that are still buffered in memory. Runs three statements for
+    any number of automations."""
     notes, since = usage_buffer(ctx.service.store), ctx.now - DAY
     found = {id: Overview() for id in ids}
-    # Memory first: what is written in the meantime is then counted twice, for this one look, rather than not at all.
+    # Memory first: counts that are flushed between the two reads are counted twice, which is better than never.
     for start, dimensions, totals in notes.of_metric(AUTOMATION_INVOCATIONS):
         if start >= since:
             _count(found, dict(dimensions), totals.count)
@@ -76,7 +76,7 @@ def _last_runs(tx: Transaction, ids: Collection[int]) -> list[tuple[Any, ...]]:
 
 
 def _runs(tx: Transaction, since: int) -> list[tuple[Any, ...]]:
-    """[(dimensions as JSON, runs)] from an instant on."""
+    """Returns [(dimensions as JSON, runs)] since an instant."""
     table: Any = METRIC_SAMPLE.sql
     metric: Any = table_named("metric")
     metric_id = tx.value(lambda: metric.select(metric.c.id).where(metric.c.name == slot(0)), (AUTOMATION_INVOCATIONS,))

@@ -1,4 +1,5 @@
-"""What automations, their bindings and behaviors of a package let people and programs do; see packages/grants.py."""
+"""Describes what a package's automations, bindings and behaviors allow people and programs to do; see
+packages/grants.py."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,8 +16,8 @@ from server.record_types.base import Record
 from server.record_types.shared.triggers import EVENTS
 from server.records.writing import RecordWriter
 
-# Commands and actions that read with the rights of an administrator and change nothing. An automation that only reads
-# needs no agreement, unless an outside program can run it.
+# Read-only commands and actions with the rights of an administrator. An automation that only reads
+# needs no consent, unless an outside program can start it.
 READING_COMMANDS = frozenset(
     ("api.command", "data.query", "file.read", "record.get", "record.search", "signature.verify", "storage.get")
 )
@@ -32,11 +33,10 @@ UNAVAILABLE_COMMANDS = frozenset(("decrypt.pgp", "encrypt.pgp"))
 
 
 def allowed_commands(policy_kata: str) -> list[str]:
-    """The governed commands that a policy may allow, sorted. Rules that depend on a run count as allowing.
+    """Returns the governed commands that a policy may allow, sorted. Rules that depend on a run count as allowing.
 
-    >>> allowed_commands("commands:\\n  record.get:\\n    allow@bool: yes\\n  http.request:\\n    deny@bool: yes\\n")
-    ['record.get']
-    """
+    >>> allowed_commands("commands:\n  record.get:\n    allow@bool: yes\n  http.request:\n    deny@bool: yes\n")
+    ['record.get']"""
     commands.load()
     try:
         rules = policy.read(policy_kata)
@@ -62,11 +62,10 @@ def _may_allow(rules: Iterable[policy.Rule]) -> bool:
 
 
 def bound_automations(binding: str) -> list[str]:
-    """The names of the automations of a binding, as they are written; enabled or not.
+    """Returns the names of the automations in a binding as written, enabled or not.
 
-    >>> bound_automations("automation/x:\\n  uri: svc:automation:orders.new\\n")
-    ['orders.new']
-    """
+    >>> bound_automations("automation/x:\n  uri: svc:automation:orders.new\n")
+    ['orders.new']"""
     try:
         entries = bindings.entries(binding)
     except KataSyntax:
@@ -76,7 +75,7 @@ def bound_automations(binding: str) -> list[str]:
 
 
 def describe(writing: RecordWriter, uri: str, record: Record) -> Iterable[str]:
-    """What a record of this room lets people or programs do, as verb phrases whose subject is the package."""
+    """Returns what an automation record lets people or programs do: verb phrases with the package as subject."""
     return _DESCRIBERS[uri](writing, record)
 
 
@@ -104,7 +103,8 @@ def _resource(writing: RecordWriter, resource: Record) -> Iterator[str]:
 
 
 def _webhook(writing: RecordWriter, webhook: Record) -> Iterator[str]:
-    """An automation that only computes its response gives outside programs nothing, and needs no agreement."""
+    """Describes a webhook. An automation that only computes its response grants nothing to outside programs and needs
+    no consent."""
     for name in bound_automations(webhook["automations_kata"]):
         automation = writing.find("automation", name=name)
         used = ["commands of an automation that does not exist yet"]

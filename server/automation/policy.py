@@ -1,4 +1,4 @@
-"""What an automation may do: its policy is asked before every command that reaches beyond the run."""
+"""Evaluates the policy of an automation before every command that reaches beyond the run."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ from server.template import Budget, Surroundings
 
 MAX_SECONDS, DEFAULT_SECONDS = 120.0, 10.0
 MAX_KEPT = 512
-MAX_KEPT_CHARS = 64 * 1024  # of a text whose policy is kept
+MAX_KEPT_CHARS = 64 * 1024  # longer policies are not cached
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its name as written, such as `allow/shop`, whether it allows, and the text that is true or not."""
+    """A rule of a policy: its name as written, such as `allow/shop`, whether it allows, and its condition as a text."""
 
     name: str
     allows: bool
@@ -28,9 +28,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Policy:
-    """commands: the rules of each, in their order; `all` are those of every command. seconds: the time limit. callers:
-    the rules for people who start the automation from a page, by trigger; None for a policy that says nothing of
-    them."""
+    """A policy. commands: the rules of each command in order; those under `all` apply to every command. seconds: the
+    time limit. callers: the rules, by trigger, for people who start the automation from a page; None if the policy
+    has none."""
 
     commands: dict[str, tuple[Rule, ...]]
     seconds: float
@@ -39,18 +39,18 @@ class Policy:
     def verdict(
         self, command: str, variables: dict[str, Any], budget: Budget, around: Surroundings
     ) -> tuple[bool, str]:
-        """Whether a command may run, and the rule that says so; "" when none did."""
+        """Returns whether a command may run, and the name of the deciding rule; "" if no rule applies."""
         return _first((*self.commands.get(command, ()), *self.commands.get("all", ())), variables, budget, around)
 
     def lets(self, caller: str, variables: Mapping[str, Any], budget: Budget, around: Surroundings) -> bool:
-        """Whether somebody may start the automation from a page. caller: its trigger. Anybody may when the policy has
-        no `callers`; else the first rule of this caller that is true decides."""
+        """Returns whether someone may start the automation from a page. caller: its trigger. Without `callers`,
+        everyone may; otherwise the first true rule of this caller decides."""
         if self.callers is None:
             return True
         return _first(self.callers.get(caller, ()), variables, budget, around)[0]
 
     def require(self, command: str, path: str, variables: dict[str, Any], budget: Budget, around: Surroundings) -> str:
-        """The rule that allows a command. Raises PolicyDenied."""
+        """Returns the rule that allows a command. Raises PolicyDenied."""
         allowed, rule = self.verdict(command, variables, budget, around)
         if not allowed:
             why = f"its rule '{rule}' says no" if rule else "no rule allows it"
@@ -61,7 +61,7 @@ class Policy:
 def _first(
     rules: Iterable[Rule], variables: Mapping[str, Any], budget: Budget, around: Surroundings
 ) -> tuple[bool, str]:
-    """What the first rule that is true says, and its name; one whose template fails says no, and so do none."""
+    """Returns the decision and the name of the first true rule. Denies if its template fails, or if no rule is true."""
     for rule in rules:
         try:
             found = template.compile(rule.text).render(variables, budget, around)
@@ -73,7 +73,7 @@ def _first(
 
 
 def read(text: str) -> Policy:
-    """The policy of a text. Raises KataSyntax."""
+    """Parses a policy. Raises KataSyntax."""
     return _kept(text) if len(text) <= MAX_KEPT_CHARS else _read(text)
 
 

@@ -1,6 +1,6 @@
-"""A script as a tree of commands, built whole before anything runs.
+"""Compiles a script into a tree of commands before anything runs.
 
-Not for what commands do: engine.py runs the ones that control the flow, commands/ holds the others."""
+Does not run commands: engine.py runs those that control the flow, commands/ has the others."""
 
 import functools
 from dataclasses import field
@@ -37,13 +37,13 @@ PARTS = {
     "while": ("if", "do"),
 }
 MAX_KEPT = 512
-MAX_KEPT_CHARS = 128 * 1024  # of a script that is kept as a program; longer ones are rare, and large then
+MAX_KEPT_CHARS = 128 * 1024  # longer scripts are rare and large, and are not cached
 
 
 @dataclass
 class CommandNode:
-    """One command. path: its keys from `start`, joined by colons. blocks: the commands inside it, by `then`, `do`,
-    `on_error`... For a decision, `outcomes`. body: what stands under its key, a text or a map."""
+    """A command. path: its keys from `start`, joined by colons. blocks: the nested commands, by `then`, `do`,
+    `on_error`... For a decision, `outcomes`. body: the text or map under its key."""
 
     path: str
     type: str
@@ -51,12 +51,12 @@ class CommandNode:
     body: "str | Tree"
     line: int
     blocks: dict[str, "Block"] = field(default_factory=dict)
-    parts: dict[str, tuple[str, "str | Tree"]] = field(default_factory=dict)  # by plain key: the key as written, value
+    parts: dict[str, tuple[str, "str | Tree"]] = field(default_factory=dict)  # {plain key: (key as written, value)}
 
 
 @dataclass
 class Block:
-    """Commands in their order. path: with the key that holds them."""
+    """A sequence of commands. path: includes the key that holds them."""
 
     path: str
     nodes: list[CommandNode]
@@ -64,7 +64,7 @@ class Block:
 
 @dataclass
 class Program:
-    """A script that can be run. inputs: its declarations. blocks: every block by its path. source: its text."""
+    """A compiled script. inputs: its declarations. blocks: every block by its path. source: its text."""
 
     start: Block
     inputs: Tree
@@ -73,18 +73,18 @@ class Program:
     source: str
 
     def located(self, error: TemplateFailed, path: str, key: str) -> str:
-        """What a template failed with, and the line of the script. path, key: of the text that it is."""
+        """Adds the line of the script to the error of a template. path, key: of its text."""
         known = self.document.lines
         line = known.get(f"{path}:{key}", known.get(path))
         within = error.details.get("line")
         if line is None or not isinstance(within, int):
             return error.message
-        is_block = self.source.split("\n")[line].rstrip().endswith(":")  # the text begins on the next line
+        is_block = self.source.split("\n")[line].rstrip().endswith(":")  # a block text begins on the next line
         return f"{reason(error)} (line {line + within + is_block})"
 
 
 def compiled(script: str, known: frozenset[str]) -> Program:
-    """The program of a script. known: the names of commands. Raises KataSyntax with a `line`."""
+    """Compiles a script. known: the names of commands. Raises KataSyntax with a `line`."""
     return _kept(script, known) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), known).program(script)
 
 
@@ -118,7 +118,7 @@ class _Builder:
         return Program(start, inputs, self._document, self._blocks, source)
 
     def _block(self, tree: "str | Tree", path: str, lenient: bool = False) -> Block:
-        """lenient: leave out what is no command."""
+        """Compiles a block. lenient: skip entries that are not commands."""
         nodes = []
         for key, value in tree.items() if isinstance(tree, dict) else ():
             type = plain(key).partition("/")[0]

@@ -1,7 +1,7 @@
-"""Messages of queues: put in, and taken out by runs of automations.
+"""Pushes messages to queues; runs of automations pop them.
 
-Taken messages are lent: they go for good once the run that took them ended well (`settle`). After a failure, or when
-the process ends before, they come again."""
+Popped messages are leased: they are deleted once the run that popped them succeeds (`settle`). After a failure, or if
+the process ends before, they are delivered again."""
 
 import json
 import secrets
@@ -19,19 +19,19 @@ from server.jobs.scheduler import periodic
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 
-MAX_PUSHED = 1000  # messages of one push
-MAX_TAKEN = 250  # messages of one pop
-MAX_MESSAGE_CHARS = 256 * 1024  # of a message as JSON
-MAX_WAITING = 100_000  # messages of one queue
-LEASE_SECONDS = 600  # that a run has for what it took; more than any run may take
-RETRY_SECONDS = 30  # before a message comes again after a failure; so many times as it was taken
-KEPT_DAYS, DAY_SECONDS = 14, 86400  # of messages that are given to nobody any more
-MAX_NAMES = 250  # looked at for the nearest one
+MAX_PUSHED = 1000  # messages per push
+MAX_TAKEN = 250  # messages per pop
+MAX_MESSAGE_CHARS = 256 * 1024  # per message, as JSON
+MAX_WAITING = 100_000  # messages per queue
+LEASE_SECONDS = 600  # lease of popped messages; longer than any run may last
+RETRY_SECONDS = 30  # delay after a failure, times the number of deliveries
+KEPT_DAYS, DAY_SECONDS = 14, 86400  # retention of undeliverable messages
+MAX_NAMES = 250  # names compared to suggest the nearest one
 
 
 @dataclass(frozen=True)
 class LeasedMessage:
-    """A message that is lent. available_at: since when it could be taken, Unix seconds."""
+    """A leased message. available_at: when it became available, in Unix seconds."""
 
     uuid: str
     data: Any
@@ -39,10 +39,10 @@ class LeasedMessage:
 
 
 def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0) -> list[str]:
-    """Put messages into the queue of a name; answers a uuid for each, as 32 hex digits.
+    """Pushes messages to the queue of a name; returns a uuid for each, as 32 hex digits.
 
-    available_at: Unix seconds before which nobody gets them; 0 for at once. Raises NotFound, TooLarge for a message
-    above MAX_MESSAGE_CHARS, Invalid for more than MAX_PUSHED, or more than MAX_WAITING in the queue."""
+    available_at: Unix seconds before which they are not delivered; 0 for at once. Raises NotFound, TooLarge for a
+    message above MAX_MESSAGE_CHARS, Invalid for more than MAX_PUSHED, or more than MAX_WAITING in the queue."""
     if len(messages) > MAX_PUSHED:
         raise Invalid(f"messages: {len(messages):,} at once, at most {MAX_PUSHED:,}", field="messages")
     texts = [json.dumps(each) for each in messages]
@@ -67,7 +67,7 @@ def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0
 
 
 def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[LeasedMessage]]:
-    """A new consumer id and the messages that it has taken, the longest waiting first. Raises NotFound, Invalid."""
+    """Leases messages, longest waiting first; returns a new consumer id and the messages. Raises NotFound, Invalid."""
     if not 1 <= limit <= MAX_TAKEN:
         raise Invalid(f"limit: {limit} is not 1 to {MAX_TAKEN}", field="limit")
     consumer = f"0x{secrets.token_hex(16)}"
@@ -83,7 +83,7 @@ def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[LeasedMessag
 
 
 def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
-    """What a consumer took is done with and goes, or comes again later."""
+    """Deletes the messages that a consumer popped, or makes them available again after a delay."""
     table: Any = QUEUE_MESSAGE.sql
 
     def write(tx: Transaction) -> None:
@@ -105,7 +105,7 @@ def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
 
 @periodic("messages that nobody gets", deletes=True)
 def forget_undeliverable(service: Service, now: int) -> None:
-    """Remove messages that were taken too often, KEPT_DAYS later."""
+    """Deletes undeliverable messages after KEPT_DAYS."""
     table: Any = QUEUE_MESSAGE.sql
     before = now - KEPT_DAYS * DAY_SECONDS
     if service.store.read(lambda tx: tx.value(lambda: _old(table.select(table.id)).limit(1), (before,))):
@@ -137,7 +137,7 @@ def _count(tx: Transaction, queue_id: int) -> int:
 
 
 def _next(tx: Transaction, queue_id: int, limit: int, now: int) -> list[tuple[Any, ...]]:
-    """What may be taken. A message that a run kept past its lease is free again."""
+    """Selects the messages that can be popped. A message whose lease has expired is available again."""
     table: Any = QUEUE_MESSAGE.sql
     return tx.rows(
         lambda: (

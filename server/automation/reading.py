@@ -1,4 +1,4 @@
-"""How the inputs of commands are read: each kind takes what it can make sense of, and tells what it cannot."""
+"""Reads the inputs of commands: each kind converts the values that it understands and rejects others."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def read(command: str, declared: "Input", value: Any) -> Any:
-    """A value as this input takes it. Raises Invalid, Required."""
+    """Converts a value to the kind of this input. Raises Invalid, Required."""
     kind, name = declared.kind, declared.name
     if kind == "any":
         return value
@@ -68,7 +68,8 @@ def _kind(value: Any) -> str:
 
 
 def holds_bytes(value: Any) -> bool:
-    """Whether a text in a value stands for bytes, as lone surrogates, which neither the database nor JSON takes."""
+    """Returns whether a text in a value represents bytes as lone surrogates, which neither the database nor JSON
+    accepts."""
     if isinstance(value, str):
         try:
             value.encode()

@@ -1,7 +1,8 @@
-"""Patterns of times that come again, such as `0 9 * * mon-fri`: whether they can be read, and when they are met next.
+"""Recurrence patterns such as `0 9 * * mon-fri`: validates them and computes the next match.
 
-Day of month and day of week are as in cron: where both are restricted, either one suffices. A time that a change to
-summer time leaves out comes as much later; one that comes twice is met once, unless the hour is `*`."""
+Day of month and day of week are as in cron: if both are restricted, either one suffices. A time that does not exist
+because of daylight saving time is shifted by the same amount; one that occurs twice matches once, unless the hour is
+`*`."""
 
 import calendar
 import re
@@ -21,7 +22,7 @@ ALIASES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-MAX_DAYS = 9 * 366  # looked at: from one 29 February to the next there may be eight years
+MAX_DAYS = 9 * 366  # search range: two leap days may be eight years apart
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _PART = re.compile(r"(?:\*|([a-z]{3}|[0-9]{1,2})(?:-([a-z]{3}|[0-9]{1,2}))?)(?:/([0-9]{1,2}))?\Z")
@@ -29,7 +30,7 @@ _PART = re.compile(r"(?:\*|([a-z]{3}|[0-9]{1,2})(?:-([a-z]{3}|[0-9]{1,2}))?)(?:/
 
 @dataclass(frozen=True)
 class _CronField:
-    """One of the five. words: names that stand for numbers, from `first` on. special: further forms of a part."""
+    """One of the five fields. words: names of numbers, counted from `first`. special: further syntax of a part."""
 
     name: str
     low: int
@@ -39,14 +40,14 @@ class _CronField:
     special: str = r"(?!)"
 
     def number(self, text: str) -> int:
-        """The number of a part. Raises ValueError."""
+        """Parses the number of a part. Raises ValueError."""
         value = int(text) if is_whole(text, 4) else self.words.index(text) + self.first
         if not self.low <= value <= self.high:
             raise ValueError
         return value
 
     def reads(self, part: str) -> bool:
-        """Whether this is one part of the field, such as `*/15`, `1-5` or `mon`."""
+        """Returns whether this is a valid part of the field, such as `*/15`, `1-5` or `mon`."""
         if re.fullmatch(self.special, part):
             return True
         match = _PART.match(part)
@@ -59,7 +60,7 @@ class _CronField:
         return match[3] != "0" and match[3] != "00" and numbers == sorted(numbers)
 
     def numbers(self, part: str) -> range:
-        """The numbers that a part stands for; none for the special ones."""
+        """Returns the numbers that a part matches; none for special parts."""
         match = _PART.match(part)
         if not match or re.fullmatch(self.special, part):
             return range(0)
@@ -81,7 +82,8 @@ FIELDS = (
 
 
 def check(text: str, field: str) -> None:
-    """Raises Invalid that names `field` and the first line that is no pattern; blank lines and comments are fine."""
+    """Validates patterns, one per line. Raises Invalid that names `field` and the first bad line; skips blank lines and
+    comments."""
     for number, line in enumerate(text.splitlines(), start=1):
         pattern = line.strip().lower()
         if pattern and not pattern.startswith("#") and pattern not in ALIASES:
@@ -103,7 +105,7 @@ def _problem(words: list[str]) -> str:
 
 
 def next_time(text: str, after: int, zone: tzinfo) -> int:
-    """The first time that a pattern is met after an instant, in Unix seconds; 0 when none is within nine years."""
+    """Returns the first match of a pattern after an instant, in Unix seconds; 0 if there is none within nine years."""
     patterns = [line.strip().lower() for line in text.splitlines()]
     found = [_next(ALIASES.get(each, each).split(), after, zone) for each in patterns if each and each[0] != "#"]
     return min(filter(None, found), default=0)
@@ -136,7 +138,7 @@ def _times(day: date, hours: list[int], minutes: list[int], zone: tzinfo, twice:
 
 
 def _is_day_met(of_month: str, of_week: str, day: date) -> bool:
-    """Whether a day fits both parts, or one of them where neither begins with `*` (crontab(5))."""
+    """Returns whether a day matches both parts, or one of them if neither begins with `*` (crontab(5))."""
     fits = _is_day(of_month, day), _is_weekday(of_week, day)
     return all(fits) if of_month.startswith("*") or of_week.startswith("*") else any(fits)
 
@@ -159,7 +161,7 @@ def _is_day(word: str, day: date) -> bool:
 
 
 def _working_day(day: date, last: int) -> int:
-    """The day of the month, Monday to Friday, that is nearest to a day within its month."""
+    """Returns the day from Monday to Friday that is nearest to a day, within its month."""
     weekday = day.weekday()
     if weekday == 5:
         return day.day - 1 if day.day > 1 else 3

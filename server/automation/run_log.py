@@ -1,13 +1,13 @@
-"""The entries that one run writes."""
+"""The log entries of one run."""
 
 from server.automation.host import LogEntry
 
-MAX_MESSAGE = 1024  # characters of an entry of the log
-MAX_ENTRIES = 1000  # of one run; one more says that the rest is left out
+MAX_MESSAGE = 1024  # characters per entry
+MAX_ENTRIES = 1000  # per run; one more entry says that the rest is omitted
 
 
 def note(entries: list[LogEntry], level: int, node: str, message: str, *, is_own: bool = True) -> None:
-    """Put an entry into the log of a run. is_own: False for one of an automation that it called."""
+    """Adds an entry to the log of a run. is_own: False for an entry of a called automation."""
     if len(entries) > MAX_ENTRIES:
         return
     if len(entries) == MAX_ENTRIES:

@@ -1,7 +1,7 @@
-"""The dictionaries that the last runs of automations began with, so that authors can try a change with them.
+"""Records the initial dictionary of the last run of each automation, so that authors can try a change with it.
 
-They are noted in memory, which costs a run next to nothing, and stored some time later. Runs of webhooks are left out:
-their requests are stored as deliveries, with secrets hidden."""
+It is held in memory first, which costs a run almost nothing, and stored later. Runs of webhooks are skipped: their
+requests are stored as deliveries, with secrets hidden."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
-MAX_CHARS = 64 * 1024  # of the values of a run; longer ones are not stored
+MAX_CHARS = 64 * 1024  # of the values of a run; longer ones are discarded
 
 LAST_VALUES = Table(
     "automation_last_values",
@@ -29,14 +29,14 @@ LAST_VALUES = Table(
 
 @dataclass(frozen=True, slots=True)
 class RunValues:
-    """What a run began with. at: when, in Unix seconds."""
+    """The initial values of a run. at: when, in Unix seconds."""
 
     at: int
     values: Mapping[str, Any]
 
 
 class _Noted:
-    """Values that are not stored yet, {id of an automation: those of its last run}."""
+    """Values that are not stored yet: {id of an automation: values of its last run}."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -47,14 +47,15 @@ NOTED: StoreLocal[_Noted] = StoreLocal()
 
 
 def note(service: Service, automation_id: int, trigger: str, values: Mapping[str, Any], now: int) -> None:
-    """Note what a run began with."""
+    """Records the initial values of a run in memory."""
     if trigger != WEBHOOK:
         NOTED.made(service.store, _Noted).runs[automation_id] = RunValues(now, values)
 
 
 def last(ctx: Context, automation_id: int) -> RunValues | None:
-    """What the last run of an automation began with; None if it has not run or the values were too long. Raises
-    AdminOnly."""
+    """Returns the initial values of the last run of an automation; None if it has not run or they were too long.
+
+    Raises AdminOnly."""
     ctx.require_admin("see what automations ran with")
     noted = NOTED.made(ctx.service.store, _Noted).runs.get(automation_id)
     text = _json(noted.values) if noted is not None else ""
@@ -66,7 +67,7 @@ def last(ctx: Context, automation_id: int) -> RunValues | None:
 
 @periodic("values of last runs", everywhere=True)
 def store_noted(service: Service, now: int) -> None:
-    """Store the values that were noted since the last time."""
+    """Stores the values recorded since the last call."""
     noted = NOTED.made(service.store, _Noted)
     with noted.lock:
         runs, noted.runs = noted.runs, {}
@@ -87,6 +88,6 @@ def _store(tx: Transaction, rows: list[tuple[int, int, str]]) -> None:
 
 
 def _json(values: Mapping[str, Any]) -> str:
-    """Values as JSON, "" for ones that are too long."""
+    """Returns values as JSON, "" if they are too long."""
     text = json.dumps(plain(dict(values)), ensure_ascii=False, default=str)
     return text if len(text) <= MAX_CHARS else ""

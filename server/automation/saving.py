@@ -1,4 +1,4 @@
-"""Registers with rooms above: the checks of scripts, policies and bindings, and what they grant in a package."""
+"""Registers the checks of scripts, policies and bindings, and their grants in packages, with the rooms above."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ GRANTING = ("automation", "automation_event", "automation_timer", "behavior", "r
 
 
 def register() -> None:
-    """From now on records with a mistaken text are refused."""
+    """Registers the checks: from then on, records with mistakes are refused."""
     checks.register("script", lambda text: [(each.line, each.message) for each in checker.check(text)])
     checks.register("policy", lambda text: [(each.line, each.message) for each in checker.check_policy(text)])
     checks.register("event", bindings.problems)
@@ -20,6 +20,6 @@ def register() -> None:
 
 
 def _describe_grants(writing: RecordWriter, uri: str, record: Record) -> Iterable[str]:
-    from server.automation import package_grants  # which loads every command; only imports of packages need it
+    from server.automation import package_grants  # loads every command; needed only for imports of packages
 
     return package_grants.describe(writing, uri, record)

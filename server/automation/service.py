@@ -1,4 +1,4 @@
-"""Automations inside a running service: what they reach there, and what a run leaves behind in the log."""
+"""Runs automations inside the service: implements their host, and logs and counts their runs."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -21,15 +21,15 @@ from server.records.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOC
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
-MAX_DEPTH = 8  # runs that caused each other, each through what the one before it changed
+MAX_DEPTH = 8  # length of a chain of runs, each triggered by a change of the one before
 
 
 class ServiceHost:
-    """automation.host.Host for one operation. Automations act as the service itself, whoever set them off; what they do
-    counts as theirs, also where no other one caused it. is_caller: they act with the rights of who set them off, and no
-    more, as macros do.
+    """Implements automation.host.Host for one context. Automations act as the service itself, whoever triggered them;
+    their changes count as theirs, even those without another cause. is_caller: they act with exactly the rights of
+    the caller, as macros do.
 
-    What a dry run sets off is dry as well."""
+    Runs triggered by a dry run are dry as well."""
 
     def __init__(self, ctx: Context, *, dry: bool = False, is_caller: bool = False) -> None:
         self.dry = dry or ctx.is_dry
@@ -58,8 +58,8 @@ class ServiceHost:
         return self._functions
 
     def log(self, tx: Transaction, name: str, entries: list[LogEntry], version: int = 0) -> list[int]:
-        """Write the entries of one run into the automation log, as a part of a write; their ids, of which the first is
-        that of the run. name: the automation's, "" for none. version: of the automation, 0 for one that is not kept."""
+        """Writes the entries of one run to the automation log, inside a write; returns their ids, the first of which is
+        the id of the run. name: of the automation, "" for none. version: of the automation, 0 if it is not stored."""
         writing, ids = RecordWriter(self.ctx, tx), list[int]()
         for entry in entries:
             of, run_id = version if entry.is_own else 0, ids[0] if ids else 0
@@ -68,7 +68,7 @@ class ServiceHost:
 
 
 def find(ctx: Context, tx: Transaction, name: str) -> Script | None:
-    """The automation of a name, as this transaction sees it."""
+    """Returns the automation of a name, as seen by this transaction."""
     record_type = ctx.service.registry.type("automation")
     row = tx.first(record_type.table, name=name)
     if row is None:
@@ -77,14 +77,14 @@ def find(ctx: Context, tx: Transaction, name: str) -> Script | None:
 
 
 def of_record(record: Mapping[str, Any]) -> Script:
-    """The automation that a record holds."""
+    """Returns the automation stored in a record."""
     return Script(
         record["script"], record["policy_kata"], record["name"], record["extension_id"], record["id"], record["version"]
     )
 
 
 def _count(ctx: Context, automation: Script, values: Mapping[str, Any], found: RunResult, ms: float) -> None:
-    """For the metrics of automations."""
+    """Counts a run in the metrics of automations."""
     of = {"automation_id": automation.id, "trigger": automation.trigger}
     metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
     metrics.record(ctx.service, AUTOMATION_DURATION, ms, of, ctx.now)
@@ -94,7 +94,7 @@ def _count(ctx: Context, automation: Script, values: Mapping[str, Any], found: R
 
 
 def log_run(ctx: Context, automation: Script) -> None:
-    """Tell in the activity log that somebody runs an automation by hand, with effects."""
+    """Writes to the activity log that someone ran an automation manually, with effects."""
     told = {"target": automation.name or "that is not saved yet"}
     context = ctx.service.registry.type("automation").context
     target = (context, automation.id) if automation.id else (APP, 0)
@@ -113,11 +113,11 @@ def perform(
     stop_code: str = "",
     host: ServiceHost | None = None,
 ) -> RunResult:
-    """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does; raises
-    NotOnWriter inside a write.
+    """Runs an automation with a dictionary and stores its log. Errors of the script do not raise; raises NotOnWriter
+    inside a write.
 
-    dry: nothing is written and nothing sent, and the log is only in the answer. host: of the operation, when there is
-    one already. The others are those of run_counted."""
+    dry: nothing is written or sent, and the log is only returned. host: of the context, if there already is one. Other
+    parameters as for run_counted()."""
     host = host or ServiceHost(ctx, dry=dry, is_caller=automation.trigger == MACRO)
     found = run_counted(
         ctx, host, automation, values, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
@@ -138,11 +138,12 @@ def run_counted(
     seconds: float | None = None,
     stop_code: str = "",
 ) -> RunResult:
-    """Run an automation with a dictionary, and count the run; who asks keeps its log, with what else there is to write.
-    Never raises for what a script does; raises NotOnWriter inside a write.
+    """Runs an automation with a dictionary and counts the run; the caller stores its log together with its other
+    writes. Errors of the script do not raise; raises NotOnWriter inside a write.
 
-    traced: how many commands are traced. state_at: the command whose dictionary is kept, from 1. seconds: that it may
-    take at most, besides its own limit. stop_code: by which the actor may stop it, see stopping.py."""
+    traced: number of commands to trace. state_at: number of the command, from 1, after which the dictionary is
+    recorded. seconds: time limit in addition to its own. stop_code: with which the actor can stop the run, see
+    stopping.py."""
     ctx.service.store.require_off_writer()
     began = time.perf_counter()
     within = partial(stoppable(ctx.service.store).under, ctx.actor.worker_id, stop_code)

@@ -1,4 +1,4 @@
-"""Simulated runs of automations, for programs: nothing is written or sent."""
+"""Simulates runs of automations for API clients: nothing is written or sent."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -14,13 +14,13 @@ from server.errors import Invalid, NotFound, Required, nearest
 from server.record_types.shared.triggers import TRIGGERS
 from server.records import events, records
 
-MAX_STEPS = 500  # of a trace
+MAX_STEPS = 500  # commands per trace
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """A run to simulate. script, policy: None for those of the automation; trigger: "" for its own. values: on top of
-    those of the ticket."""
+    """A run to simulate. script, policy: None for those of the automation; trigger: "" for its own. values: in addition
+    to those of the ticket."""
 
     automation_id: int
     script: str | None
@@ -31,9 +31,10 @@ class SimulationRequest:
 
 
 def simulate(ctx: Context, asked: SimulationRequest) -> dict[str, Any]:
-    """How a run ends: `state`, `return`, `vars`, `log` and `trace`, the `message` of one that failed, and `warnings` of
-    names in the script that stand for nothing. Raises
-    AdminOnly, Required, Invalid, NotFound, and ScriptError for a script that cannot be read."""
+    """Simulates a run; returns `state`, `return`, `vars`, `log` and `trace`, the `message` of a failure, and `warnings`
+    of unknown names in the script.
+
+    Raises AdminOnly, Required, Invalid, NotFound, and ScriptError for a script that cannot be parsed."""
     ctx.require_admin("simulate automations")
     if not isinstance(asked.values, dict):
         raise Invalid("values: send a map, such as values[inputs][name]=Ann", field="values")
@@ -76,7 +77,7 @@ def _script(ctx: Context, asked: SimulationRequest) -> Script:
 
 
 def ticket_values(ctx: Context, id: int) -> dict[str, Any]:
-    """A ticket under the names that triggers give it, with its newest message. Raises NotFound, Forbidden."""
+    """Returns a ticket, with its newest message, under the names that triggers use. Raises NotFound, Forbidden."""
     ticket = records.retrieve(ctx, "ticket", id)
     values: dict[str, Any] = {}
     for prefix in ("ticket", "record", "new"):

@@ -1,4 +1,4 @@
-"""Runs that somebody waits for, and may stop before they come to their end."""
+"""Stops runs that someone waits for before they end."""
 
 import threading
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ from server.record_types.shared.secrets import digest
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 
-STOP = "stop"  # what other processes are told
+STOP = "stop"  # channel to other processes
 NAME_CHARS = 32
 
 
 @dataclass
 class StoppableRuns:
-    """The runs under way that can be stopped, by who let them run and the code that they chose for it."""
+    """The current runs that can be stopped, by worker and the code that the worker's page chose."""
 
     runs: dict[tuple[int, str], Run] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def under(self, worker_id: int, code: str, run: Run) -> Iterator[None]:
-        """Inside, the run can be stopped."""
+        """Makes the run stoppable inside the `with` block."""
         with self.lock:
             self.runs[worker_id, code] = run
         try:
@@ -36,7 +36,7 @@ class StoppableRuns:
                     del self.runs[worker_id, code]
 
     def stop(self, worker_id: int, code: str) -> bool:
-        """Stop a run after the command that it is at; whether there was one."""
+        """Stops a run after its current command; returns whether there was one."""
         with self.lock:
             found = self.runs.get((worker_id, code))
             if found is not None:
@@ -44,7 +44,7 @@ class StoppableRuns:
         return found is not None
 
     def stop_named(self, name: str) -> None:
-        """As stop, by what `name_of` makes of worker and code."""
+        """Stops a run by its name_of(); returns whether there was one."""
         with self.lock:
             for (worker_id, code), found in self.runs.items():
                 if name_of(worker_id, code) == name:
@@ -55,7 +55,7 @@ STOPPABLE: StoreLocal[StoppableRuns] = StoreLocal()
 
 
 def stoppable(store: Store) -> StoppableRuns:
-    """Those of the service with this store."""
+    """Returns the stoppable runs of the service with this store."""
     return STOPPABLE.made(store, StoppableRuns)
 
 
@@ -69,10 +69,10 @@ def stop(ctx: Context, code: str) -> bool:
 
 
 def hear(service: Service, name: str) -> None:
-    """Another process was asked to stop this run."""
+    """Handles the request of another process to stop a run."""
     stoppable(service.store).stop_named(name)
 
 
 def name_of(worker_id: int, code: str) -> str:
-    """A run as it is named to other processes: short, whatever the code is."""
+    """Returns the name of a run for other processes: short, whatever the length of the code."""
     return f"{worker_id} {digest(code)[:NAME_CHARS]}"

@@ -1,4 +1,4 @@
-"""Values that automations keep for one another under names of their own, for a while or for ever. Not records."""
+"""Key-value storage that automations share, with optional expiry. The values are not records."""
 
 import json
 from typing import Any
@@ -14,22 +14,21 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 MAX_KEY_CHARS = 2048
-MAX_VALUE_CHARS = 1024 * 1024  # of a value as JSON
-MAX_VALUES = 100_000  # kept at a time
+MAX_VALUE_CHARS = 1024 * 1024  # per value, as JSON
+MAX_VALUES = 100_000  # stored at a time
 
 STORED = Table(
     "stored_value",
     [Column("key", "TEXT"), Column("value", "TEXT"), Column("expires_at"), Column("updated_at")],
     [Index(("expires_at",), "those that have expired", where='"expires_at" > 0')],
     key=("key",),
-)  # value: JSON text; expires_at: 0 for never
-CAN_EXPIRE = peewee.SQL('"expires_at" > 0')  # as text, so that the partial index is found to fit
+)  # value: JSON text; expires_at: Unix seconds, 0 for never
+CAN_EXPIRE = peewee.SQL('"expires_at" > 0')  # literal, so that the partial index is used
 
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """What stands under a key after a write. is_new: whether that write stored it. expires_at: Unix seconds, 0 for
-    never."""
+    """The value of a key after a write. is_new: whether that write stored it. expires_at: Unix seconds, 0 for never."""
 
     value: Any
     expires_at: int
@@ -37,12 +36,12 @@ class StoredValue:
 
 
 def put(ctx: Context, key: str, value: Any, expires_at: int, *, if_absent: bool = False) -> StoredValue:
-    """Store a value under a key, in place of the one that is there. expires_at: Unix seconds, 0 for never.
+    """Stores a value under a key and replaces an existing one. expires_at: Unix seconds, 0 for never.
 
-    if_absent: leave a value that is there and has not expired; of several writers at once, one stores its own.
+    if_absent: an existing value that has not expired is left; of several concurrent writers, one stores its value.
 
-    Raises TooLarge for a value above MAX_VALUE_CHARS, Invalid when there are MAX_VALUES already."""
-    text = json.dumps(value)  # in ASCII: texts may hold bytes as lone surrogates
+    Raises TooLarge for a value above MAX_VALUE_CHARS, Invalid if MAX_VALUES are already stored."""
+    text = json.dumps(value)  # ASCII, since texts may hold bytes as lone surrogates
     if len(text) > MAX_VALUE_CHARS:
         raise TooLarge(
             f"the value of '{key[:80]}' has {len(text):,} characters as JSON, at most {MAX_VALUE_CHARS:,}",
@@ -70,7 +69,7 @@ def _value(row: tuple[Any, ...]) -> Any:
 
 
 def get(ctx: Context, key: str) -> tuple[bool, Any]:
-    """Whether there is a value under a key that has not expired, and the value."""
+    """Returns whether a key has a value that has not expired, and the value."""
     row = ctx.service.store.read(lambda tx: tx.first(STORED, key=key))
     if row is None or _is_over(row, ctx.now):
         return False, None
@@ -78,13 +77,13 @@ def get(ctx: Context, key: str) -> tuple[bool, Any]:
 
 
 def delete(ctx: Context, key: str) -> None:
-    """Remove the value under a key, if there is one."""
+    """Deletes the value of a key, if there is one."""
     ctx.service.store.write(lambda tx: tx.delete(STORED, key=key))
 
 
 @periodic("stored values that expired", deletes=True)
 def forget_expired(service: Service, now: int) -> int | None:
-    """Remove what has expired; answers when the next value does."""
+    """Deletes expired values; returns when the next one expires."""
     next_at = service.store.read(_next_expiry)
     if next_at is None or next_at > now:
         return next_at

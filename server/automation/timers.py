@@ -1,7 +1,7 @@
-"""Automation timers that are due: what is bound to them runs, once for each time, also for one that passed while the
-service was down. Several times that passed are one.
+"""Runs the automations of due timers, once for each time, including one that passed while the service was down. Several
+missed times count as one.
 
-A run that a stop of the service cut short is not begun again: it may have done its work."""
+A run that was interrupted when the service stopped is not repeated: it may have done its work."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ from server.template.values import printed, truthy
 
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 KIND = "timer"
-BATCH = 100  # timers found in one scan
-_OVER = {"started_for": 0}  # the same time, set once more, is another run
+BATCH = 100  # timers per scan
+_OVER = {"started_for": 0}  # the same time, set again, is a new run
 
 
 @periodic("automation timers")
 def find_due(service: Service, now: int) -> int | None:
-    """Add a job for every timer that is due; answers when the next one will be."""
+    """Adds a job for every due timer; returns when the next timer is due."""
     due = service.store.read(lambda tx: _due(tx, now))
     if due:
         service.store.write(
@@ -48,7 +48,7 @@ def find_due(service: Service, now: int) -> int | None:
 
 @job(KIND)
 def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
-    """Run what is bound to a timer, or go on with what it waits for, and set when it runs next."""
+    """Runs the automation of a timer, or resumes a waiting run, and sets when the timer is due next."""
     timer_id, at = int(payload["timer_id"]), int(payload["at"])
     timer = service.store.write(lambda tx: _begin(own_context(service, now, depth=1), tx, timer_id, at))
     if timer is None:
@@ -74,7 +74,7 @@ def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:
-    """The timer as it was before this run is noted as begun; None when there is nothing to do for this time."""
+    """Marks a run of a timer as started and returns the timer as it was before; None if there is nothing to run."""
     writing = RecordWriter(ctx, tx)
     timer = writing.record(URI, id)
     if timer is None or timer["is_disabled"] or timer["next_run_at"] != at:
@@ -91,7 +91,7 @@ def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, 
 
 
 def text_of(ctx: Context, id: int) -> str:
-    """Which automation a timer runs, as KATA, which its dictionary does not show. Raises AdminOnly, NotFound."""
+    """Returns as KATA which automation a timer runs; the timer's dictionary lacks it. Raises AdminOnly, NotFound."""
     ctx.require_admin("see what a timer runs")
     found = ctx.service.store.read(lambda tx: RecordReader(ctx, tx).record(URI, id))
     if found is None:
@@ -100,7 +100,7 @@ def text_of(ctx: Context, id: int) -> str:
 
 
 def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Script | None, dict[str, Any]]:
-    """The automation and its dictionary; None when none is bound, or the binding is broken, which is logged."""
+    """Returns the automation and its dictionary; None if none is bound, or for a broken binding, which is logged."""
     store = ctx.service.store
     waiting = store.read(lambda tx: continuations.read(tx, timer["continuation_id"]))
     if waiting is not None:
@@ -130,8 +130,8 @@ def _ended(
     found: RunResult | None = None,
     until: int | None = None,
 ) -> None:
-    """Keep what it waits for, remove it, or set its next time. until: when a run that waits goes on, None for one that
-    does not."""
+    """Stores the state of a waiting run, or deletes the timer or sets its next time. until: when a waiting run is
+    resumed; None if it does not wait."""
     writing, id = RecordWriter(ctx, tx), timer["id"]
     present = writing.record(URI, id)
     if present is None:
@@ -145,7 +145,7 @@ def _ended(
     if truthy(returned.get("delete")):
         writing.delete(URI, id)
         return
-    if present["next_run_at"] != timer["next_run_at"]:  # somebody set another time meanwhile
+    if present["next_run_at"] != timer["next_run_at"]:  # someone changed the time during the run
         writing.set(URI, id, _OVER | {"continuation_id": 0})
         return
     patterns = timer["recurring_patterns"] if timer["is_recurring"] else ""
@@ -155,7 +155,7 @@ def _ended(
 
 
 def _until(ctx: Context, found: RunResult) -> int:
-    """When a run goes on: Unix seconds, or a time in words; at once where it does not say, or cannot be read."""
+    """Returns when a run is resumed, from Unix seconds or a time in words; now if there is no valid time."""
     returned = found.returned if isinstance(found.returned, dict) else {}
     given = returned.get("until")
     try:
@@ -166,7 +166,7 @@ def _until(ctx: Context, found: RunResult) -> int:
 
 
 def _due(tx: Transaction, now: int) -> list[tuple[int, int]]:
-    """[(id, time)] of timers that are due, the longest due first."""
+    """Returns [(id, time)] of due timers, longest due first."""
     timer: Any = table_named(URI)
     rows = tx.rows(
         lambda: (
@@ -193,8 +193,8 @@ def _next(tx: Transaction, now: int) -> int | None:
 
 @after_set_back("automation timers")
 def _set_again(service: Service, now: int) -> None:
-    """Timers that ran last at a time that is still to come: their next time was worked out by a clock that was wrong. A
-    run that waits goes on after as long as it was to wait; a time that somebody chose after that stays."""
+    """Corrects timers whose last run is in the future, because the clock was wrong then. A waiting run is resumed after
+    its original delay; a time that someone has set since stays."""
     ctx = own_context(service, now)
     for id in service.store.read(lambda tx: _ran_ahead(tx, now)):
         service.store.write(lambda tx, id=id: _again(ctx, tx, id))  # type: ignore[misc]

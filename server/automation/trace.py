@@ -1,4 +1,4 @@
-"""What a run did, command by command, for whoever looks at it."""
+"""Traces a run command by command."""
 
 import time
 from dataclasses import field
@@ -7,14 +7,14 @@ from typing import Any
 from server.automation.dictionary import plain, require_bounded
 from server.dataclass import dataclass
 
-MAX_TRACED = 10_000  # commands of one trace at most; one more line says that the rest is left out
+MAX_TRACED = 10_000  # commands per trace; one more line says that the rest is omitted
 _ABSENT = object()
 
 
 @dataclass
 class TraceStep:
-    """One command of a trace. ms: its time, without that of commands inside it. changed: the keys that it set.
-    verdict: the rule of the policy that let it run, or did not; "" where none is asked, or none fits."""
+    """A command in a trace. ms: its duration, without nested commands. changed: the keys that it set. verdict: the
+    deciding rule of the policy; "" if the command is not governed, or no rule applies."""
 
     path: str
     ms: float = 0.0
@@ -24,15 +24,16 @@ class TraceStep:
 
 
 class Trace:
-    """most: how many commands are listed. state_at: the command, from 1, whose dictionary is kept; 0 for none."""
+    """The trace of a run. most: number of commands to list. state_at: number of the command, from 1, after which the
+    dictionary is recorded; 0 for none."""
 
     def __init__(self, most: int, state_at: int = 0) -> None:
         self.steps: list[TraceStep] = []
-        self.at_step: dict[str, Any] | None = None  # the dictionary after that command
+        self.at_step: dict[str, Any] | None = None  # the dictionary after command number `state_at`
         self._most = min(most, MAX_TRACED)
         self._state_at = state_at
-        self._step: TraceStep | None = None  # of the command that is run; None beyond what is listed
-        self._before: dict[str, Any] = {}  # the values when it began
+        self._step: TraceStep | None = None  # of the running command; None beyond the limit
+        self._before: dict[str, Any] = {}  # the values at the start of the command
         self._began = 0.0
 
     @property
@@ -40,7 +41,7 @@ class Trace:
         return len(self.steps) > self._most
 
     def begin(self, path: str, values: dict[str, Any]) -> None:
-        """A command begins that changes these values; `end` must follow."""
+        """Starts a command that changes these values; `end` must follow."""
         if len(self.steps) == self._most:
             self._step = None
             self.steps.append(TraceStep("", error=f"only the first {self._most:,} commands of the run are listed"))
@@ -50,7 +51,7 @@ class Trace:
         self._before, self._began = dict(values), time.perf_counter()
 
     def end(self, values: dict[str, Any]) -> None:
-        """It is over, well or not."""
+        """Ends the command, successful or not."""
         step, before = self._step, self._before
         if step is None:
             return
@@ -62,16 +63,16 @@ class Trace:
             self.at_step = visible_values(values)
 
     def rule(self, name: str) -> None:
-        """Note the rule of the policy that decided about the command."""
+        """Records the rule of the policy that decided on the command."""
         if self._step is not None:
             self._step.verdict = name
 
     def failed(self, message: str) -> None:
-        """Note the error of the command."""
+        """Records the error of the command."""
         if self._step is not None:
             self._step.error = message
 
 
 def visible_values(values: dict[str, Any]) -> dict[str, Any]:
-    """The dictionary of a run without what the engine keeps in it."""
+    """Returns the dictionary of a run without the engine's own keys."""
     return {key: plain(value) for key, value in values.items() if not key.startswith("__")}

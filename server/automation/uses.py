@@ -1,6 +1,7 @@
-"""Where automations are named: webhooks, events, timers, resources, behaviors, toolbars, widgets, other automations.
+"""Finds where automations are used: webhooks, events, timers, resources, behaviors, toolbars, widgets, other
+automations.
 
-By their texts: a name that a template makes up while it runs is not found."""
+Searches their texts: a name that a template computes at run time is not found."""
 
 import functools
 import operator
@@ -19,9 +20,9 @@ from server.store.statements import slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
-DOING = "look up what uses an automation"  # what administrators alone may
+DOING = "look up what uses an automation"  # completes the message of AdminOnly
 
-# The records whose texts name automations: type, column of the text.
+# (record type, text column) of the records that may name automations.
 HOLDERS = (
     ("webhook_listener", "automations_kata"),
     ("automation_event", "automations_kata"),
@@ -32,8 +33,8 @@ HOLDERS = (
     ("toolbar", "toolbar_kata"),
     ("workspace_widget", "params"),
 )
-MAX_USES = 500  # that are listed of one automation
-# Of texts in small letters. Each begins with letters of its own, which are looked for much faster than alternatives.
+MAX_USES = 500  # listed uses per automation
+# For lower-case texts. Each pattern has a literal prefix, which is much faster to search than alternatives.
 _NAMED = tuple(
     re.compile(pattern, re.MULTILINE | re.ASCII)
     for pattern in (
@@ -44,12 +45,12 @@ _NAMED = tuple(
     )
 )
 _WORD = re.compile(r"\w", re.ASCII)
-KEPT_TEXTS, KEPT_CHARS = 1000, 16 * 1024  # texts whose names are kept, since the list of automations asks each time
+KEPT_TEXTS, KEPT_CHARS = 1000, 16 * 1024  # size of the cache of parsed texts; the list of automations needs them on each request
 
 
 @dataclass(frozen=True, slots=True)
 class AutomationUse:
-    """A record that names an automation. uri: its type. label: what people call it."""
+    """A record that names an automation. uri: its type. label: its display name."""
 
     uri: str
     id: int
@@ -57,11 +58,10 @@ class AutomationUse:
 
 
 def names(text: str) -> frozenset[str]:
-    """The automations that a text names, in small letters.
+    """Returns the automations that a text names, in lower case.
 
-    >>> sorted(names("automation/a:\\n  uri: svc:automation:Shop.Echo\\n  function:\\n    uri: other"))
-    ['other', 'shop.echo']
-    """
+    >>> sorted(names("automation/a:\n  uri: svc:automation:Shop.Echo\n  function:\n    uri: other"))
+    ['other', 'shop.echo']"""
     return _kept(text) if len(text) <= KEPT_CHARS else _read(text)
 
 
@@ -81,7 +81,8 @@ def _read(text: str) -> frozenset[str]:
 
 
 def of(ctx: Context, name: str) -> list[AutomationUse]:
-    """The records that name an automation, at most MAX_USES, by type. One statement for each type. Raises AdminOnly."""
+    """Returns the records that name an automation, at most MAX_USES, by type. Runs one statement per type. Raises
+    AdminOnly."""
     ctx.require_admin(DOING)
     wanted = name.lower()
 
@@ -92,7 +93,7 @@ def of(ctx: Context, name: str) -> list[AutomationUse]:
 
 
 def counts(ctx: Context) -> Counter[str]:
-    """How many records name each automation, by its name in small letters. Raises AdminOnly."""
+    """Returns how many records name each automation, by its lower-case name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(
         lambda tx: Counter(name for _, named in _holders(ctx, tx, "automation", "uri") for name in named)
@@ -100,7 +101,7 @@ def counts(ctx: Context) -> Counter[str]:
 
 
 def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[AutomationUse, frozenset[str]]]:
-    """The records whose texts hold one of the parts, whatever the case, each with the automations that they name."""
+    """Yields the records whose texts contain one of the parts, in any case, with the automations that they name."""
     for uri, column in HOLDERS:
         record_type = ctx.service.registry.type(uri)
         for id, name, found in _holding(tx, record_type.table, record_type.label_column, column, parts):

@@ -1,6 +1,6 @@
-"""What an automation was before: every saved text of it, with who saved it and when, for as many as are kept.
+"""Stores the versions of automations: the texts of each save with author and time, up to a limit.
 
-The newest version is what the record holds. Not for looking at them: automation/history.py."""
+The newest version equals the record. history.py reads the versions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,9 @@ from server.store.tables import Column, Index, Table
 if TYPE_CHECKING:
     from server.record_types.parts import Change, Writing
 
-TEXTS = ("name", "extension_id", "description", "script", "policy_kata")  # what a version holds
-MAX_VERSIONS = 50  # of one automation, the present one among them; the oldest go first
-MAX_VERSION_CHARS = 32 * 1024 * 1024  # of all versions of one automation but the newest two; the oldest go first
+TEXTS = ("name", "extension_id", "description", "script", "policy_kata")  # fields of a version
+MAX_VERSIONS = 50  # per automation, including the current one; the oldest are deleted first
+MAX_VERSION_CHARS = 32 * 1024 * 1024  # of all versions of an automation except the newest two; the oldest are deleted first
 
 VERSION = Table(
     "automation_version",
@@ -28,12 +28,12 @@ VERSION = Table(
         *(Column(name, "TEXT") for name in TEXTS),
     ],
     [Index(("automation_id", "number"), "the versions of an automation; one of them", unique=True)],
-)  # at: when it was saved. actor_*: by whom, blank for one of before versions were kept. changed: the fields that the
-# version before had otherwise, with blanks between. size: characters of all fields.
+)  # at: time of the save. actor_*: the author, blank for automations older than versions. changed: the fields that differ
+# from the previous version, separated by blanks. size: characters of all fields.
 
 
 def count(change: "Change") -> None:
-    """Give a change of what versions hold the next number, before it is written."""
+    """Assigns the next version number to a change of versioned fields, before it is written."""
     if change.is_create:
         change.new["version"] = 1
     elif any(change.changes(name) for name in TEXTS):
@@ -41,11 +41,11 @@ def count(change: "Change") -> None:
 
 
 def keep(change: "Change", writing: "Writing") -> None:
-    """Keep what a change made, in the same transaction, and forget what is too old."""
+    """Stores a change as a version, in the same transaction, and deletes the oldest versions."""
     if not change.changes("version"):
         return
     id, number = change.id, change.value("version")
-    if not change.is_create and not change.was("version"):  # made before versions were kept
+    if not change.is_create and not change.was("version"):  # created before versions were stored
         _add(writing, id, 1, change.was("updated_at"), ("", 0, ""), "", {name: change.was(name) for name in TEXTS})
     actor = writing.actor
     who = (actor.context, actor.id, writing.label(actor.context, actor.id))
@@ -75,7 +75,7 @@ def _add(
 
 
 def _forget(writing: "Writing", id: int) -> None:
-    """Remove the versions beyond the limits."""
+    """Deletes the versions beyond the limits."""
     table = VERSION.sql
     sizes = writing.tx.rows(
         lambda: table.select(table.id, table.size).where(table.automation_id == slot(0)).order_by(table.number.desc()),

@@ -1,4 +1,4 @@
-"""The words of scripts and policies, as data for editors that complete them."""
+"""Describes the vocabulary of scripts and policies for the completion of editors."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ _BRANCH_NOTES = {
 
 
 def words(registry: Registry) -> dict[str, Any]:
-    """commands: {name: {note, inputs: {name: note}, keys: those below it}}; flow: {name: {note, keys}}; branches: {key:
-    note} of commands; blocks: the keys that hold commands; annotations; inputs: their kinds, options, types of texts;
-    policy: its parts, settings, and the commands that it may name. fields: {record type: {name: note}} of those that
-    can be written."""
+    """Returns the vocabulary of scripts and policies. commands: {name: {note, inputs: {name: note}, keys: nested
+    keys}}; flow: {name: {note, keys}}; branches: {key: note} of commands; blocks: the keys that hold commands;
+    annotations; inputs: their kinds, options, types of texts; policy: its parts, settings, and the commands that it
+    may name. fields: {record type: {name: note}} of writable fields."""
     known = sorted(commands.load() - CONTROL)
     return {
         "commands": {
