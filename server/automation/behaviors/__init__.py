@@ -1,11 +1,11 @@
 """Bot behaviors: stored trees of decisions and actions with typed variables, the older kind of automation.
 
-    loading.py      a behavior and its bot, out of the database
-    variables.py    what a run is given: each kind of variable, read and checked
+    loading.py      loads a behavior and its bot from the database
+    variables.py    reads and checks the variables of a run by their kind
     run.py          one run: the tree, the dictionary, the limits
-    conditions.py   what outcomes ask
-    action.py       what an action is                actions/     one family a file
-    service.py      runs in a service: who may, what the bot reaches, what is answered and counted
-    schedule.py     runs that begin later
+    conditions.py   the conditions of outcomes
+    action.py       declares actions                actions/     one family per file
+    service.py      runs in a service: permissions, the bot's rights, results, counts
+    schedule.py     runs that start later
 
-The tree itself is read and checked in automation/behaviors/tree.py."""
+The tree itself is parsed and checked in automation/behaviors/tree.py."""

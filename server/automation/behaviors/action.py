@@ -1,4 +1,4 @@
-"""What an action of a behavior is. Each is declared once, in a file of actions/."""
+"""Declares the actions of behaviors. Each action is declared in a file of actions/."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,40 +11,40 @@ from server.template.values import printed
 if TYPE_CHECKING:
     from server.automation.behaviors.run import BehaviorRun
 
-MAX_KEY_CHARS = 255  # of the name of a placeholder
+MAX_KEY_CHARS = 255  # characters of the name of a placeholder
 OFF = ("", "0", "False", "false", "no")
-RISING = (BudgetSpent, TimedOut, Unavailable)  # limits, and a service that cannot do it now: no matter of an action
+RISING = (BudgetSpent, TimedOut, Unavailable)  # limits and unavailable services end the run, not only the action
 
 
 @dataclass(frozen=True)
 class ActionCall:
-    """An action that is reached: the run, and its parameters as they are kept."""
+    """A call of an action: the run, and its parameters as stored."""
 
     run: "BehaviorRun"
     params: dict[str, Any]
 
     def text(self, name: str, default: str = "") -> str:
-        """A parameter as a template, rendered. Raises TemplateFailed."""
+        """Renders a parameter as a template. Raises TemplateFailed."""
         value = self.params.get(name)
         return default if value is None else self.run.render(printed(value))
 
     def raw(self, name: str) -> str:
-        """A parameter as it is kept."""
+        """Returns a parameter as stored."""
         return printed(self.params.get(name))
 
     def flag(self, name: str) -> bool:
-        """Yes or no."""
+        """Returns a parameter as a boolean."""
         return printed(self.params.get(name)) not in OFF
 
     def id(self, name: str) -> int:
-        """A rendered parameter as the id of a record. Raises Invalid."""
+        """Returns a rendered parameter as the id of a record. Raises Invalid."""
         text = self.text(name).strip()
         if not is_whole(text):
             raise Invalid(f"{name}: '{text[:50]}' is no id", field=name)
         return int(text)
 
     def ids(self, name: str) -> list[int]:
-        """The ids of a list of templates, or of one text with commas. Raises Invalid."""
+        """Returns the ids in a list of templates, or in one comma-separated text. Raises Invalid."""
         value = self.params.get(name)
         listed = value if isinstance(value, list) else [value] if value is not None else []
         texts = [text.strip() for each in listed for text in self.run.render(printed(each)).split(",") if text.strip()]
@@ -53,7 +53,7 @@ class ActionCall:
         return [int(text) for text in texts]
 
     def map(self, name: str) -> dict[str, Any]:
-        """A rendered parameter as a JSON object. Raises Invalid."""
+        """Returns a rendered parameter as a JSON object. Raises Invalid."""
         found = self.run.decoded(self.text(name))
         if found == [] or not isinstance(found, dict):
             raise Invalid(f"{name}: takes a JSON object that is not empty", field=name)
@@ -62,9 +62,9 @@ class ActionCall:
 
 @dataclass(frozen=True)
 class Action:
-    """placeholder: the parameter that names where the result goes, with `default` when it is blank; "" for an action
-    without a result. otherwise: makes the result of one that fails. effects: whether it reaches beyond the run, so that
-    a simulated run does it only with `run_in_simulator`."""
+    """An action. placeholder: the parameter that names the key of the result, with `default` if it is blank; "" for an
+    action without a result. otherwise: creates the result of a failed action. effects: whether it reaches beyond the
+    run, so that a simulated run executes it only with `run_in_simulator`."""
 
     name: str
     call: Callable[[ActionCall], Any]
@@ -75,7 +75,7 @@ class Action:
     effects: bool = False
 
     def place(self, call: ActionCall) -> str:
-        """The key of the dictionary that the result goes to, "" for none."""
+        """Returns the dictionary key of the result, "" for none."""
         return (call.raw(self.placeholder) or self.default)[:MAX_KEY_CHARS] if self.placeholder else ""
 
 
@@ -92,7 +92,7 @@ def action(
     otherwise: Callable[[], Any] = lambda: None,
     effects: bool = False,
 ) -> Callable[[Callable[[ActionCall], Any]], Callable[[ActionCall], Any]]:
-    """Declare the decorated function as an action; what it answers is the result."""
+    """Registers the decorated function as an action; its return value is the result."""
 
     def declare(call: Callable[[ActionCall], Any]) -> Callable[[ActionCall], Any]:
         ACTIONS[name] = Action(name, call, note, placeholder, default, otherwise, effects)

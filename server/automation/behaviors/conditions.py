@@ -1,7 +1,7 @@
-"""What outcomes of behaviors ask.
+"""Evaluates the conditions of outcomes.
 
-A condition is false when what it asks about is not there, or when it cannot be understood; `!` before an operator turns
-the answer round, but not that."""
+A condition is false if its subject does not exist or its parameters are invalid; `!` before an operator negates the
+result, but not this case."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -26,11 +26,12 @@ Test = Callable[["BehaviorRun", Any, str, dict[str, Any]], bool]
 
 
 class NoAnswer(Exception):
-    """The condition cannot be asked: it is false, negated or not."""
+    """Raised if a condition cannot be evaluated: it is false, negated or not."""
 
 
 def passes(run: "BehaviorRun", groups: list[dict[str, Any]]) -> bool:
-    """Whether all groups pass. One with `any` needs one condition, others all; an empty one passes."""
+    """Returns whether all groups pass. A group with `any` needs one true condition, others need all; an empty one
+    passes."""
     return all(_group(run, each) for each in groups)
 
 
@@ -38,12 +39,12 @@ def _group(run: "BehaviorRun", group: dict[str, Any]) -> bool:
     conditions = group.get("conditions") or []
     if not conditions:
         return True
-    asked = (holds(run, each) for each in conditions)  # no further than needed
+    asked = (holds(run, each) for each in conditions)  # lazy: any() and all() stop at the first decisive condition
     return any(asked) if truthy(group.get("any")) else all(asked)
 
 
 def holds(run: "BehaviorRun", condition: dict[str, Any]) -> bool:
-    """Whether one condition is true. Raises BudgetSpent."""
+    """Returns whether one condition is true. Raises BudgetSpent."""
     run.step()
     name, operator = printed(condition.get("condition")), printed(condition.get("oper"))
     is_negated, operator = operator.startswith("!"), operator.removeprefix("!")
@@ -57,7 +58,7 @@ def holds(run: "BehaviorRun", condition: dict[str, Any]) -> bool:
 
 
 def _test_of(run: "BehaviorRun", name: str, condition: dict[str, Any]) -> Test:
-    """By the type of the variable; for other keys of the dictionary, by what the condition compares."""
+    """Returns the test for the type of the variable; for other dictionary keys, the one that the condition names."""
     variable = run.behavior.variables.get(name)
     if variable is not None:
         return _lists if variable.type.startswith(LIST_PREFIX) else BY_TYPE[variable.type]
@@ -202,7 +203,7 @@ def _day_of_month(run: "BehaviorRun", value: Any, operator: str, condition: dict
 
 
 def _time_of_day(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
-    """The seconds of the day; from late to early goes past midnight."""
+    """Tests the time of day; a range from late to early spans midnight."""
     if operator != "between":
         raise NoAnswer
     now = _seconds(_here(run))
@@ -221,7 +222,7 @@ def _seconds(local: datetime) -> int:
 
 
 def _availability(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
-    """Whether a calendar says for all of a time that it is available; else it is busy."""
+    """Tests whether a calendar is available for the whole time; otherwise it is busy."""
     ctx, calendars = run.ctx, run.ctx.service.registry.type("calendar")
     start, end = _instants(run, condition)
 

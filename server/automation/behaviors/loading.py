@@ -1,4 +1,4 @@
-"""A behavior and its bot, as they are run."""
+"""Loads a behavior and its bot for a run."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from server.template.values import items
 
 @dataclass(frozen=True)
 class BehaviorProgram:
-    """A behavior. event: the id of the event that it answers to."""
+    """A behavior. event: the id of the event that it handles."""
 
     id: int
     name: str
@@ -25,7 +25,7 @@ class BehaviorProgram:
 
 @dataclass(frozen=True)
 class BehaviorOwner:
-    """The bot that a behavior belongs to. config: what it may do: {events, actions}, each {mode, items}."""
+    """The bot that a behavior belongs to. config: its permissions: {events, actions}, each {mode, items}."""
 
     id: int
     name: str
@@ -33,8 +33,8 @@ class BehaviorOwner:
     config: dict[str, Any]
 
     def lets(self, part: str, name: str) -> bool:
-        """Whether its behaviors may answer to an event, or do an action. part: events or actions. The mode `allow` lets
-        only the items, `deny` all but them; without one of these everything is let."""
+        """Returns whether its behaviors may handle an event, or run an action. part: events or actions. The mode
+        `allow` permits only the items, `deny` everything else; any other mode permits everything."""
         rule = self.config.get(part)
         if not isinstance(rule, dict) or rule.get("mode") not in ("allow", "deny"):
             return True
@@ -43,7 +43,7 @@ class BehaviorOwner:
 
 
 def find(ctx: Context, tx: Transaction, name: str) -> BehaviorProgram | None:
-    """The behavior of an id, or of a uri; None when there is none. Raises Invalid for a tree that cannot be run."""
+    """Returns the behavior of an id or uri, None if there is none. Raises Invalid for a tree that cannot be run."""
     record_type = ctx.service.registry.type("behavior")
     id = id_in(name)
     if id is not None:
@@ -65,7 +65,7 @@ def find(ctx: Context, tx: Transaction, name: str) -> BehaviorProgram | None:
 
 
 def bot_of(ctx: Context, tx: Transaction, behavior: BehaviorProgram) -> BehaviorOwner | None:
-    """The bot of a behavior; None when there is none any more."""
+    """Returns the bot of a behavior; None if it no longer exists."""
     record_type = ctx.service.registry.type("bot")
     row = tx.get(record_type.table, behavior.bot_id)
     if row is None:

@@ -1,9 +1,9 @@
-"""One run of a behavior: its tree, node by node, over the dictionary that its actions change.
+"""Runs a behavior: its tree, node by node, over the dictionary that its actions change.
 
-What an action cannot do leaves a null in its place, and the run goes on; only a limit, or a service that is not there,
-ends it with an error. The dictionary, templates, budget and what actions do are those of automations; the engine is
-not: a KATA script stops at its first error, can wait and go on elsewhere, and asks a policy; a behavior does none of
-it."""
+A failed action leaves a null, and the run goes on; only a limit or an unavailable service ends it with an error. The
+dictionary, templates, budget and the operations of actions are shared with automations. The engine is not: a KATA
+script stops at its first error, can wait and resume in another process, and is subject to a policy; a behavior is not.
+"""
 
 import time
 from collections.abc import Callable
@@ -26,17 +26,17 @@ from server.template.run import Rendering as Rendering
 from server.template.shared import json_text
 from server.template.values import pairs, printed, whole
 
-MAX_STEPS = 100_000  # nodes, actions, conditions and rounds of loops of one run, with the behaviors that it runs
-MAX_NESTED = 64  # nodes inside each other as they run, subroutines and behaviors among them
+MAX_STEPS = 100_000  # nodes, actions, conditions and loop iterations of a run, including the behaviors that it runs
+MAX_NESTED = 64  # depth of running nodes, including subroutines and behaviors
 MAX_SECONDS = 10.0
-FOR_EVER = "*"  # an element of a loop that is never used up
+FOR_EVER = "*"  # element of an infinite loop
 LOG = log.get("behavior")
 
 
 @dataclass
 class BehaviorBudget:
-    """What one run is done for and has used up, shared with the behaviors that it runs. caller: the operation that set
-    it off. running: the ids of the behaviors that are at it."""
+    """The event and the resource usage of a run, shared with the behaviors that it runs. caller: the context that
+    triggered it. running: the ids of the active behaviors."""
 
     caller: Context
     bot: BehaviorOwner
@@ -46,7 +46,7 @@ class BehaviorBudget:
     running: list[int] = field(default_factory=list)
 
     def step(self) -> None:
-        """Before anything that can be repeated. Raises BudgetSpent."""
+        """Counts a step; called before anything that can repeat. Raises BudgetSpent."""
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise BudgetSpent(f"the behavior takes more than {MAX_STEPS:,} steps; look for a loop without an end")
@@ -55,20 +55,21 @@ class BehaviorBudget:
 
 
 def fresh(ctx: Context, bot: BehaviorOwner) -> BehaviorBudget:
-    """For a run that no other one runs."""
+    """Creates the budget of a run without a parent."""
     return BehaviorBudget(ctx, bot, Budget(ends_at=time.monotonic() + MAX_SECONDS))
 
 
 class Exit(Exception):
-    """The behavior is over."""
+    """Raised to end the behavior."""
 
 
 class Jump(Exception):
-    """A subroutine was run: the rest of the actions of this node is left out."""
+    """Raised after a subroutine: the remaining actions of this node are skipped."""
 
 
 class BehaviorRun:
-    """values: the dictionary. simulates: nodes for simulations run too, and actions only where they say so."""
+    """One run of a behavior. values: the dictionary. simulates: also runs nodes for simulations, and actions only where
+    they allow it."""
 
     def __init__(
         self,
@@ -89,11 +90,11 @@ class BehaviorRun:
 
     @property
     def ctx(self) -> Context:
-        """What the bot does is done in."""
+        """The context in which the bot acts."""
         return self.host.ctx
 
     def go(self) -> Dictionary:
-        """Run the tree; the dictionary at the end. Raises BudgetSpent."""
+        """Runs the tree and returns the final dictionary. Raises BudgetSpent."""
         self.spent.running.append(self.behavior.id)
         nested = self.spent.nested
         try:
@@ -110,7 +111,7 @@ class BehaviorRun:
     # -- nodes ------------------------------------------------------------------------------------------------------
 
     def nodes(self, listed: tuple[BehaviorNode, ...]) -> None:
-        """Run nodes in their order."""
+        """Runs nodes in order."""
         self.spent.nested += 1
         if self.spent.nested > MAX_NESTED:
             raise BudgetSpent(
@@ -124,7 +125,7 @@ class BehaviorRun:
         self.spent.nested -= 1
 
     def subroutine(self, title: str) -> None:
-        """Run the subroutine of a title, and leave out what comes after it in this node; without one go on."""
+        """Runs the subroutine of a title and skips the rest of the current node; ignores an unknown title."""
         found = self._titled(self.behavior.tree, title)
         if found is not None:
             self.nodes(found.nodes)
@@ -156,7 +157,7 @@ class BehaviorRun:
         return True
 
     def _skipped(self, node: BehaviorNode) -> None:
-        """Subroutines run when an action asks for them."""
+        """Skips a subroutine: it runs only when an action calls it."""
 
     def _loop(self, node: BehaviorNode) -> None:
         name = printed(node.params.get("as_placeholder")).strip()
@@ -213,7 +214,7 @@ class BehaviorRun:
             self.values[place] = lazy(found if is_done else action.otherwise(), self.values.load)
 
     def _try(self, name: str, act: Callable[[], Any]) -> tuple[Any, bool]:
-        """What an action answers, and whether it could do it."""
+        """Returns the result of an action, and whether it succeeded."""
         try:
             return act(), True
         except RISING:
@@ -223,23 +224,24 @@ class BehaviorRun:
             return None, False
 
     def _note(self, what: str, error: HelpdeskError) -> None:
-        """For who writes behaviors: the answer tells nothing of it."""
+        """Logs an error for authors of behaviors: the response does not contain it."""
         LOG.info("behavior.failed_action", behavior_id=self.behavior.id, action=what, reason=error.message[:500])
 
     # -- what nodes and actions need --------------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Before anything that can be repeated. Raises BudgetSpent."""
+        """Counts a step; called before anything that can repeat. Raises BudgetSpent."""
         self.spent.step()
 
     def render(self, source: str) -> str:
-        """A template, filled with the dictionary. Raises BudgetSpent, TemplateFailed and what its functions raise."""
+        """Renders a template with the dictionary. Raises BudgetSpent, TemplateFailed and the errors of its
+        functions."""
         if "{" not in source:
             return source
         return template.compile(source).render(self.values, self.spent.budget, self._around)
 
     def decoded(self, text: str) -> Any:
-        """The value of a JSON text, null for what is none. Raises BudgetSpent."""
+        """Decodes a JSON text; null if it is invalid. Raises BudgetSpent."""
         try:
             return json_text.decoded(Rendering(self.values, self.spent.budget, self._around), text)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Runs of behaviors that begin later: a job for each, with the variables that it is given."""
+"""Schedules runs of behaviors: a job for each, with the variables of the run."""
 
 import hashlib
 import json
@@ -15,13 +15,13 @@ from server.store.statements import slot
 from server.store.transaction import Transaction
 
 KIND = "behavior.run"
-MAX_WAITING = 1000  # runs of one behavior that wait
-MAX_VALUES_CHARS = 65_535  # of the variables of one run, as JSON
+MAX_WAITING = 1000  # scheduled runs per behavior
+MAX_VALUES_CHARS = 65_535  # of the variables of a run, as JSON
 LOG = log.get("behavior")
 
 
 def add(ctx: Context, behavior_id: int, when: str, values: dict[str, Any]) -> None:
-    """Let a behavior run at a time in words. The same run at the same time waits once. Raises Invalid."""
+    """Schedules a behavior for a time in words. An identical run at the same time is scheduled once. Raises Invalid."""
     at = times.instant(when, ctx.now, ctx.tz)
     text = json.dumps(values, ensure_ascii=False, sort_keys=True)
     if len(text) > MAX_VALUES_CHARS:
@@ -39,7 +39,7 @@ def add(ctx: Context, behavior_id: int, when: str, values: dict[str, Any]) -> No
 
 
 def remove(ctx: Context, behavior_id: int) -> None:
-    """Take back all runs of a behavior that wait."""
+    """Cancels all scheduled runs of a behavior."""
     table: Any = JOB.sql
     ctx.service.store.write(
         lambda tx: tx.run(
@@ -61,19 +61,19 @@ def _waiting(tx: Transaction, behavior_id: int) -> int:
 
 
 def _keys(behavior_id: int) -> str:
-    """How the keys of a behavior's jobs begin."""
+    """Returns the prefix of the keys of a behavior's jobs."""
     return f"{KIND}:{behavior_id}:"
 
 
 def _range(behavior_id: int) -> tuple[str, str]:
-    """From the first key of a behavior's jobs until before the end: ';' is the character after ':'."""
+    """Returns the range of a behavior's job keys, from the first to an exclusive end: ';' follows ':' in ASCII."""
     first = _keys(behavior_id)
     return first, f"{first[:-1]};"
 
 
 @job(KIND)
 def run_waiting(service_: Service, payload: dict[str, Any], now: int) -> None:
-    """Run a behavior whose time has come; what it was before it was disabled or deleted does not matter."""
+    """Runs a scheduled behavior. One that has been disabled or deleted since is logged and not retried."""
     zone = payload["zone"] or "UTC"
     ctx = own_context(service_, now, zone)
     name = str(payload["behavior_id"])
@@ -81,6 +81,6 @@ def run_waiting(service_: Service, payload: dict[str, Any], now: int) -> None:
         behavior, bot = service.enabled(ctx, name, (API_REQUEST, CALLED))
         service.perform(ctx, behavior, bot, variables.of_values(ctx, behavior, payload["values"]))
     except Unavailable:
-        raise  # it is tried again later
+        raise  # the job is retried later
     except HelpdeskError as error:
         LOG.warning("behavior.not_run", behavior_id=name, reason=error.message[:500])

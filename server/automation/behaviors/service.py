@@ -1,4 +1,4 @@
-"""Behaviors inside a running service: who may run which, as whom a bot acts, what is answered and what is counted."""
+"""Runs behaviors inside the service: permissions, the rights of the bot, results and metrics."""
 
 import threading
 import time
@@ -24,18 +24,18 @@ from server.records.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIO
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
-META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to who asks for them
+META = ("_loaded", "_labels", "_types")  # suffixes of keys that are returned only on request
 RETRY_SECONDS = 1
 
 
 def run_request(
     ctx: Context, name: str, sent: RequestParameters, expand: str = "", *, shows_meta: bool = False
 ) -> dict[str, Any]:
-    """Run a behavior for a worker; the whole dictionary at the end, with the keys of `expand` loaded.
+    """Runs a behavior for a worker; returns the whole dictionary at the end, with the keys of `expand` loaded.
 
-    name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
+    name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or handles
     another event, Forbidden for a bot that the caller may not read, Required and Invalid for variables, BudgetSpent,
-    Unavailable when too many run."""
+    Unavailable if too many are running."""
     behavior, bot = enabled(ctx, name)
     given = variables.of_request(ctx, behavior, sent)
     with _turn(ctx.service):
@@ -45,7 +45,8 @@ def run_request(
 
 @contextmanager
 def _turn(service: Service) -> Iterator[None]:
-    """Behaviors may wait for other programs: they get half of the threads that requests run on, never all."""
+    """Limits concurrent runs: behaviors may wait for other programs, so they get at most half of the request
+    threads."""
     turns = turns_of(service)
     if not turns.acquire(blocking=False):
         raise Unavailable("as many behaviors run as may at a time; try again", retry_after=RETRY_SECONDS)
@@ -59,14 +60,14 @@ TURNS: StoreLocal[threading.BoundedSemaphore] = StoreLocal()
 
 
 def turns_of(service: Service) -> threading.BoundedSemaphore:
-    """The turns that requests for behaviors take."""
+    """Returns the semaphore for requests that run behaviors."""
     most = max(service.settings.worker_threads // 2, 1)
     return TURNS.made(service.store, lambda: threading.BoundedSemaphore(most))
 
 
 def enabled(ctx: Context, name: str, events: tuple[str, ...] = (API_REQUEST,)) -> tuple[BehaviorProgram, BehaviorOwner]:
-    """The behavior of an id or uri that the caller may run now for one of these events, and its bot. Raises as
-    run_request."""
+    """Returns the behavior of an id or uri that the caller may run now for one of these events, and its bot. Raises the
+    same as run_request()."""
     return ctx.service.store.read(lambda tx: _checked(ctx, tx, name, events))
 
 
@@ -81,7 +82,7 @@ def _checked(
         raise NotFound(f"the bot of behavior {behavior.id} is gone")
     if not Rules(ctx.service.registry, ctx.actor).may_read(tx, ctx.service.registry.type("bot"), bot.id):
         raise Forbidden(f"you may not use the bot of behavior {behavior.id}")
-    if behavior.event not in events:  # who may not use it is not told what it is called, nor what it answers to
+    if behavior.event not in events:  # without access, the error contains neither its name nor its event
         raise Rejected(
             f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
             f"'{event_name(events[0])}'"
@@ -97,14 +98,14 @@ def _checked(
 def perform(
     ctx: Context, behavior: BehaviorProgram, bot: BehaviorOwner, given: Mapping[str, Any], *, simulates: bool = False
 ) -> Dictionary:
-    """Run a behavior with the values of its variables; the dictionary at the end. Raises BudgetSpent.
+    """Runs a behavior with the values of its variables; returns the final dictionary. Raises BudgetSpent.
 
-    simulates: actions that reach beyond the run are done only where they say so."""
+    simulates: actions that reach beyond the run are executed only where they allow it."""
     return go(behavior, given, host_of(ctx, bot), fresh(ctx, bot), simulates=simulates)
 
 
 def host_of(ctx: Context, bot: BehaviorOwner) -> ServiceHost:
-    """What a bot reaches: everything, in its own name, in the caller's zone."""
+    """Returns the host of a bot: full access, in its own name, in the caller's time zone."""
     zone = ctx.actor.timezone or "UTC"
     host = ServiceHost(ctx)
     host.ctx = replace(host.ctx, actor=Actor(BOT, bot.id, True, zone, bot.name), depth=ctx.depth + 1)
@@ -119,7 +120,7 @@ def go(
     *,
     simulates: bool = False,
 ) -> Dictionary:
-    """As perform, in a run that goes on already; counted by itself."""
+    """Runs a behavior inside a current run, like perform(); it is counted separately."""
     began = time.perf_counter()
     try:
         return BehaviorRun(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
@@ -129,7 +130,7 @@ def go(
 
 
 def _own(ctx: Context, behavior: BehaviorProgram) -> dict[str, Any]:
-    """`behavior_*` and `va_*`: the behavior and its bot."""
+    """Returns `behavior_*` and `va_*`: the behavior and its bot."""
     found: dict[str, Any] = {}
     for prefix, uri, id in (("behavior_", "behavior", behavior.id), ("va_", "bot", behavior.bot_id)):
         found |= {prefix + key: value for key, value in records.retrieve(ctx, uri, id).items()}
@@ -143,7 +144,7 @@ def _count(ctx: Context, behavior: BehaviorProgram, milliseconds: float) -> None
 
 
 def _answer(ctx: Context, values: Dictionary, expand: str, shows_meta: bool) -> dict[str, Any]:
-    """What is loaded now is what the caller may read, whatever the bot may."""
+    """Returns the response. Keys loaded now are limited to those that the caller may read, whatever the bot may."""
     host = ServiceHost(ctx)
     host.ctx = replace(ctx, steps=None)
     shown = Dictionary(plain(values), host.load)

@@ -1,4 +1,4 @@
-"""The tree of a behavior and its variables as values, checked before they are kept. Nothing is run here."""
+"""Parses and validates the tree and the variables of a behavior before they are stored. Does not run them."""
 
 import re
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 
-MAX_NODES = 5000  # nodes of one behavior
-MAX_DEPTH = 32  # nodes inside each other
-MAX_ACTIONS = 1000  # of one node
+MAX_NODES = 5000  # nodes per behavior
+MAX_DEPTH = 32  # levels of nodes
+MAX_ACTIONS = 1000  # actions per node
 MAX_VARIABLES = 250
-MAX_KEY_CHARS = 128  # of the name of a variable
+MAX_KEY_CHARS = 128  # characters of the name of a variable
 TYPES = ("switch", "outcome", "action", "loop", "subroutine")
 STATUSES = ("live", "simulator", "disabled")
 KINDS = ("S", "T", "U", "N", "O", "Y", "C", "D", "E", "W", "L", "M", "X", "F", "I", "contexts")
-LIST_PREFIX = "ctx_"  # `ctx_svc.contexts.task`: a list of records of this type
+LIST_PREFIX = "ctx_"  # `ctx_svc.contexts.task` is a list of records of type `svc.contexts.task`
 _KEY = re.compile(r"var_[a-z0-9_]+\Z")
 
 
 @dataclass(frozen=True)
 class BehaviorNode:
-    """One node. params: of a loop, an outcome or an action. nodes: those below, in their order."""
+    """A node. params: of a loop, an outcome or an action. nodes: its children in order."""
 
     type: str
     title: str
@@ -31,8 +31,8 @@ class BehaviorNode:
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable. type: one of KINDS, or LIST_PREFIX with a record type. params: `options` of a picklist, `context`
-    of a link."""
+    """A variable. type: one of KINDS, or LIST_PREFIX with a record type. params: `options` of a picklist, `context` of
+    a link."""
 
     key: str
     label: str
@@ -42,7 +42,7 @@ class Variable:
 
 
 def tree(nodes: Any) -> tuple[BehaviorNode, ...]:
-    """The nodes of a behavior. Raises Invalid that names the node."""
+    """Returns the nodes of a behavior. Raises Invalid that names the node."""
     return _TreeReader().nodes(nodes, "nodes", "", 1)
 
 
@@ -99,7 +99,7 @@ def _maps(given: Any, path: str) -> list[dict[str, Any]]:
 
 
 def variables(given: Any) -> dict[str, Variable]:
-    """{key: variable} in their order. Raises Invalid that names the variable."""
+    """Returns {key: variable} in order. Raises Invalid that names the variable."""
     listed = _map(given, "variables", "variables")
     if len(listed) > MAX_VARIABLES:
         raise _bad("variables", f"at most {MAX_VARIABLES} variables")
@@ -124,7 +124,7 @@ def _variable(key: str, given: Any) -> Variable:
 
 
 def _map(given: Any, field: str, path: str) -> dict[str, Any]:
-    """A map; an empty list is an empty one, as packages may write it."""
+    """Returns a map; an empty list counts as an empty map, since packages may contain it."""
     if not given and given in (None, [], {}, ""):
         return {}
     if not isinstance(given, dict):

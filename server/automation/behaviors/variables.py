@@ -1,6 +1,7 @@
-"""What a run of a behavior is given: its variables by kind, read and checked.
+"""Reads and validates the variables of a behavior by their kind.
 
-Records that a caller names are those that the caller may read: the bot may read more, and what it reads is answered."""
+Records that a caller names are limited to those that the caller may read: the bot may read more, and its results are
+returned."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -17,13 +18,13 @@ from server.records.dictionary import Dictionaries
 from server.template.values import is_numeric, items, printed, whole
 from server.translation import N_, about_field
 
-MAX_RECORDS = 500  # of a list
+MAX_RECORDS = 500  # records per list
 _DIGITS = re.compile(r"\s*([0-9]{1,18})(?![0-9])")
 UNCHANGED = ("M", "X", "F", "I")
 
 
 class RequestParameters(Protocol):
-    """The parameters of a request; as web/params.py has them."""
+    """The parameters of a request, with the interface of web/params.py."""
 
     tree: dict[str, Any]
 
@@ -35,8 +36,8 @@ class RequestParameters(Protocol):
 
 
 def of_request(ctx: Context, behavior: BehaviorProgram, sent: RequestParameters) -> dict[str, Any]:
-    """The part of the dictionary that the parameters of a request make: every public variable, in their order. Private
-    ones are not looked at. Raises Required, Invalid, Malformed, each naming the variable."""
+    """Returns the dictionary entries of all public variables, in order, from the parameters of a request. Private
+    variables are ignored. Raises Required, Invalid, Malformed, each naming the variable."""
     found: dict[str, Any] = {}
     for key, variable in behavior.variables.items():
         if variable.is_private:
@@ -57,7 +58,7 @@ def _raw(variable: Variable, sent: RequestParameters) -> Any:
 
 
 def of_values(ctx: Context, behavior: BehaviorProgram, values: Mapping[str, Any]) -> dict[str, Any]:
-    """As of_request, from values of a script. Raises Required, Invalid."""
+    """Returns the same as of_request(), from values of a script. Raises Required, Invalid."""
     found: dict[str, Any] = {}
     for key, variable in behavior.variables.items():
         if variable.is_private:
@@ -69,9 +70,9 @@ def of_values(ctx: Context, behavior: BehaviorProgram, values: Mapping[str, Any]
 
 
 def read(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
-    """{key: value} of a variable, and what stands in the dictionary beside it. Raises Invalid.
+    """Returns {key: value} of a variable, with its additional dictionary entries. Raises Invalid.
 
-    value: text, a number, a list or a map, as it was sent."""
+    value: text, a number, a list or a map, as submitted."""
     if variable.type.startswith(LIST_PREFIX):
         return {variable.key: _records(ctx, variable, value)}
     if variable.type == "L":
@@ -111,7 +112,7 @@ def _option(ctx: Context, variable: Variable, value: Any) -> str:
 
 
 def options_of(variable: Variable) -> list[str]:
-    """The options of a picklist."""
+    """Returns the options of a picklist."""
     listed = variable.params.get("options") or ""
     lines = listed.splitlines() if isinstance(listed, str) else [printed(each) for each in items(listed)]
     return [line.strip() for line in lines if line.strip()]
@@ -148,7 +149,7 @@ READERS: dict[str, Callable[[Context, Variable, Any], Any]] = {
 
 
 def _unchanged(variable: Variable, value: Any) -> Any:
-    """A value as it was sent, where it is one that JSON has."""
+    """Returns a submitted value unchanged if JSON can represent it."""
     if isinstance(value, dict):
         return {str(key): _unchanged(variable, each) for key, each in value.items()}
     if isinstance(value, list):
@@ -162,7 +163,7 @@ def _unchanged(variable: Variable, value: Any) -> Any:
 
 
 def _link(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
-    """The id; where the key ends in `_id` and the record may be read, its keys can be loaded beside it."""
+    """Returns the id; if the key ends in `_id` and the record is readable, its keys can be loaded too."""
     if isinstance(value, (list, dict)):
         raise _bad(variable, "takes the id of a record, not a list")
     id = max(_number(ctx, variable, value), 0)
@@ -187,7 +188,7 @@ def _records(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
 
 
 def list_type(ctx: Context, variable: Variable) -> RecordType:
-    """The type of the records in a list. Raises Invalid."""
+    """Returns the type of the records in a list. Raises Invalid."""
     named = variable.type.removeprefix(LIST_PREFIX)
     found = ctx.service.registry.find(named)
     if found is None:
@@ -202,7 +203,7 @@ def _id(variable: Variable, value: Any) -> int:
 
 
 def loaded(ctx: Context, record_type: RecordType, ids: Iterable[int]) -> dict[str, Any]:
-    """{id: dictionary} of those records that there are and that may be read, in the order of the ids."""
+    """Returns {id: dictionary} of the existing, readable records, in the order of the ids."""
     wanted = [id for id in dict.fromkeys(ids) if 0 < id < 10**MAX_ID_DIGITS]
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""The commands that are no part of the flow, one family a file. A file registers by being imported."""
+"""The commands that do not control the flow, one family per file. A file registers its commands when it is imported."""
 
 import functools
 
@@ -7,7 +7,7 @@ from server.discovery import load_all
 
 
 def load() -> frozenset[str]:
-    """Let every command declare itself; their names."""
+    """Imports every command family; returns the names of the commands."""
     _load()
     return frozenset(COMMANDS)
 

@@ -1,4 +1,4 @@
-"""The command that does what has no command of its own, by a name: api.command."""
+"""The command api.command: runs operations that have no command of their own, by name."""
 
 import json
 import math
@@ -17,8 +17,8 @@ from server.template.values import is_numeric, items, number, printed
 PREFIX = "svc.commands."
 NAME_CHARS = 255
 MAX_MATCHES, DEFAULT_MATCHES = 500, 10
-MAX_DIMENSIONS = 8192  # numbers of a vector
-STEPS_A_LINE = 8  # of the budget, beside one for each number
+MAX_DIMENSIONS = 8192  # numbers per vector
+STEPS_A_LINE = 8  # budget per line, plus one step per number
 Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
 
 
@@ -30,7 +30,7 @@ Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
     needs_output=True,
 )
 def api_command(call: CommandCall) -> Any:
-    """What the named command answers."""
+    """Returns the result of the named operation."""
     ctx, name = service_of(call), call.inputs["name"]
     if name not in _ANSWERS:
         raise Invalid(f"api.command: there is no '{name[:100]}'{nearest(name, _ANSWERS)}", field="name")
@@ -43,7 +43,8 @@ def api_command(call: CommandCall) -> Any:
 
 
 def _validated(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
-    """token_*, app_* and worker_* of a token, {} for an unknown one. One that is over or revoked is an error."""
+    """Returns token_*, app_* and worker_* of a token, {} for an unknown one. An expired or revoked token is an
+    error."""
     text = printed(params.get("token"))
     if not text:
         raise Required("svc.commands.oauth2.token.validate needs 'token'", field="token")
@@ -68,9 +69,9 @@ def _validated(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
 
 
 def _similar(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
-    """{matches: [{score, data}]}: the lines of a data set whose vectors point most nearly the same way, best first.
+    """Returns {matches: [{score, data}]}: the lines of a data set with the most similar vectors, best first.
 
-    score: the cosine of the angle, 1 for the same direction."""
+    score: cosine similarity, 1 for the same direction."""
     for name in ("uri", "vector", "embeddings_key"):
         if not params.get(name):
             raise Required(f"svc.commands.dataset.vector_similarity needs '{name}'", field=name)
@@ -93,7 +94,7 @@ def _similar(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
 
 
 def _lines(call: CommandCall, ctx: Context, uri: str) -> Iterator[dict[str, Any]]:
-    """The maps of a data set, one JSON text on each line. Raises CommandFailed for a line that is none."""
+    """Yields the maps of a data set, one JSON text per line. Raises CommandFailed for a line that is not a map."""
     for place, line in enumerate(contents.content(ctx, contents.find(ctx, uri)).splitlines(), start=1):
         call.run.budget.step(STEPS_A_LINE)
         if not line.strip():
@@ -108,7 +109,7 @@ def _lines(call: CommandCall, ctx: Context, uri: str) -> Iterator[dict[str, Any]
 
 
 def _vector(value: Any) -> list[float] | None:
-    """A list of numbers as a vector of length 1, None for what has no direction."""
+    """Returns a list of numbers as a vector of length 1, None for a zero vector or invalid numbers."""
     listed = items(value)
     if not 1 <= len(listed) <= MAX_DIMENSIONS or not all(map(is_numeric, listed)):
         return None

@@ -1,4 +1,4 @@
-"""Commands on files: attachments, resources, and those that automations keep for a while."""
+"""Commands on files: attachments, resources, and temporary files of automations."""
 
 import base64
 import gzip
@@ -22,10 +22,10 @@ from server.template.values import pairs, printed
 
 MAX_URI_CHARS = 2048
 MAX_CONTENT_CHARS = 16_777_216
-READ_BYTES, MAX_READ_BYTES = 1_024_000, 16_777_216  # of one file.read: when nothing is said, and at most
-MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # of a packed file, up to the end of what is read
-MAX_ZIPPED = 1000  # files in an archive that is made
-PIECE_BYTES, PIECE_STEPS = 64 * 1024, 512  # unpacked at once, and what that costs of the budget
+READ_BYTES, MAX_READ_BYTES = 1_024_000, 16_777_216  # bytes per file.read: default and maximum
+MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # of a compressed file, up to the end of the range that is read
+MAX_ZIPPED = 1000  # files in a new archive
+PIECE_BYTES, PIECE_STEPS = 64 * 1024, 512  # bytes unpacked at a time, and their cost in steps of the budget
 NAME_CHARS = 255
 FILTERS = ("gzip.decompress",)
 SOURCES = ("bytes", "text", "zip")
@@ -54,8 +54,8 @@ URI = Input(
     needs_output=True,
 )
 def read(call: CommandCall) -> Any:
-    """{bytes, uri, name, offset_from, offset_to, mime_type, size}. What is no text comes as a data URI; a character is
-    not cut in two. size: of the file as it is kept, or in the archive."""
+    """Returns {bytes, uri, name, offset_from, offset_to, mime_type, size}. Bytes that are not text become a data URI; a
+    character is never cut in two. size: of the whole file, as stored or in the archive."""
     ctx, given = service_of(call), call.inputs
     offset, length = given["offset"], given["length"]
     if not 1 <= length <= MAX_READ_BYTES:
@@ -82,7 +82,7 @@ def read(call: CommandCall) -> Any:
 
 
 def _filters(given: Any) -> list[str]:
-    """Their names, of a text, a list, or the keys of a map. Raises Invalid."""
+    """Returns the names of the filters, from a text, a list, or the keys of a map. Raises Invalid."""
     if isinstance(given, dict):
         names = list(given)
     else:
@@ -94,7 +94,7 @@ def _filters(given: Any) -> list[str]:
 
 
 def _unpacked(call: CommandCall, ctx: Context, file: StoredFile, offset: int, length: int) -> tuple[str, int, bytes]:
-    """(name, size, bytes of the part) of what is packed in a file."""
+    """Returns (name, size, bytes of the range) of a compressed file."""
     name, size, packed = file.name, file.size, contents.content(ctx, file)
     stream: IO[bytes] = io.BytesIO(packed)
     try:
@@ -105,7 +105,7 @@ def _unpacked(call: CommandCall, ctx: Context, file: StoredFile, offset: int, le
             stream = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
         return name, size, _part(call, stream, offset, length)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        # Wrong passwords, methods of packing that are not known, and damage each have an error of their own.
+        # Wrong passwords, unknown compression methods and damage each raise a different exception.
         raise CommandFailed(f"file.read: '{file.name[:100]}' cannot be unpacked: {error}") from error
 
 
@@ -140,7 +140,7 @@ def _cut(part: bytes, delimiter: bytes, is_end: bool) -> bytes:
 
 
 def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
-    """Bytes as text or data URI, and how many of them."""
+    """Returns bytes as a text or data URI, and the number of bytes used."""
     try:
         if b"\0" not in part:
             return part.decode(), len(part)
@@ -171,7 +171,7 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
     needs_output=True,
 )
 def write(call: CommandCall) -> Any:
-    """{uri, mime_type, expires_at, size, id}, and the name when it has one."""
+    """Returns {uri, mime_type, expires_at, size, id}, and the name if there is one."""
     ctx, given = service_of(call, ("content",)), call.inputs
     content = _content(call, ctx, given["content"])
     if given["uri"]:
@@ -202,7 +202,7 @@ def _content(call: CommandCall, ctx: Context, given: Any) -> bytes:
 
 
 def _bytes(value: Any) -> bytes:
-    """The bytes of a text, or of a data URI. Raises Invalid."""
+    """Returns the bytes of a text or of a data URI. Raises Invalid."""
     text = printed(value)
     return _DATA.decode(text) if text[:5].lower() == "data:" else bytes_of(text)
 
@@ -212,7 +212,7 @@ _DATA.name = "content"
 
 
 def _zipped(call: CommandCall, ctx: Context, given: Any) -> bytes:
-    """An archive of files. Raises Invalid, TooLarge above the setting `max_attachment_bytes`."""
+    """Returns a ZIP archive of files. Raises Invalid, TooLarge above the setting `max_attachment_bytes`."""
     if not isinstance(given, dict) or set(given) - {"files", "password"} or not isinstance(given.get("files"), dict):
         raise Invalid("file.write: content: zip takes `files:` with a path for each", field="content")
     if given.get("password"):

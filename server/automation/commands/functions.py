@@ -6,7 +6,7 @@ from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.host import FUNCTION
 
 MAX_URI_CHARS = 512
-MAX_CALLS_DEEP = 16  # automations that call each other
+MAX_CALLS_DEEP = 16  # length of a chain of calls
 
 
 @command(
@@ -18,7 +18,7 @@ MAX_CALLS_DEEP = 16  # automations that call each other
     tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )
 def function(call: CommandCall) -> Any:
-    """The callee sees nothing but its inputs, has its own policy and its own time."""
+    """Calls an automation, which sees only its inputs and has its own policy and time limit."""
     run, name = call.run, call.inputs["uri"]
     found = run.host.automation(automation_name(name))
     if found is None:
@@ -34,6 +34,6 @@ def function(call: CommandCall) -> Any:
 
 
 def automation_name(uri: str) -> str:
-    """The name in `svc:automation:<name>`, or a bare name."""
+    """Returns the name in `svc:automation:<name>`, or a bare name."""
     parts = uri.split(":")
     return parts[2] if len(parts) == 3 and parts[0] == "svc" else uri

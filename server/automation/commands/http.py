@@ -1,4 +1,4 @@
-"""The command that asks other programs: http.request."""
+"""The command that sends requests to other programs: http.request."""
 
 import base64
 import time
@@ -28,14 +28,14 @@ from server.template.shared.texts import bytes_of
 from server.template.values import pairs, printed
 
 MAX_HEADERS_CHARS = 8192  # characters
-MAX_BODY_CHARS = 16_777_216  # characters of a body as it is given, bytes of one as it is sent
-MAX_YAML_CHARS = 1_000_000  # of a body of YAML, counted as JSON: writing YAML takes microseconds a character
+MAX_BODY_CHARS = 16_777_216  # characters of a body in the script, bytes of the encoded body
+MAX_YAML_CHARS = 1_000_000  # size of a YAML body as JSON: serializing YAML takes microseconds per character
 STEPS_A_YAML_CHAR = 4
-MAX_BODY_IN_DICTIONARY = 1_024_000  # bytes; a larger answer is kept as an automation resource
-MAX_RETRIED_BYTES = 1_048_576  # of a body that waits to be sent again
-RETRY = "http.request"  # the kind of its jobs
+MAX_BODY_IN_DICTIONARY = 1_024_000  # bytes; a larger response body is stored as an automation resource
+MAX_RETRIED_BYTES = 1_048_576  # of a body that is stored for a retry
+RETRY = "http.request"  # name of the job
 LOG = log.get("automation")
-REFERENCE = "application/vnd.svc.uri"  # the type of a body that names where the bytes are
+REFERENCE = "application/vnd.svc.uri"  # type of a body that is a reference to the bytes
 FORM = "application/x-www-form-urlencoded"
 YAML = frozenset(("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml"))
 _TEXTS = frozenset(
@@ -74,7 +74,7 @@ _TEXTS = frozenset(
     effects=True,
 )
 def http_request(call: CommandCall) -> Any:
-    """{status_code, url, content_type, headers, body}, and how a body that is no text is given."""
+    """Returns {status_code, url, content_type, headers, body}, and how a binary body is represented."""
     expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
     bounds = outbound.limits(ctx.service.settings if ctx is not None else None)
     headers = list(headers_of(inputs["headers"]))
@@ -103,7 +103,7 @@ def http_request(call: CommandCall) -> Any:
 
 
 def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any]:
-    """Let a job send a request again; what the script gets meanwhile."""
+    """Adds a job that retries a request; returns the output for the script in the meantime."""
     if len(asked.body) > MAX_RETRIED_BYTES:
         raise TooLarge(f"a request that is sent again has a body of at most {MAX_RETRIED_BYTES:,} bytes", field="body")
     ctx = _service_of(call)
@@ -134,7 +134,7 @@ def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any
 
 @job(RETRY)
 def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
-    """Send a request of a script again. Raises Unavailable while it is not answered well; the job is tried later."""
+    """Retries a request of a script. Raises Unavailable if it fails again; the job is retried later."""
     asked = outbound.request(
         payload["url"],
         payload["method"],
@@ -152,7 +152,7 @@ def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def headers_of(given: Any) -> Iterator[tuple[str, str]]:
-    """(name, value) of lines or of a map, whose lists are headers that repeat."""
+    """Returns (name, value) pairs from lines or from a map; lists in the map are repeated headers."""
     if not isinstance(given, (dict, list)):
         for line in (given or "").splitlines():
             name, colon, value = line.partition(":")
@@ -169,7 +169,7 @@ def headers_of(given: Any) -> Iterator[tuple[str, str]]:
 
 
 def _body(call: CommandCall, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes, list[tuple[str, str]]]:
-    """The bytes to send, and the headers with the type that these have."""
+    """Returns the bytes to send, and the headers with their content type."""
     full = next((value for name, value in headers if name.strip().lower() == "content-type"), "")
     kind = full.partition(";")[0].strip().lower()
     if kind == REFERENCE:
@@ -195,14 +195,14 @@ def _encoded(call: CommandCall, given: Any, kind: str) -> str:
     if kind == "application/json" or kind.endswith("+json") or kind.startswith("application/x-amz-json-"):
         return json_text.encoded(rendering, given, json_text.UNESCAPED_SLASHES)
     if kind in YAML:
-        # As JSON first: it takes values of scripts and nothing else, and charges them.
+        # JSON first: it accepts only values of scripts, and charges the budget for them.
         size = len(json_text.encoded(rendering, given))
         if size > MAX_YAML_CHARS:
             raise TooLarge(
                 f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON", field="body"
             )
         call.run.budget.entries(size * STEPS_A_YAML_CHAR, 1)
-        import yaml  # few requests are written in it
+        import yaml  # slow to import, and rarely needed
 
         return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)
     return form_text(rendering, given)
@@ -218,7 +218,7 @@ def _typed(headers: list[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
 
 
 def _left(call: CommandCall) -> float:
-    """Seconds that the automation may still take, more than 0."""
+    """Returns the remaining seconds of the automation, more than 0."""
     return max(call.run.budget.ends_at - time.monotonic(), 0.001)
 
 
@@ -227,7 +227,8 @@ def _service_of(call: CommandCall) -> Context:
 
 
 def _expires(call: CommandCall) -> int | None:
-    """Until when the body is kept as a resource: Unix seconds, -1 for as long as usual; None: only a large one is."""
+    """Returns until when the body is stored as a resource, in Unix seconds; -1 for the default lifetime, None to store
+    only a large body."""
     given = call.inputs["response"] or {}
     if not isinstance(given, dict):
         raise Invalid("response: it takes `resource:` below it", field="response")
@@ -249,7 +250,7 @@ def _expires(call: CommandCall) -> int | None:
 
 
 def _told(call: CommandCall, response: OutboundResponse, expires: int | None) -> dict[str, Any]:
-    """An answer as scripts see it."""
+    """Converts a response to the output for scripts."""
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
     found: dict[str, Any] = {
@@ -286,7 +287,7 @@ def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> 
 
 
 def body_text(content: bytes, full: str, kind: str) -> str | None:
-    """A body as text, None for one that is none. Without a type, what reads as UTF-8 is one."""
+    """Decodes a body; None if it is not text. Without a content type, valid UTF-8 is text."""
     if not kind:
         try:
             return None if b"\0" in content else content.decode()

@@ -10,7 +10,7 @@ from server.template.shared.texts import bytes_of
 from server.tickets.parameters import MAX_CONTENT
 
 MAX_MAIL_CHARS = 16_777_216
-MAX_ADDRESS_CHARS = 1024  # with a name
+MAX_ADDRESS_CHARS = 1024  # characters, including the display name
 
 
 @command(
@@ -20,8 +20,8 @@ MAX_ADDRESS_CHARS = 1024  # with a name
     effects=True,
 )
 def parse(call: CommandCall) -> Any:
-    """The dictionary of the ticket, whose keys load when they are read; false when none came of it. Refused in a dry
-    run: mail may set off more than can be undone."""
+    """Returns the dictionary of the ticket, whose keys load on access; false if no ticket was created. Refused in a dry
+    run: incoming mail may have effects that cannot be rolled back."""
     ctx = service_of(call, ("message",))
     return _ticket(call, mailroom.receive(ctx, bytes_of(call.inputs["message"])))
 
@@ -42,8 +42,8 @@ def parse(call: CommandCall) -> Any:
     effects=True,
 )
 def create_ticket(call: CommandCall) -> Any:
-    """The dictionary of the ticket. The inputs become no mail headers, and always make a new ticket. Refused in a dry
-    run, like email.parse."""
+    """Returns the dictionary of the ticket. The inputs do not become mail headers, and always create a new ticket.
+    Refused in a dry run, like email.parse."""
     ctx, given = service_of(call), {name: plain(value) for name, value in call.inputs.items() if value is not None}
     customs = {f"custom_{name.removeprefix('custom_')}": value for name, value in given.pop("custom_fields").items()}
     return _ticket(call, mailroom.create(ctx, given | customs | {"file_id": given.pop("file_ids")}))

@@ -1,4 +1,4 @@
-"""The command that counts or measures something."""
+"""The command that adds samples to a metric."""
 
 import math
 from typing import Any
@@ -13,8 +13,8 @@ from server.store.transaction import Transaction
 from server.template.values import is_numeric, items, number, printed
 
 NAME_CHARS = 128
-MAX_VALUES = 1000  # of one command
-MAX_NAMES = 500  # looked at for the nearest one
+MAX_VALUES = 1000  # samples per command
+MAX_NAMES = 500  # names compared to suggest the nearest one
 
 
 @command(
@@ -27,7 +27,7 @@ MAX_NAMES = 500  # looked at for the nearest one
     Input("is_realtime", "flag", "Whether it is stored at once, instead of within a minute.", default=False),
 )
 def increment(call: CommandCall) -> Any:
-    """An empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have."""
+    """Returns an empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have."""
     ctx, given = service_of(call), call.inputs
     name, values, at = given["metric_name"], _values(given["values"]), instant(call, ctx, "timestamp", ctx.now)
     declared = ctx.service.store.read(lambda tx: _dimensions(ctx, tx, name))

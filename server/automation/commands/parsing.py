@@ -1,4 +1,4 @@
-"""Commands that read a notation: kata.parse."""
+"""The command that parses a notation: kata.parse."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The commands for PGP. They are known to scripts and policies, and tell that this program keeps no keys."""
+"""The commands for PGP. Scripts and policies may name them, but they fail because this program stores no PGP keys."""
 
 from typing import Any, NoReturn
 

@@ -1,4 +1,4 @@
-"""The command that asks a data query."""
+"""The command that runs a data query."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from server.automation.acting import parameters, service_of
 from server.automation.command import CommandCall, Input, command
 from server.queries import frame
 
-MAX_QUERY_CHARS = 65_536  # of the input; the query language takes fewer
+MAX_QUERY_CHARS = 65_536  # of the input; the query language has a lower limit
 
 
 def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
-    """The type as the query itself is read, so that no other `type:` in it can stand for it."""
+    """Returns the type as the query parser reads it, so that another `type:` in the text cannot stand in for it."""
     return {"query": {"type": frame.type_named(inputs["query"], parameters(inputs["query_params"]))}}
 
 
@@ -23,5 +23,5 @@ def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
     tells=_tells,
 )
 def data_query(call: CommandCall) -> Any:
-    """{data, _} as the data query endpoint answers."""
+    """Returns {data, _}, the same as the data query endpoint."""
     return frame.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))

@@ -1,4 +1,4 @@
-"""Commands on queues. What a run takes out is done with when the run ends well, and comes again when it fails."""
+"""Commands on queues. Popped messages are deleted if the run succeeds, and delivered again if it fails."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ NAME = Input("queue_name", "text", "The name of the queue.", required=True, max=
     needs_output=True,
 )
 def push(call: CommandCall) -> Any:
-    """A uuid for each message, as 32 hex digits."""
+    """Returns a uuid for each message, as 32 hex digits."""
     ctx = service_of(call, ("messages",))
     name, at = call.inputs["queue_name"], instant(call, ctx, "available_at", 0)
     messages = [plain(each) for _, each in pairs(call.inputs["messages"])]
@@ -36,7 +36,7 @@ def push(call: CommandCall) -> Any:
     needs_output=True,
 )
 def pop(call: CommandCall) -> Any:
-    """{consumer_id, messages: {uuid: {queue, data, available_at}}}, the longest waiting first."""
+    """Returns {consumer_id, messages: {uuid: {queue, data, available_at}}}, longest waiting first."""
     ctx, name, limit = service_of(call), call.inputs["queue_name"], call.inputs["limit"]
     consumer, taken = changed(call, ctx, lambda ctx: queues.pop(ctx, name, limit))
     if taken and not call.run.host.dry:

@@ -17,10 +17,10 @@ from server.search.select import search as compile_search
 from server.store.transaction import Transaction
 
 MAX_EXPAND_CHARS = 2048
-MAX_QUERY_CHARS = 65_536  # of the input; the search language takes fewer
-DEFAULT_RESULTS = 100  # of a search without `limit:`
-MAX_TRIES = 5  # of an upsert whose match changes while the policy is asked
-NAME_CHARS = 255  # of a record type
+MAX_QUERY_CHARS = 65_536  # of the input; the search language has a lower limit
+DEFAULT_RESULTS = 100  # results of a search without `limit:`
+MAX_TRIES = 5  # tries of an upsert whose match changes while the policy is evaluated
+NAME_CHARS = 255  # characters of a record type
 
 TYPE = Input("record_type", "text", "The record type: short, plural or full name.", required=True, max=NAME_CHARS)
 ID = Input("record_id", "id", "The id of the record.", required=True)
@@ -33,7 +33,7 @@ VALUES = Input("record_query_params", "map", "The values for ${name}.", default=
 
 @command("record.create", "Make a record.", TYPE, FIELDS, EXPAND, SILENT)
 def create(call: CommandCall) -> Any:
-    """The dictionary of the new record; further keys load when they are read."""
+    """Returns the dictionary of the new record; further keys load on access."""
     return _create(call, service_of(call))
 
 
@@ -53,7 +53,7 @@ def _create(call: CommandCall, ctx: Context) -> Any:
     SILENT,
 )
 def update(call: CommandCall) -> Any:
-    """The dictionary of the record afterwards."""
+    """Returns the dictionary of the changed record."""
     if "fields" not in call.given:
         raise Required("record.update needs the input 'fields'", field="fields")
     return _update(call, service_of(call), call.inputs["record_id"])
@@ -69,9 +69,10 @@ def _update(call: CommandCall, ctx: Context, id: int) -> Any:
     "record.upsert", "Change the record that a search finds, or make one.", TYPE, QUERY, VALUES, FIELDS, EXPAND, SILENT
 )
 def upsert(call: CommandCall) -> Any:
-    """The dictionary of the record. The policy must allow this command and the one that it comes to.
+    """Returns the dictionary of the record. The policy must allow this command and the create or update that it leads
+    to.
 
-    What was found when the policy was asked is found again in the transaction that writes."""
+    The match for which the policy was evaluated is checked again in the transaction that writes."""
     ctx = service_of(call)
     for _ in range(MAX_TRIES):
         id = ctx.service.store.read(lambda tx: _match(call, ctx, tx))
@@ -84,7 +85,7 @@ def upsert(call: CommandCall) -> Any:
 
 
 class _RecordChanged(Exception):
-    """The query finds another record than before."""
+    """Raised if the query matches a different record than before."""
 
 
 def _upsert(call: CommandCall, ctx: Context, tx: Transaction, id: int) -> Any:
@@ -94,7 +95,7 @@ def _upsert(call: CommandCall, ctx: Context, tx: Transaction, id: int) -> Any:
 
 
 def _match(call: CommandCall, ctx: Context, tx: Transaction) -> int:
-    """The id of the one record that the query finds, 0 for none. With `limit:1` the first counts.
+    """Returns the id of the only match, 0 if there is none. With `limit:1`, the first match counts.
 
     Raises AmbiguousUpsert."""
     query = _query(call)
@@ -107,7 +108,7 @@ def _match(call: CommandCall, ctx: Context, tx: Transaction) -> int:
 
 
 def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
-    """Ask the policy for the command that an upsert comes to, with the inputs that it would have."""
+    """Evaluates the policy for the command that an upsert leads to, with the inputs of that command."""
     inputs = {key: value for key, value in call.inputs.items() if not key.startswith("record_query")}
     call.run.ask_policy(call.node, COMMANDS[name], inputs | more, call.output)
 
@@ -121,7 +122,7 @@ def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
     needs_output=True,
 )
 def get(call: CommandCall) -> Any:
-    """The dictionary of the record; an unknown id is an error."""
+    """Returns the dictionary of the record; an unknown id is an error."""
     given, ctx = call.inputs, service_of(call)
     expand = ",".join(words(given["record_expand"]))
     return _record(call, records.retrieve(ctx, given["record_type"], given["record_id"], expand))
@@ -129,7 +130,7 @@ def get(call: CommandCall) -> Any:
 
 @command("record.delete", "Delete a record.", TYPE, ID, SILENT)
 def delete(call: CommandCall) -> Any:
-    """The dictionary that the record had."""
+    """Returns the dictionary of the deleted record."""
     given = call.inputs
 
     def work(ctx: Context) -> Any:
@@ -160,8 +161,8 @@ def delete(call: CommandCall) -> Any:
     needs_output=True,
 )
 def search(call: CommandCall) -> Any:
-    """{id: dictionary} in the order of the search, DEFAULT_RESULTS at most unless it says `limit:`; with `limit:1` the
-    one dictionary, or false."""
+    """Returns {id: dictionary} in search order, DEFAULT_RESULTS at most unless the query has `limit:`; with `limit:1` a
+    single dictionary, or false."""
     given, ctx, query = call.inputs, service_of(call, ("validation",)), _query(call)
     asked = SearchRequest(limit=DEFAULT_RESULTS, expand=",".join(words(given["record_expand"])))
     results = records.search_parsed(ctx, given["record_type"], query, asked)["results"]
@@ -178,7 +179,7 @@ def search(call: CommandCall) -> Any:
 
 
 def _query(call: CommandCall) -> Query:
-    """The search with its values put in. Raises BadQuery with a position."""
+    """Parses the search with its parameters. Raises BadQuery with a position."""
     group = filled(parse_group(call.inputs["record_query"]), parameters(call.inputs["record_query_params"]))
     return query_of(group)
 

@@ -1,4 +1,4 @@
-"""The command that verifies who sent a request: signature.verify."""
+"""The command that verifies the signature of a request: signature.verify."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ from server.template.shared.texts import bytes_of
 from server.template.values import is_numeric, printed, read_number
 
 MAX_SIGNED_CHARS = 16_777_216
-MAX_SIGNATURES_CHARS = 8192  # of all that a request carries together
+MAX_SIGNATURES_CHARS = 8192  # of all signatures of a request together
 MAX_TOLERANCE_SECONDS = 86_400
 TOLERANCE_SECONDS = 300
 PLAIN = "plain"
@@ -41,7 +41,8 @@ ENCODINGS = ("hex", "base64")
     needs_output=True,
 )  # fmt: skip
 def verify(call: CommandCall) -> Any:
-    """{is_valid: true}. The secret is read here and enters no dictionary; signatures are compared in constant time."""
+    """Returns {is_valid: true}. The secret is read here and never enters a dictionary; signatures are compared in
+    constant time."""
     ctx, inputs = service_of(call, ("content", "signature", "timestamp")), call.inputs
     algorithm = _choice("algorithm", inputs["algorithm"] or "sha256", ALGORITHMS)
     encoding = _choice("encoding", inputs["encoding"] or "hex", ENCODINGS)
@@ -65,7 +66,7 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _signatures(value: Any, encoding: str) -> Iterator[bytes]:
-    """The bytes of each signature that can be read; b"" for another one, which fits nothing."""
+    """Returns the bytes of each signature; b"", which matches nothing, for one that cannot be decoded."""
     for text in words(value):
         try:
             if encoding == "hex":

@@ -1,4 +1,4 @@
-"""Commands that keep values between runs, under keys that all automations share."""
+"""Commands that store values between runs, under keys that all automations share."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
     ),
 )
 def set_(call: CommandCall) -> Any:
-    """{key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}."""
+    """Returns {key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}."""
     value = call.inputs["value"]
     if value is None or isinstance(value, bool):
         raise CommandFailed("storage.set: the input 'value' takes a text, a number, a list or a map")
@@ -45,7 +45,7 @@ def set_(call: CommandCall) -> Any:
     needs_output=True,
 )
 def get(call: CommandCall) -> Any:
-    """The value."""
+    """Returns the value."""
     is_there, value = storage.get(service_of(call, ("default",)), call.inputs["key"])
     if is_there:
         return value
@@ -56,6 +56,6 @@ def get(call: CommandCall) -> Any:
 
 @command("storage.delete", "Remove the value under a key.", KEY)
 def delete(call: CommandCall) -> Any:
-    """True, whether there was one or not."""
+    """Returns true, even if there was no value."""
     changed(call, service_of(call), lambda ctx: storage.delete(ctx, call.inputs["key"]))
     return True

@@ -21,7 +21,7 @@ DELIMITER = Input("delimiter", "text", "What stands between the keys instead of 
     governed=False,
 )
 def set_(call: CommandCall) -> Any:
-    """False when a plain value stands in the way."""
+    """Returns false if the path leads through a plain value."""
     value = call.inputs["value"]
     if isinstance(value, bool):
         raise CommandFailed("var.set: the input 'value' takes no boolean")
@@ -96,7 +96,7 @@ def expand(call: CommandCall) -> Any:
 
 
 def _charge(call: CommandCall, path: list[str]) -> None:
-    """Before what holds the end of a path is copied, and what holds that. Raises BudgetSpent."""
+    """Charges the budget before the containers on a path are copied. Raises BudgetSpent."""
     for length in range(1, len(path)):
         found = _at(call.run.values, path[:length])
         call.run.budget.entries(len(found) if isinstance(found, (list, dict)) else 1)
@@ -114,7 +114,7 @@ def _at(values: Any, path: list[str]) -> Any:
 
 
 def _put(values: dict[str, Any], path: list[str], value: Any) -> bool:
-    """Whether the value could be put there. What is changed on the way is copied, since others may hold it."""
+    """Sets the value at a path; returns whether that was possible. Copies changed containers, which may be shared."""
     first, *rest = path
     if not rest:
         values[first] = value
@@ -130,7 +130,7 @@ def _put(values: dict[str, Any], path: list[str], value: Any) -> bool:
 
 
 def _changed(found: Any, path: list[str], value: Any) -> Any:
-    """A list or map with a value at a path, None when a plain value stands in the way."""
+    """Returns a copy of a list or map with a value at a path; None if the path leads through a plain value."""
     first, *rest = path
     entries = {str(key): each for key, each in pairs(found)}
     if not rest:

@@ -1,7 +1,7 @@
-"""Macros: automations that workers run on a ticket, each with no more rights than who runs it.
+"""Macros: automations that workers run on a ticket, with exactly the rights of that worker.
 
-listing.py: which there are for a worker and a ticket. answer.py: what one returns. running.py: one is run, and what it
-returns is done. several.py: on several tickets."""
+listing.py: the macros for a worker and a ticket. answer.py: parses the result. running.py: runs a macro and applies its
+result. several.py: runs one on several tickets."""
 
 from server.automation.macros.listing import Macro, are_there, find, usable
 from server.automation.macros.running import MacroOutcome, run

@@ -1,4 +1,4 @@
-"""What a macro returns, read strictly: a word that means nothing is refused, so that nothing is left out unseen."""
+"""Parses the result of a macro strictly: an unknown key is refused, so that nothing is ignored silently."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -12,14 +12,14 @@ from server.kata.annotations import as_bool
 from server.template.values import printed
 
 KEYS = ("changes", "note", "reply", "send")
-MAX_TEXT_CHARS = 200_000  # of a reply or a note
+MAX_TEXT_CHARS = 200_000  # characters of a reply or a note
 OWNER, ME = "owner_id", "me"
 
 
 @dataclass(frozen=True, slots=True)
 class MacroAnswer:
-    """reply, note: Markdown, "" for none. changes: fields of the ticket as sent. sends: whether reply and note are sent
-    and written at once."""
+    """The result of a macro. reply, note: Markdown, "" for none. changes: fields of the ticket as returned. sends:
+    whether the reply is sent and the note is written at once."""
 
     reply: str = ""
     note: str = ""
@@ -28,7 +28,8 @@ class MacroAnswer:
 
 
 def read(returned: Any, worker_id: int) -> MacroAnswer:
-    """The answer in what an automation returned; None for nothing. worker_id: who `me` is. Raises Invalid."""
+    """Parses the return value of an automation; None for nothing. worker_id: the worker that `me` refers to. Raises
+    Invalid."""
     if returned is None:
         return MacroAnswer()
     if not isinstance(returned, Mapping):

@@ -1,5 +1,5 @@
-"""Which macros a worker may run on a ticket: automations of the trigger that they may read and whose policy lets
-them."""
+"""Lists the macros that a worker may run on a ticket: automations with the macro trigger that the worker may read and
+whose policy allows the caller."""
 
 import functools
 from collections.abc import Iterable
@@ -23,14 +23,14 @@ from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.template import Budget, Surroundings
 
-MAX_LISTED = 200  # macros that are looked at, by name
+MAX_LISTED = 200  # macros read at most, by name
 MAX_LABEL_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """label: the first line of what it says that it does, else its name. more: what it says besides. inputs: what it
-    asks for."""
+    """A macro. label: the first line of its description, else its name. more: the rest of the description. inputs: its
+    declared inputs."""
 
     automation: Script
     label: str
@@ -46,16 +46,16 @@ class Macro:
         return self.automation.name
 
     def is_called(self, text: str) -> bool:
-        """Whether a text names it: its id, name or label, in any case."""
+        """Returns whether a text is its id, name or label, ignoring case."""
         return text.strip().lower() in (str(self.id), self.name.lower(), self.label.lower())
 
 
 def usable(ctx: Context, *ticket_ids: int) -> list[Macro]:
-    """Those that the worker may run on a ticket, or on one of several, by label. Raises NotFound, Forbidden for one of
-    the tickets.
+    """Returns the macros that the worker may run on a ticket, or on each of several, by label. Raises NotFound,
+    Forbidden for one of the tickets.
 
-    A policy whose rule for the caller cannot be worked out lets nobody."""
-    records.require_thread(ctx)  # policies are templates
+    A policy whose rule for the caller fails denies access."""
+    records.require_thread(ctx)  # evaluates policies, which are templates
     found = ctx.service.store.read(lambda tx: _readable(ctx, tx, ticket_ids))
     asked = [_Callers(ctx, each) for each in ticket_ids] if found else []
     macros = [_macro(each) for each in found if any(ask.lets(each["policy_kata"]) for ask in asked)]
@@ -63,14 +63,14 @@ def usable(ctx: Context, *ticket_ids: int) -> list[Macro]:
 
 
 def are_there(ctx: Context) -> bool:
-    """Whether there is any macro at all."""
+    """Returns whether there is any macro."""
     table = ctx.service.registry.type("automation").table
     return ctx.service.store.read(lambda tx: tx.first(table, extension_id=MACRO)) is not None
 
 
 def find(ctx: Context, ticket_id: int, text: str) -> Macro:
-    """The usable one that a text names: an id or a name, or a label that no other one has. Raises NotFound, also for
-    one that the worker may not run, and what `usable` raises."""
+    """Returns the usable macro with an id or a name, or with a unique label. Raises NotFound, also for one that the
+    worker may not run, and the errors of usable()."""
     named = [each for each in usable(ctx, ticket_id) if each.is_called(text)]
     exact = [each for each in named if text.strip().lower() in (str(each.id), each.name.lower())]
     found = exact or named
@@ -81,12 +81,12 @@ def find(ctx: Context, ticket_id: int, text: str) -> Macro:
 
 
 def values_of(ctx: Context, ticket_id: int) -> dict[str, Any]:
-    """The dictionary that a macro begins with, besides its inputs."""
+    """Returns the initial dictionary of a macro, without its inputs."""
     return record_values("ticket", TICKET, ticket_id) | record_values("worker", WORKER, ctx.actor.worker_id)
 
 
 class _Callers:
-    """Asks policies whether the worker may run their macros; one budget for all of them."""
+    """Evaluates policies for a worker's macros, with one budget for all of them."""
 
     def __init__(self, ctx: Context, ticket_id: int) -> None:
         host = ServiceHost(ctx, dry=True, is_caller=True)
@@ -101,7 +101,7 @@ class _Callers:
 
 
 def _readable(ctx: Context, tx: Transaction, ticket_ids: Iterable[int]) -> list[Record]:
-    """The macros that the worker may read, for tickets that they may read."""
+    """Returns the macros that the worker may read, for tickets that the worker may read."""
     for each in ticket_ids:
         RecordReader(ctx, tx).retrieve("ticket", each)
     automations, rules = ctx.service.registry.type("automation"), Rules(ctx.service.registry, ctx.actor)

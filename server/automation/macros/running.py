@@ -1,4 +1,4 @@
-"""A macro is run on a ticket, and what it returns is done: all of it in one transaction, or nothing."""
+"""Runs a macro on a ticket and applies its result in one transaction."""
 
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -19,18 +19,18 @@ from server.records.writing import RecordWriter
 from server.tickets import answered, properties
 from server.tickets import reply as reply_on
 
-MAX_SECONDS = 30.0  # that the script may take, whatever its policy says: somebody waits
+MAX_SECONDS = 30.0  # limit for the script, whatever its policy says: a worker waits
 POINT = "ticket.macro"
-# Stored columns that are put back to undo a macro, and the fields whose change is undone by that.
+# Columns that are restored to undo a macro, and the fields whose change this reverts.
 UNDONE = ("status_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
 UNDOABLE = frozenset((*UNDONE, "status", "reopen_at", "group_id"))
 
 
 @dataclass(frozen=True, slots=True)
 class MacroOutcome:
-    """reply, note: Markdown that waits for a review, "" for none. changed: the fields that were set. delivery: of the
-    reply that was sent, None for none. note_id: of the note that was written, 0 for none. before: stored columns of the
-    ticket as they were, as far as they are others now; {} where putting them back would not undo all of `changed`."""
+    """The outcome of a macro. reply, note: Markdown that awaits review, "" for none. changed: the fields that were set.
+    delivery: of the sent reply, None for none. note_id: of the new note, 0 for none. before: earlier values of the
+    changed columns of the ticket; {} if restoring them would not undo all of `changed`."""
 
     macro: Macro
     reply: str = ""
@@ -50,11 +50,11 @@ def run(
     send_at: int = 0,
     sends: bool = True,
 ) -> MacroOutcome:
-    """Run a macro on a ticket as the caller, who must be allowed to change it. name: or id, or label. given: its
-    inputs. send_at: Unix seconds when what it sends leaves, 0 for now. sends: False lets every text wait for a review.
+    """Runs a macro on a ticket as the caller, who must be allowed to change it. name: or id, or label. given: its
+    inputs. send_at: Unix seconds when the reply is sent, 0 for now. sends: False leaves every text for review.
 
-    What its commands did stays done, whatever it returns. Raises NotFound, Forbidden, Required and Invalid for inputs,
-    ScriptError when it fails, TimedOut, and what changing and replying raise."""
+    The effects of its commands remain, whatever it returns. Raises NotFound, Forbidden, Required and Invalid for
+    inputs, ScriptError if it fails, TimedOut, and the errors of changing and replying."""
     macro = listing.find(ctx, ticket_id, name)
     records.require(ctx, "ticket", "update", ticket_id)
     _require_inputs(macro, given)
@@ -67,7 +67,7 @@ def run(
 
 
 def _state(ctx: Context, ticket_id: int) -> dict[str, str]:
-    """The columns that are put back; {} for a ticket that the worker may no longer read."""
+    """Returns the columns to restore; {} for a ticket that the worker may no longer read."""
     try:
         ticket = records.retrieve(ctx, "ticket", ticket_id)
     except Forbidden:
@@ -80,7 +80,7 @@ def _differing(was: dict[str, str], now: dict[str, str]) -> dict[str, str]:
 
 
 def _require_inputs(macro: Macro, given: Mapping[str, Any]) -> None:
-    """Raises Required, Invalid."""
+    """Requires valid inputs. Raises Required, Invalid."""
     for each in macro.inputs:
         if each.kind != "text":
             raise Invalid(
@@ -122,8 +122,8 @@ def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroAnswer, send_at: 
 
 
 def _reply_values(ctx: Context, ticket_id: int, done: MacroAnswer, send_at: int) -> dict[str, Any]:
-    """As reply() takes them. The ticket keeps its status; the changes are made afterwards, and only a move is told
-    before, for the sender and the signature follow from it. Raises Invalid for a ticket without messages."""
+    """Returns the values for reply(). The ticket keeps its status, since the changes are applied afterwards; only a
+    move is applied before, since sender and signature depend on it. Raises Invalid for a ticket without messages."""
     ticket = records.retrieve(ctx, "ticket", ticket_id)
     message_id = answered.newest(ctx, ticket_id)
     if not message_id:

@@ -1,4 +1,4 @@
-"""A macro run on several tickets, one after the other."""
+"""Runs a macro on several tickets, one after the other."""
 
 import time
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
 
-MAX_ALL_SECONDS = 30.0  # after which no further ticket is begun
+MAX_ALL_SECONDS = 30.0  # no further ticket is started afterwards
 
 
 @dataclass(slots=True)
 class MacroRuns:
-    """By ticket. refused: why. left: those for which there was no time."""
+    """The outcomes by ticket. refused: the reasons. left: tickets that were not started in time."""
 
     done: dict[int, MacroOutcome] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
@@ -23,8 +23,8 @@ class MacroRuns:
 
 
 def run_each(ctx: Context, ticket_ids: Sequence[int], name: str) -> MacroRuns:
-    """Run a macro on each ticket by itself, as `run`, with no inputs. Only what it changes is done: nobody has seen the
-    texts, so they are neither sent nor written. Never raises for what it does on one of them."""
+    """Runs a macro on each ticket as run() does, without inputs. Only its changes are applied: its texts have not been
+    reviewed, so they are neither sent nor written. Errors on one ticket do not raise."""
     found = MacroRuns()
     ends_at = time.monotonic() + MAX_ALL_SECONDS
     for id in ticket_ids:

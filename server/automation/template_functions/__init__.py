@@ -1,6 +1,6 @@
-"""What templates may ask the service: addresses, records, privileges, other automations. One family a file.
+"""Functions of templates that use the service: addresses, records, privileges, other automations. One family per file.
 
-A family registers by being imported; all are found here."""
+A family registers its functions when it is imported; all are imported here."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ PLAIN: dict[str, Function] = {}
 
 
 def template_function(name: str) -> Callable[[Make], Make]:
-    """Declare a function that templates reach through the service: the decorated one makes it for a host."""
+    """Registers a function that uses the service: the decorated function creates it for a host."""
 
     def declare(make: Make) -> Make:
         FUNCTIONS[name] = make
@@ -29,7 +29,7 @@ def template_function(name: str) -> Callable[[Make], Make]:
 
 
 def plain_function(name: str) -> Callable[[Function], Function]:
-    """Declare a function that knows no service, but something that the template language does not know."""
+    """Registers a function that does not need the service, but is missing in the template language."""
 
     def declare(function: Function) -> Function:
         PLAIN[name] = function
@@ -39,15 +39,15 @@ def plain_function(name: str) -> Callable[[Function], Function]:
 
 
 def functions_for(host: Callable[[], "ServiceHost"]) -> Mapping[str, Function]:
-    """The functions by name, made when they are first asked for; only then is their host.
+    """Returns the functions by name, created on first access; only then is their host needed.
 
-    What they raise is TemplateFailed."""
+    Their errors become TemplateFailed."""
     _load()
     return _Functions(host)
 
 
 def names() -> list[str]:
-    """The names of all of them, sorted."""
+    """Returns the names of all template functions, sorted."""
     _load()
     return sorted({*FUNCTIONS, *PLAIN})
 
@@ -72,14 +72,14 @@ class _Functions(dict[str, Function]):
 
 
 def _told(function: Function) -> Function:
-    """The function, whose errors are those of a template."""
+    """Wraps a function so that its errors become TemplateFailed."""
 
     def call(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except ScriptError:
             raise
-        except UnicodeEncodeError:  # bytes in a text, as lone surrogates
+        except UnicodeEncodeError:  # lone surrogates represent bytes in a text
             raise TemplateFailed("bytes that are no text cannot be used here; encode them first") from None
         except HelpdeskError as error:
             raise TemplateFailed(error.message) from error

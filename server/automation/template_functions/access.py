@@ -1,4 +1,4 @@
-"""Who may do what: privileges and records, of whoever set the script off or of a worker who is named."""
+"""Privileges and access to records, for the actor who started the script or for another worker."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ APP_NAMES = frozenset(("app", "application", actors.APP))
 
 @template_function("svc_has_priv")
 def svc_has_priv(host: "ServiceHost") -> Callable[..., bool]:
-    """Whether the actor has a privilege; nobody has one who is not there."""
+    """Returns whether the actor has a privilege; false for an unknown actor."""
 
     def answer(privilege: Any, actor_type: Any, actor_id: Any) -> bool:
         actor = host.ctx.service.store.read(lambda tx: _actor(host, tx, actor_type, actor_id))
@@ -30,13 +30,13 @@ def svc_has_priv(host: "ServiceHost") -> Callable[..., bool]:
 
 @template_function("svc_record_readable")
 def svc_record_readable(host: "ServiceHost") -> Callable[..., bool]:
-    """Whether the actor may read a record. Raises NotFound for an unknown type."""
+    """Returns whether the actor may read a record. Raises NotFound for an unknown type."""
     return lambda *asked: _may(host, "read", *asked)
 
 
 @template_function("svc_record_writeable")
 def svc_record_writeable(host: "ServiceHost") -> Callable[..., bool]:
-    """Whether the actor may change a record. Raises NotFound for an unknown type."""
+    """Returns whether the actor may change a record. Raises NotFound for an unknown type."""
     return lambda *asked: _may(host, "update", *asked)
 
 
@@ -61,7 +61,7 @@ def _may(host: "ServiceHost", operation: str, type: Any, id: Any, actor_type: An
 
 
 def _actor(host: "ServiceHost", tx: Transaction, type: Any, id: Any) -> Actor | None:
-    """The actor of a type and id, whoever set the script off for null. Raises Invalid for other types."""
+    """Returns the actor of a type and id; the one who started the script for null. Raises Invalid for other types."""
     name = printed(type)
     if not name:
         return host.caller

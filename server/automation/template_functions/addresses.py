@@ -1,4 +1,4 @@
-"""Addresses of this service: of paths, files and pictures; and those inside of HTML."""
+"""Addresses in this service, of paths, files and pictures; and addresses inside HTML."""
 
 import re
 from collections.abc import Callable
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from server.automation.service import ServiceHost
 
 IMAGE_PIXELS = 16
-_AS_IT_IS = "/?&=#%:@,;+~.-_!$'()*"  # characters of a path that mean something, or need no quoting
+_AS_IT_IS = "/?&=#%:@,;+~.-_!$'()*"  # characters of a path that are significant, or need no quoting
 _TAG = re.compile(r'<(a|img)((?: [a-z-]++="[^"]*+")++)')
 _ADDRESS = re.compile(r' (href|src)="([^"]*+)"')
 
 
 @template_function("svc_url")
 def svc_url(host: "ServiceHost") -> Callable[..., str]:
-    """The address of a path of this service; only its path where `full` is not true. There is no proxy to leave out."""
+    """Returns the address of a path of this service, or only the path if `full` is false. `full` has no other effect:
+    there is no proxy prefix to omit."""
     base = host.ctx.service.base_url
 
     def address(path: Any, full: Any, proxy: Any) -> str:
@@ -35,7 +36,7 @@ def svc_url(host: "ServiceHost") -> Callable[..., str]:
 
 @template_function("svc_file_url")
 def svc_file_url(host: "ServiceHost") -> Callable[..., str | None]:
-    """Where a file is downloaded; null for an unknown one."""
+    """Returns the download address of a file; null for an unknown one."""
 
     def address(id: Any) -> str | None:
         try:
@@ -48,13 +49,14 @@ def svc_file_url(host: "ServiceHost") -> Callable[..., str | None]:
 
 @template_function("svc_avatar_url")
 def svc_avatar_url(host: "ServiceHost") -> Callable[..., str]:
-    """Where the picture of a record is. Raises NotFound for an unknown type, Invalid for one without pictures."""
+    """Returns the address of a record's picture. Raises NotFound for an unknown type, Invalid for one without
+    pictures."""
     return lambda type, id, updated: _picture(host, type, id, updated)
 
 
 @template_function("svc_avatar_image")
 def svc_avatar_image(host: "ServiceHost") -> Callable[..., str]:
-    """HTML that shows the picture of a record."""
+    """Returns HTML that shows the picture of a record."""
 
     def image(type: Any, id: Any, updated: Any) -> str:
         source = escape(_picture(host, type, id, updated))
@@ -73,8 +75,8 @@ def _picture(host: "ServiceHost", type: Any, id: Any, updated: Any) -> str:
 
 @plain_function("svc_extract_uris")
 def svc_extract_uris(html: str) -> dict[str, Any]:
-    """{tokens: {token: address}, context: {token: {tag, attribute}}, template}: the links and images of cleaned HTML,
-    which stands in `template` with a token in place of each of them. Raises TooLarge."""
+    """Returns {tokens: {token: address}, context: {token: {tag, attribute}}, template}: the links and images of
+    sanitized HTML, and the HTML with a token in place of each. Raises TooLarge."""
     tokens: dict[str, str] = {}
     context: dict[str, dict[str, str]] = {}
 

@@ -1,4 +1,4 @@
-"""Automations that templates call: those whose trigger says so."""
+"""The template function that calls automations whose trigger allows it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ from server.template.values import printed
 if TYPE_CHECKING:
     from server.automation.service import ServiceHost
 
-MAX_DEPTH = 8  # templates that call automations, whose templates call automations
+MAX_DEPTH = 8  # levels of templates that call automations
 
 
 @template_function("svc_automation")
 def svc_automation(host: "ServiceHost") -> Callable[..., Any]:
-    """{exit_state, return}, or {exit_state, error}, of an automation for templates; false where there is none. It has
-    its own policy and its own time."""
+    """Returns {exit_state, return}, or {exit_state, error}, of an automation for templates; false if it does not exist.
+    It has its own policy and time limit."""
     depth = 0
 
     def call(uri: Any, inputs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Calendars: how much of a time they have as available."""
+"""The template function for available time in calendars."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @template_function("svc_calendar_time_elapsed")
 def svc_calendar_time_elapsed(host: "ServiceHost") -> Callable[..., int]:
-    """The available seconds of a calendar from one Unix second until before another, 0 where that is not later.
-    Raises NotFound, Invalid for a range that is too long."""
+    """Returns the available seconds of a calendar between two Unix times, 0 if the second is not later. Raises
+    NotFound, Invalid for a range that is too long."""
     registry = host.ctx.service.registry
 
     def elapsed(calendar_id: Any, start: int, end: int) -> int:

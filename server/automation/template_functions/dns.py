@@ -1,4 +1,4 @@
-"""Names and addresses in DNS, where the setting `script_dns` allows it: a look-up tells others what a script knows."""
+"""DNS lookups, if the setting `script_dns` allows them: a lookup can leak data of a script to others."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @template_function("dns_get_record")
 def dns_get_record(host: "ServiceHost") -> Callable[..., list[dict[str, Any]]]:
-    """The entries of a name, of one type; [] for `any` and other types. Raises Forbidden where it is off, Invalid for
-    an unusable name, Unavailable."""
+    """Returns the DNS records of a name, of one type; [] for `any` and unsupported types. Raises Forbidden if lookups
+    are off, Invalid for an unusable name, Unavailable."""
 
     def find(name: Any, type: Any) -> list[dict[str, Any]]:
         _require(host)
@@ -27,7 +27,8 @@ def dns_get_record(host: "ServiceHost") -> Callable[..., list[dict[str, Any]]]:
 
 @template_function("dns_host_by_ip")
 def dns_host_by_ip(host: "ServiceHost") -> Callable[..., str | None]:
-    """The name of an address, null for none. Raises Forbidden where it is off, Invalid for no address, Unavailable."""
+    """Returns the host name of an address, null for none. Raises Forbidden if lookups are off, Invalid for an invalid
+    address, Unavailable."""
 
     def find(address: Any) -> str | None:
         _require(host)

@@ -1,4 +1,4 @@
-"""Other notations: KATA and mail addresses, which the template language does not know."""
+"""Notations that the template language does not support: KATA and mail addresses."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from server.mail import addresses
 
 @plain_function("kata_parse")
 def kata_parse(text: str) -> Any:
-    """The tree of a text, keys with their annotations; false for a text with a mistake."""
+    """Parses KATA into a tree with annotated keys; returns false for invalid text."""
     try:
         return parse(text).tree
     except KataSyntax:
@@ -19,19 +19,20 @@ def kata_parse(text: str) -> Any:
 
 @plain_function("kata_encode")
 def kata_encode(values: Any) -> str:
-    """The text of a map."""
+    """Returns a map as KATA."""
     return encode(values)
 
 
 @plain_function("validate_email")
 def validate_email(text: str) -> bool:
-    """Whether this is exactly one address that mail can be sent to."""
+    """Returns whether the text is exactly one deliverable mail address."""
     return addresses.valid(text.strip())
 
 
 @plain_function("parse_emails")
 def parse_emails(text: str) -> list[dict[str, str]]:
-    """The addresses in a list of them: [{full_email, email, mailbox, host, personal}], the address in small letters."""
+    """Returns the addresses in a list: [{full_email, email, mailbox, host, personal}], with the address in lower
+    case."""
     found = []
     for name, address in addresses.parse_list(text):
         mailbox, _, host = address.lower().rpartition("@")

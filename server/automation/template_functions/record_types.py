@@ -1,4 +1,4 @@
-"""Record types by their names."""
+"""The template function that finds record types by name."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @template_function("record_type")
 def record_type(host: "ServiceHost") -> Callable[..., dict[str, str] | None]:
-    """{id, uri, singular, plural} of the type that has this name, null for none."""
+    """Returns {id, uri, singular, plural} of the type with this name, null for none."""
 
     def find(name: str) -> dict[str, str] | None:
         found = host.ctx.service.registry.find(name)

@@ -1,4 +1,4 @@
-"""Automations: scripts with a name, a trigger that starts them and a policy of what they may do. Not run here."""
+"""Automations: scripts with a name, a trigger that starts them and a policy that limits them. Does not run them."""
 
 from typing import Any
 
@@ -12,15 +12,14 @@ from server.record_types.shared.secrets import random_text
 from server.record_types.shared.triggers import TRIGGERS, WEBHOOK
 from server.store.tables import Column, Index
 
-NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
+NAME_CHARS = 16  # random characters of a generated name, after "automation."
 
 
 def declared_inputs(script: str) -> dict[str, dict[str, str]]:
-    """{name: {key, type}} of the entries right below `inputs:`; none of a script that is no KATA.
+    """Returns {name: {key, type}} of the entries directly below `inputs:`; empty for a script that is not valid KATA.
 
-    >>> declared_inputs("inputs:\\n  text/email:\\n    required@bool: yes\\nstart:\\n  text/no:")
-    {'email': {'key': 'email', 'type': 'text'}}
-    """
+    >>> declared_inputs("inputs:\n  text/email:\n    required@bool: yes\nstart:\n  text/no:")
+    {'email': {'key': 'email', 'type': 'text'}}"""
     try:
         tree = parse(script).tree
     except KataSyntax:
@@ -35,10 +34,10 @@ def declared_inputs(script: str) -> dict[str, dict[str, str]]:
 
 
 def _require_trigger(script: str, trigger: str) -> None:
-    """Refuse a script that its trigger cannot run. Raises Invalid."""
+    """Refuses a script that its trigger cannot run. Raises Invalid."""
     if trigger != WEBHOOK or "await" not in script:
         return
-    from server.automation import checker  # which loads every command
+    from server.automation import checker  # loads every command
 
     for each in checker.check_trigger(script, trigger)[:1]:
         raise Invalid(f"script: line {each.line}: {each.message}", field="script", line=each.line)
@@ -51,14 +50,14 @@ def _inputs(record: Record, shown: DictionaryContext) -> dict[str, Any]:
 class Automation(RecordType):
     """A script in KATA that a trigger starts, such as a webhook or arriving mail, within its policy.
 
-    Script and policy are kept as they were sent; those with mistakes are refused."""
+    Script and policy are stored as submitted; those with mistakes are refused."""
 
     uri, context = "automation", contexts.AUTOMATION
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("admins",))
-    for_admins = frozenset(("policy_kata", "script"))  # those who may change automations
+    for_admins = frozenset(("policy_kata", "script"))  # only administrators can edit them
     fields = {
         "created_at": CreatedAt(),
         "description": Text("What it does.", filter=None),
@@ -86,7 +85,7 @@ class Automation(RecordType):
         "script": Text("What it does, as KATA.", 16777215, shown=False),
         "updated_at": UpdatedAt(),
     }
-    # version: of what is kept of its past. last_run_*: written some time after the run, by records/usage_flush.py.
+    # version: number of the current version. last_run_*: written with a delay by records/usage_flush.py.
     columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
     tables = (versions.VERSION,)
     indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)

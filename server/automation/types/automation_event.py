@@ -1,4 +1,4 @@
-"""Automation events: what happens in the service that automations may answer to. A fixed set; nothing is run here."""
+"""Automation events: events of the service that automations may handle. The set is fixed; nothing is run here."""
 
 from server import contexts
 from server.automation import bound_automations
@@ -12,7 +12,7 @@ ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.w
 
 
 class AutomationEvent(RecordType):
-    """One kind of happening and the automations that answer to it. All are there from the first start, none is added or
+    """A kind of event and the automations that handle it. All exist from the first start; none can be added or
     removed."""
 
     uri, context = "automation_event", contexts.AUTOMATION_EVENT

@@ -1,4 +1,4 @@
-"""Automation log: what automations wrote down while they ran. For administrators to read; nobody changes it."""
+"""Automation log: entries written by running automations. Administrators can read them; they cannot be changed."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ from server.translation import lazy_gettext
 
 LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")  # 0 to 7
 CHANNEL = "automation log"
-NAME_CHARS, TEXT_CHARS = 255, 1024  # of what is kept; longer is cut
+NAME_CHARS, TEXT_CHARS = 255, 1024  # stored characters; longer texts are cut
 PARTS = ("name", "node")
 
 
 def level_name(record: Record, shown: DictionaryContext) -> str:
-    """The word for the level of an entry."""
+    """Returns the word for the level of an entry."""
     return LEVELS[record["level"]]
 
 
 class LevelFilter(ChoiceFilter):
-    """A level by its word or its number; first letters would not tell error from emergency."""
+    """A filter on the level by word or number; prefixes are ambiguous (error, emergency)."""
 
     def stored(self, word: str) -> Any:
         wanted = word.strip().lower()
@@ -42,7 +42,7 @@ class LevelFilter(ChoiceFilter):
 
 
 class AutomationFilter(TextFilter):
-    """The name of the automation, or a group of name: and node:."""
+    """A filter on the name of the automation, or a group of name: and node:."""
 
     def meaning(self, term: Term, scope: SearchScope) -> Condition:
         if isinstance(term.value, Subquery):
@@ -50,7 +50,7 @@ class AutomationFilter(TextFilter):
         return super().meaning(term, scope)
 
     def _named(self, term: Term, group: BooleanGroup) -> BooleanGroup:
-        """The group with the names that the filters of the log have."""
+        """Returns the group with the filter names of the log."""
         return BooleanGroup(
             group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position
         )
@@ -74,9 +74,9 @@ class AutomationFilter(TextFilter):
 
 
 class AutomationLog(RecordType):
-    """One line that an automation wrote. Too long texts are cut."""
+    """An entry that an automation wrote. Texts that are too long are cut."""
 
-    uri, context = "automation_log", ""  # nothing points to an entry
+    uri, context = "automation_log", ""  # no record links to an entry
     aliases = ()
     is_silent = True
     features = frozenset(("search",))
@@ -89,7 +89,7 @@ class AutomationLog(RecordType):
         Column("created_at"),
         Column("level"),
         Column("message", "TEXT", nocase=True),
-        Column("run_id"),  # the first entry of the same run
+        Column("run_id"),  # id of the first entry of the same run
     )
     indexes = (
         Index(("automation_name",), "the entries of one automation"),
@@ -139,7 +139,7 @@ class AutomationLog(RecordType):
                 new[column] = new[column][:most]
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """The first entry of a run stands for the run; who follows the log is told."""
+        """Sets the run of an entry, identified by its first entry, and notifies followers of the log."""
         writing.ctx.service.notify_after(writing.tx, CHANNEL)
         if not change.value("run_id"):
             writing.set(self.uri, change.id, {"run_id": change.id})

@@ -1,4 +1,4 @@
-"""Automation resources: files that automations made, for others to fetch by an unguessable token."""
+"""Automation resources: files created by automations, which can be downloaded with an unguessable token."""
 
 import secrets
 import uuid
@@ -12,7 +12,7 @@ from server.store.tables import Column, Index
 
 
 class AutomationResource(RecordType):
-    """A file that an automation keeps for a while, such as a picture to answer a webhook with."""
+    """A temporary file of an automation, such as a picture for the response of a webhook."""
 
     uri, context = "automation_resource", contexts.AUTOMATION_RESOURCE
     tier = 3
@@ -50,7 +50,7 @@ class AutomationResource(RecordType):
     label_column = "token"
 
     def told_as(self, record: Record) -> str:
-        """Its label is all that one needs to read it."""
+        """Names the file without its label: the token is all that is needed to read it."""
         return f"{record['name'] or record['mime_type'] or 'without a name'} ({record['id']})"
 
     has_url = False

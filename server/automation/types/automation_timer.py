@@ -1,4 +1,4 @@
-"""Automation timers: automations that run at a time, once or again and again. Run by automation/timers.py."""
+"""Automation timers: run automations at a time, once or repeatedly. Executed by automation/timers.py."""
 
 from server import contexts, times
 from server.automation import bound_automations, recurrence
@@ -8,7 +8,7 @@ from server.store.tables import Column, Index
 
 
 class AutomationTimer(RecordType):
-    """A time at which an automation runs, and the patterns by which it runs again."""
+    """A time at which an automation runs, and the patterns by which it repeats."""
 
     uri, context = "automation_timer", contexts.AUTOMATION_TIMER
     aliases = ("automation timer", "automation timers", "timer", "timers")
@@ -42,7 +42,7 @@ class AutomationTimer(RecordType):
     )
     for_admins = frozenset(("automations_kata",))
     columns = (
-        Column("started_for"),  # the next_run_at whose run was begun last
+        Column("started_for"),  # next_run_at of the run that was started last
         Column("continuation_id"),
     )
     indexes = (Index(("is_disabled", "next_run_at"), "timers that are due"),)

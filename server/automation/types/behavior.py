@@ -1,4 +1,4 @@
-"""Behaviors: the older kind of automation, a tree of decisions that belongs to a bot. Not run here."""
+"""Behaviors: the older kind of automation, a decision tree that belongs to a bot. Not run here."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ def _event_name(record: Record, shown: DictionaryContext) -> str:
 
 
 class EventField(Text):
-    """An event of behaviors; of another one the error says what does the same."""
+    """An event of behaviors; the error for an unsupported one names the alternative."""
 
     def read(self, raw: Any, intake: Intake) -> str:
         event = as_text(raw)
@@ -33,8 +33,8 @@ class EventField(Text):
 
 
 class UsableByBotFilter(Filter):
-    """The behaviors that a bot may use: its own; and those that are not private of bots of the service or of its own
-    owner, of all bots when it belongs to the service itself."""
+    """Matches the behaviors that a bot may use: its own; those of bots of the service or of its own owner that are not
+    private; those of all bots if it belongs to the service itself."""
 
     type = "virtual"
     splits_commas = True
@@ -62,7 +62,7 @@ class UsableByBotFilter(Filter):
 
 
 class Behavior(RecordType):
-    """A tree of decisions and actions with variables, run for a bot. Tree and variables come with packages."""
+    """A tree of decisions and actions with variables, run for a bot. Packages bring the tree and the variables."""
 
     uri = "behavior"
     lookup = "uri"
@@ -121,7 +121,7 @@ class Behavior(RecordType):
     )
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """What is kept can be run. Raises Invalid that names the node or the variable."""
+        """Requires that the behavior can be run. Raises Invalid that names the node or the variable."""
         if "nodes" in change.new:
             tree.tree(change.value("nodes"))
         if "variables" in change.new:

@@ -1,4 +1,4 @@
-"""Queues: named places where automations leave messages for one another. The messages are not records."""
+"""Queues: named channels for messages between automations. The messages are not records."""
 
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
 from server.fields import CreatedAt, Name, UpdatedAt

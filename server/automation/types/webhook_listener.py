@@ -1,4 +1,5 @@
-"""Webhooks: secret addresses that other programs call, and the automation that answers. Receiving is not done here."""
+"""Webhooks: secret addresses that other programs call, and the automations that respond. Requests are handled
+elsewhere."""
 
 from server.automation import bound_automations
 from server.fields import Bit, Name, Text, Uint, UpdatedAt
@@ -8,12 +9,12 @@ from server.store.tables import Index
 
 GUID_CHARS = 40  # 206 random bits
 GUID_LEAST_CHARS = 16
-KEPT_DAYS, KEPT_LAST = 14, 100  # of deliveries, unless a webhook says otherwise
+KEPT_DAYS, KEPT_LAST = 14, 100  # default retention: days, and number of last deliveries
 MAX_KEPT_DAYS, MAX_KEPT_LAST = 365, 10_000  # days; deliveries
 
 
 class WebhookListener(RecordType):
-    """An address that cannot be guessed, whose requests go to an automation. Administrators alone see it."""
+    """An unguessable address whose requests go to an automation. Only administrators can see it."""
 
     uri = "webhook_listener"
     plugin = "svc.webhooks"

@@ -1,7 +1,7 @@
-"""Webhooks: secret addresses that other programs call, and what came of it.
+"""Webhooks: secret addresses that other programs call, and the deliveries that result.
 
-    tokens.py       which listener an address is for, new addresses
-    responding.py   a request in, the automation's answer out
-    deliveries.py   both as a row, to look at and to run again
+    tokens.py       finds the listener of an address, creates addresses
+    responding.py   runs the automation and returns its response
+    deliveries.py   stores both, to inspect them and to run them again
 
 HTTP itself is web/webhooks.py; the endpoints for administrators are web/rest/webhooks.py."""

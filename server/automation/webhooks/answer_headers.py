@@ -1,7 +1,7 @@
-"""Which headers a webhook's script may answer with, and the policy that its answer has whatever it asks for.
+"""Filters the response headers of a webhook's script, and adds the content security policy to every response.
 
-Webhooks have the address of the console. So a script tells what its answer is, and nothing that holds for the address
-as a whole, that a browser takes for the console's word, or that a proxy acts on."""
+Webhooks share the origin of the console. A script can therefore describe its response, but not set a header that
+affects the whole origin, that a browser attributes to the console, or that a proxy acts on."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,10 @@ from server.dataclass import dataclass
 from server.errors import Invalid
 from server.template.values import printed
 
-MAX_HEADERS = 50  # of an answer
+MAX_HEADERS = 50  # per response
 MAX_HEADER_CHARS = 8192
 POLICY = "Content-Security-Policy"
-# What comes from here is no part of the console for a browser: it has no cookies, no storage, and cannot read a page.
+# A browser isolates a sandboxed response from the console: no cookies, no storage, no access to pages.
 SANDBOX = "sandbox allow-forms allow-popups allow-scripts"
 NAMES = frozenset(
     """accept accept-patch accept-post accept-ranges access-control-allow-credentials
@@ -25,7 +25,7 @@ NAMES = frozenset(
     content-location content-range content-security-policy content-type deprecation etag expires last-modified link
     location pragma referrer-policy retry-after server-timing set-cookie sunset vary warning""".split()
 )
-# Names of one's own begin with X-, and so do these, which browsers and proxies (nginx, Apache, lighttpd, LiteSpeed,
+# Scripts may use custom X- names, except these, which browsers and proxies (nginx, Apache, lighttpd, LiteSpeed,
 # perlbal) act on.
 ACTED_ON = (
     "x-accel-",
@@ -49,8 +49,8 @@ _NAME = re.compile(r"[A-Za-z0-9-]{1,100}\Z")
 
 @dataclass
 class AnswerHeaders:
-    """What is sent. cookies: the values of Set-Cookie headers. kind: the content type, "" for none. left_out: what is
-    not sent, and why, a sentence each."""
+    """The headers to send. cookies: the values of Set-Cookie headers. kind: the content type, "" for none. left_out: a
+    sentence for each omitted header, with the reason."""
 
     named: dict[str, str] = field(default_factory=dict)
     cookies: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class AnswerHeaders:
 
 
 def headers_of(given: Any, listener_id: int, place: WebhookLocation) -> AnswerHeaders:
-    """Those headers of a script that are sent."""
+    """Returns the headers of a script that may be sent."""
     found = AnswerHeaders()
     if given not in (None, "") and not isinstance(given, Mapping):
         found.left_out.append("the headers were left out: they take a map of names and values")
@@ -72,8 +72,8 @@ def headers_of(given: Any, listener_id: int, place: WebhookLocation) -> AnswerHe
 
 
 def as_sent(named: Mapping[str, str], place: WebhookLocation) -> dict[str, str]:
-    """The headers of any answer of a webhook. Where the console answers too they have the service's policy, beside that
-    of the script: a browser obeys both, so the script's can forbid more and allow nothing."""
+    """Returns the headers of any webhook response. On the origin of the console, they include the service's own policy
+    besides the script's: a browser enforces both, so the script can only restrict further."""
     if place.is_apart:
         return dict(named)
     own = [text for name, text in named.items() if name.lower() == POLICY.lower()]
@@ -82,17 +82,16 @@ def as_sent(named: Mapping[str, str], place: WebhookLocation) -> dict[str, str]:
 
 
 def is_sent(name: str) -> bool:
-    """Whether a script may answer with a header.
+    """Returns whether a script may set a response header.
 
     >>> is_sent("X-Order"), is_sent("ETag"), is_sent("X-Frame-Options"), is_sent("Clear-Site-Data")
-    (True, True, False, False)
-    """
+    (True, True, False, False)"""
     name = name.lower()
     return bool(_NAME.match(name)) and (name in NAMES or (name.startswith("x-") and not name.startswith(ACTED_ON)))
 
 
 def _texts(given: Any) -> Iterator[tuple[str, Any]]:
-    """Names and texts; Set-Cookie may have a list of them."""
+    """Yields names and texts; Set-Cookie may have a list of them."""
     for name, each in list(given.items())[:MAX_HEADERS] if isinstance(given, Mapping) else ():
         if name.lower() == "set-cookie" and isinstance(each, list):
             yield from ((name, one) for one in each[:MAX_HEADERS])

@@ -1,7 +1,7 @@
-"""What webhooks received and answered, as rows: to look at, and to run again.
+"""Stores the requests and responses of webhooks, to inspect them and to run them again.
 
-Headers, parameters and values in bodies whose names tell of a secret are not written; see secret_requests.py and
-redacting.py."""
+Secret headers, parameters and values in bodies, recognized by their names, are never written; see secret_requests.py
+and redacting.py."""
 
 import json
 from collections import Counter
@@ -27,22 +27,22 @@ from server.store.statements import ordering, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
-DOING = "see what webhooks received"  # what administrators alone may
+DOING = "see what webhooks received"  # completes the message of AdminOnly
 
 if TYPE_CHECKING:
     from server.automation.webhooks.responding import WebhookRequest
 
 CHANNEL = "deliveries"
 DAY_SECONDS, HOUR_SECONDS = 86400, 3600
-KEPT_FAILURES = 5  # the last of each webhook, however old they are
-FAILED = 400  # a status from here on is a failure
-MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest go first
-MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of their requests and answers together; the oldest go first
-MAX_BODY_BYTES = 1024 * 1024  # of a request or an answer as it is kept; one that is longer cannot be run again
-TIMED = 500  # the last calls of a webhook whose times are told
-MAX_STEPS = 200  # of a trace as it is kept
-BATCH = 50  # removed in one transaction
-FAILED = 400  # the least status of an answer that counts as failed, by a mistake of theirs or ours
+KEPT_FAILURES = 5  # last failures of each webhook that are retained regardless of age
+FAILED = 400  # lowest status of a failure
+MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest are deleted first
+MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of their requests and responses together; the oldest are deleted first
+MAX_BODY_BYTES = 1024 * 1024  # stored bytes of a request or response; a longer request cannot be run again
+TIMED = 500  # last calls of a webhook in the statistics
+MAX_STEPS = 200  # stored commands of a trace
+BATCH = 50  # deliveries removed per transaction
+FAILED = 400  # lowest status of a failure, of the caller or of the service
 LISTED = (
     "id",
     "at",
@@ -75,15 +75,15 @@ DELIVERY = Table(
            "without a look at the bodies"),
      Index(("at", "listener_id"), "calls by the hour, and all deliveries by time")],
 )  # fmt: skip
-# notes: a sentence a line, of what could not be read of the request
+# notes: one sentence per line about parts of the request that could not be parsed
 
 _LISTENER: Any = table_named("webhook_listener")
 
 
 @dataclass
 class WebhookDelivery:
-    """A delivery that is about to be kept. former_token_id: the old address that the request came to, 0 for none. ms:
-    what the automation took."""
+    """A delivery to be stored. former_token_id: the old address that the request used, 0 for none. ms: duration of the
+    automation."""
 
     listener_id: int
     at: int
@@ -102,19 +102,19 @@ class WebhookDelivery:
 
     @classmethod
     def of(cls, listener_id: int, received: "WebhookRequest", now: int, former_token_id: int = 0) -> "WebhookDelivery":
-        # Here, since the writer has no time for it.
+        # Computed here to keep the writer thread free.
         kept_body = redacted(received.body[:MAX_BODY_BYTES], _type_of(received.headers))
         return cls(listener_id, now, received, former_token_id, kept_body=kept_body)
 
     def answer(self, name: str, found: RunResult, status: int, headers: dict[str, str], body: bytes) -> None:
-        """Note how a run went and what was answered."""
+        """Records the result of a run and its response."""
         self.automation, self.state, self.message = name, found.state, found.message
         self.status, self.headers, self.body = status, headers, body
         self.kept_answer = redacted(body[:MAX_BODY_BYTES], _type_of(headers.items()))
         self.trace = [vars(step) for step in found.trace]
 
     def values(self) -> dict[str, Any]:
-        """What is stored of it, without the secrets of request and answer."""
+        """Returns the stored values, without the secrets of request and response."""
         received = self.received
         answer_headers = {name: hidden(name, value) for name, value in self.headers.items()}
         return {
@@ -141,14 +141,15 @@ class WebhookDelivery:
         }
 
     def holds_back(self, values: dict[str, Any]) -> bool:
-        """Whether the stored values lack something that came: a secret, or the end of a long body."""
+        """Returns whether the stored values are incomplete: a secret or the end of a long body is missing."""
         received = self.received
         came = (json.dumps(received.headers), received.query, received.body)
         return came != (values["headers"], values["query"], values["body"])
 
 
 def keep(tx: Transaction, each: WebhookDelivery, values: dict[str, Any]) -> int:
-    """Write a delivery; its id, 0 when its webhook was removed meanwhile. values: as it has them."""
+    """Stores a delivery; returns its id, 0 if its webhook was deleted. values: as returned by
+    WebhookDelivery.values()."""
     if (
         tx.value(
             lambda: _LISTENER.select(_LISTENER.c.id).where(_LISTENER.c.id == slot(0)),
@@ -163,7 +164,7 @@ def keep(tx: Transaction, each: WebhookDelivery, values: dict[str, Any]) -> int:
 
 
 def row_of(tx: Transaction, id: int) -> dict[str, Any]:
-    """The stored values of a delivery. Raises NotFound."""
+    """Returns the stored values of a delivery. Raises NotFound."""
     row = tx.get(DELIVERY, id)
     if row is None:
         raise NotFound(f"there is no delivery {id}; it may be one that is kept no longer")
@@ -171,7 +172,7 @@ def row_of(tx: Transaction, id: int) -> dict[str, Any]:
 
 
 def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
-    """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
+    """Returns deliveries of a listener, newest first, without bodies and traces; and their total number."""
     table: Any = DELIVERY.sql
     rows = tx.rows(
         lambda: (
@@ -191,7 +192,7 @@ def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) ->
 
 
 def last_id(tx: Transaction, listener_id: int) -> int:
-    """The id of a listener's last delivery, 0 for none."""
+    """Returns the id of a listener's last delivery, 0 for none."""
     table: Any = DELIVERY.sql
     return int(
         tx.value(
@@ -203,7 +204,7 @@ def last_id(tx: Transaction, listener_id: int) -> int:
 
 
 def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
-    """The last delivery of each listener that has one, and how many: {listener id: {id, at, status, count}}."""
+    """Returns the last delivery and the count of each listener that has any: {listener id: {id, at, status, count}}."""
     table: Any = DELIVERY.sql
     rows = tx.rows(
         lambda: table.select(table.listener_id, peewee.fn.MAX(table.id), peewee.fn.COUNT(table.id)).group_by(
@@ -219,7 +220,7 @@ def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
 
 
 def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
-    """How many deliveries each listener had in each hour from an instant on; without those that had none."""
+    """Returns the number of deliveries of each listener per hour since an instant, without empty hours."""
     table: Any = DELIVERY.sql
 
     def build() -> Any:
@@ -236,8 +237,8 @@ def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
 
 
 def redacted_delivery(values: dict[str, Any]) -> dict[str, Any]:
-    """A delivery for people: secrets hidden, bodies as text."""
-    # Hidden once more: files of older versions hold them as they came.
+    """Returns a delivery for display: secrets hidden, bodies as text."""
+    # Hidden again: older versions stored them in plain text.
     headers = hidden_headers([(name, value) for name, value in json.loads(values["headers"])])
     answer_headers = {name: hidden(name, value) for name, value in json.loads(values["answer_headers"]).items()}
     return {
@@ -280,7 +281,7 @@ def _text(body: bytes) -> str:
 
 @periodic("old webhook deliveries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Remove deliveries that their webhook keeps no longer, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES."""
+    """Deletes deliveries past their webhook's retention, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES."""
     ids = service.store.read(lambda tx: _old_ids(service, tx, now))
     for begin in range(0, len(ids), BATCH):
         batch = [(id,) for id in ids[begin : begin + BATCH]]
@@ -292,7 +293,7 @@ def forget_old(service: Service, now: int) -> None:
 
 
 def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
-    """What is older than its webhook keeps, unless it is one of the last, or one of the last failures."""
+    """Returns deliveries past the retention of their webhook, except its last ones and its last failures."""
     table: Any = DELIVERY.sql
     rows = tx.rows(
         lambda: table.select(table.id, table.listener_id, table.at, table.status, table.size, table.answer_size)
@@ -316,13 +317,13 @@ def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
 
 
 def one(ctx: Context, id: int) -> dict[str, Any]:
-    """A delivery with request, answer and trace. Raises AdminOnly, NotFound."""
+    """Returns a delivery with request, response and trace. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
     return redacted_delivery(ctx.service.store.read(lambda tx: row_of(tx, id), steps=ctx.steps))
 
 
 def of_listener(ctx: Context, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
-    """As listed. Raises AdminOnly, NotFound."""
+    """Returns the same as list_deliveries(). Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[list[dict[str, Any]], int]:
@@ -335,9 +336,9 @@ def of_listener(ctx: Context, listener_id: int, limit: int, page: int) -> tuple[
 def all_of(
     ctx: Context, listener_id: int, answer: str, limit: int, page: int, sort: str = "-at"
 ) -> tuple[list[dict[str, Any]], int]:
-    """Deliveries of all webhooks as listed, and how many there are. listener_id: of one webhook, 0 for all. answer:
-    one of ANSWERS, or "" for both. sort: one of SORTS, with "-" before it for the other direction. Raises AdminOnly,
-    Invalid."""
+    """Returns deliveries of all webhooks without bodies and traces, and their total number. listener_id: restricts them
+    to one webhook, 0 for all. answer: one of ANSWERS, or "" for both. sort: one of SORTS, with "-" in front to
+    reverse it. Raises AdminOnly, Invalid."""
     ctx.require_admin(DOING)
     if answer and answer not in ANSWERS:
         raise Invalid(f"answer: '{answer[:60]}' is none{nearest(answer, ANSWERS)}; use done or failed", field="answer")
@@ -372,24 +373,23 @@ def _page(has_listener: bool, answer: str, sort: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSpeed:
-    """How the last calls went. times: milliseconds, the oldest first. failed: how many were answered with 400 or more,
-    a mistake of theirs or ours."""
+    """Response times of recent calls. times: milliseconds, oldest first. failed: number of responses with status 400 or
+    more, whether the caller or the service was at fault."""
 
     times: tuple[int, ...] = ()
     failed: int = 0
 
     def within(self, share: float) -> int:
-        """The milliseconds that this share of the calls did not exceed; 0 for none.
+        """Returns the milliseconds that this share of the calls did not exceed; 0 without calls.
 
         >>> WebhookSpeed((1, 9, 2, 4)).within(0.5), WebhookSpeed((1, 9, 2, 4)).within(0.95), WebhookSpeed().within(0.5)
-        (2, 9, 0)
-        """
+        (2, 9, 0)"""
         listed = sorted(self.times)
         return listed[max(0, ceil(len(listed) * share) - 1)] if listed else 0
 
 
 def speed(ctx: Context, listener_id: int) -> WebhookSpeed:
-    """How long the last TIMED calls of a webhook took. Raises AdminOnly, NotFound."""
+    """Returns the durations of the last TIMED calls of a webhook. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
     table: Any = DELIVERY.sql
 
@@ -410,19 +410,19 @@ def speed(ctx: Context, listener_id: int) -> WebhookSpeed:
 
 
 def newest(ctx: Context, listener_id: int) -> int:
-    """The id of the last delivery of a webhook, 0 for none. Raises AdminOnly."""
+    """Returns the id of the last delivery of a webhook, 0 for none. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: last_id(tx, listener_id))
 
 
 def overview(ctx: Context, since: int, hours: int) -> tuple[dict[int, dict[str, Any]], dict[int, list[int]]]:
-    """As latest and by_hour, of all webhooks. Raises AdminOnly."""
+    """Returns latest() and by_hour() for all webhooks. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: (latest(tx), by_hour(tx, since, hours)))
 
 
 def is_forgotten(ctx: Context, id: int) -> bool:
-    """Whether what was hidden of a delivery's request is not kept any more, so that it cannot be sent again. Raises
-    AdminOnly."""
+    """Returns whether the hidden parts of a delivery's request are no longer in memory, so that it cannot be run again.
+    Raises AdminOnly."""
     ctx.require_admin(DOING)
     return withheld(ctx.service.store).of(id) is None

@@ -1,7 +1,7 @@
-"""Where a webhook is called, and what of a request there is not for its script.
+"""The address of a webhook, and the parts of a request that are withheld from its script.
 
-A webhook answers from the address of the console unless webhook_base_url gives webhooks a host of their own. A browser
-sends the console's cookies along anyway."""
+A webhook responds on the origin of the console unless webhook_base_url gives webhooks a host of their own. A browser
+sends the console's cookies along either way."""
 
 import re
 from email.utils import format_datetime, parsedate_to_datetime
@@ -19,8 +19,8 @@ Headers = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class WebhookLocation:
-    """path: of the webhook as browsers see it. is_apart: whether the host is that of webhook_base_url, where nothing
-    but webhooks answers."""
+    """The location of a webhook. path: as seen by browsers. is_apart: whether its host is that of webhook_base_url,
+    which serves only webhooks."""
 
     path: str
     is_secure: bool = False
@@ -28,26 +28,25 @@ class WebhookLocation:
 
     @classmethod
     def of(cls, url: str, is_apart: bool = False) -> "WebhookLocation":
-        """That of a webhook's address."""
+        """Returns the location of a webhook's address."""
         parts = urlsplit(url)
         return cls(parts.path, parts.scheme == "https", is_apart)
 
 
-NOWHERE = WebhookLocation("/webhooks/-")  # of a request that is run again: its answer reaches no browser
+NOWHERE = WebhookLocation("/webhooks/-")  # for a request that is run again: its response does not reach a browser
 
 
 def prefix(listener_id: int) -> str:
-    """What the names of a webhook's cookies begin with.
+    """Returns the prefix of the names of a webhook's cookies.
 
     >>> prefix(12)
-    'webhook12_'
-    """
+    'webhook12_'"""
     return f"webhook{listener_id}_"
 
 
 def for_script(headers: Headers, listener_id: int) -> Headers:
-    """The headers of a request without what speaks for somebody at the console or the API: all cookies but the
-    webhook's own, and our tokens."""
+    """Returns the headers of a request without credentials for the console or the API: only the webhook's own cookies
+    remain, and our tokens are removed."""
     found = []
     for name, value in headers:
         if name.lower() == "cookie":
@@ -65,8 +64,8 @@ def _own_cookies(header: str, listener_id: int) -> str:
 
 
 def set_cookie(text: str, listener_id: int, place: WebhookLocation) -> str:
-    """A Set-Cookie header of a webhook's own, from one of its script: for its path alone, and for no script in a
-    browser. Of what the script asks for, Max-Age, Expires and SameSite=Strict count. Raises Invalid."""
+    """Returns a Set-Cookie header from the one of a script, restricted to the path of its webhook and HttpOnly. Of the
+    script's attributes, Max-Age, Expires and SameSite=Strict are retained. Raises Invalid."""
     pair, *asked = (part.strip() for part in text.split(";"))
     name, _, value = pair.partition("=")
     start = prefix(listener_id)
@@ -82,7 +81,7 @@ def set_cookie(text: str, listener_id: int, place: WebhookLocation) -> str:
 
 
 def _ends(wishes: dict[str, str]) -> list[str]:
-    """When a browser forgets a cookie. Raises Invalid."""
+    """Returns when a browser deletes a cookie. Raises Invalid."""
     found = []
     if "max-age" in wishes:
         if not _SECONDS.match(wishes["max-age"]):

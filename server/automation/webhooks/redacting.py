@@ -1,7 +1,7 @@
-"""Bodies without their secrets: the values of JSON keys, form fields and parts whose names tell of one. Byte by byte
-the same otherwise, also where a body is broken or cut, so that what is kept can be looked at and run again.
+"""Hides secrets in bodies: the values of JSON keys, form fields and parts with secret names. All other bytes are
+preserved, even in a broken or truncated body, so that it can be inspected and run again.
 
-Takes time in proportion to the body. Which names say so is in record_types/shared/secrets.py."""
+Runs in linear time. record_types/shared/secrets.py defines the secret names."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from server.late_pattern import late_pattern
 from server.record_types.shared.secrets import is_secret
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
-# Most bodies hold none of these, and need no second look.
+# Most bodies contain none of these and can skip the full scan.
 _LIKELY = late_pattern(
     rb"auth|token|secret|passw|pwd|cookie|key|sig|hmac|jwt|session|credential|hash|digest|\\u00|%[2-7]", re.IGNORECASE
 )
@@ -21,7 +21,7 @@ _NAME = late_pattern(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
 _STRUCTURE = late_pattern(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _PLAIN = late_pattern(rb"[^,\]}\s]*+")
 _TELLS_NOTHING = (b"null", b"true", b"false", b'""', b"{}", b"[]", b"")
-# Names and values in texts without a format of their own, such as lines, forms sent as text/plain, and XML.
+# Names and values in free-form texts, such as lines, forms sent as text/plain, and XML.
 _PAIR = late_pattern(
     rb"""(?:^|(?<=[\s&;,?]))(?P<name>[A-Za-z][\w.\[\]-]{0,99}+)=(?P<value>"[^"\r\n]++"|'[^'\r\n]++'|[^&\s<>"']++)"""
 )
@@ -35,15 +35,14 @@ _PART_NAME = late_pattern(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
 
 
 def redacted(body: bytes, content_type: str) -> bytes:
-    """A body as it may be kept and shown.
+    """Returns a body that can be stored and shown.
 
     >>> redacted(b'{"user": "ann", "api_key": "sk_1", "card": {"password": "x"}}', "application/json")
     b'{"user": "ann", "api_key": "(hidden)", "card": {"password": "(hidden)"}}'
     >>> redacted(b"user=ann&access_token=abc", "application/x-www-form-urlencoded")
     b'user=ann&access_token=%28hidden%29'
-    >>> redacted(b"user=ann&access_token=abc\\nPassword: x", "text/plain"), redacted(b"<token>x</token>", "text/xml")
-    (b'user=ann&access_token=(hidden)\\nPassword: (hidden)', b'<token>(hidden)</token>')
-    """
+    >>> redacted(b"user=ann&access_token=abc\nPassword: x", "text/plain"), redacted(b"<token>x</token>", "text/xml")
+    (b'user=ann&access_token=(hidden)\nPassword: (hidden)', b'<token>(hidden)</token>')"""
     if not _LIKELY.search(body):
         return body
     kind = content_type.partition(";")[0].strip().lower()
@@ -94,7 +93,7 @@ def _unescaped(name: bytes) -> str:
 
 
 def _value_end(body: bytes, start: int) -> int:
-    """Where the value that begins here ends: of a list or a map behind its last bracket."""
+    """Returns the end of the value that begins here: after the last bracket of a list or a map."""
     first = body[start : start + 1]
     if first not in (b"[", b"{"):
         match = (_STRING if first == b'"' else _PLAIN).match(body, start)
@@ -116,7 +115,7 @@ def _field(pair: bytes) -> bytes:
         return pair
     if is_secret(unquote_plus(name.decode("latin-1"))):
         return name + sign + quote_plus(HIDDEN).encode()
-    if value[:1] in (b"{", b"[") or value[:3].upper() in (b"%7B", b"%5B"):  # JSON in a field, as some services send it
+    if value[:1] in (b"{", b"[") or value[:3].upper() in (b"%7B", b"%5B"):  # some services send JSON in a form field
         text = unquote_plus(value.decode("latin-1"), errors="surrogateescape").encode("utf-8", "surrogateescape")
         kept = _json(text)
         return pair if kept == text else name + sign + quote_plus(kept).encode()

@@ -1,6 +1,6 @@
-"""Webhooks: a request comes in, the automation bound to its address answers, and both are kept as a delivery.
+"""Responds to requests to webhooks with the automation bound to the address, and stores both as a delivery.
 
-Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py."""
+Deliveries can be inspected and run again. HTTP itself is web/webhooks.py."""
 
 import json
 import time
@@ -34,9 +34,9 @@ from server.store.writer import Write
 from server.template.shared.texts import bytes_of, text_of_bytes
 from server.template.values import printed, whole
 
-FILES = ("svc:automation_resource:", "svc:resource:")  # a body that begins so is the file that it names
+FILES = ("svc:automation_resource:", "svc:resource:")  # a body with this prefix is a reference to a file
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
-ERROR = 3  # the level of errors in the automation log; alerts are below it
+ERROR = 3  # level of errors in the automation log; alerts have lower numbers
 _NO_BODY = frozenset((204, 205, 304))
 SWITCHED_OFF = "the webhook is switched off"
 FoundListener = tuple[Record, int]
@@ -44,10 +44,10 @@ FoundListener = tuple[Record, int]
 
 @dataclass(frozen=True)
 class WebhookRequest:
-    """A request as it came. path: behind the token, without a slash before it. headers: [(name, value)] as sent.
-    params: of query string and form, the form's winning. replay_of: the delivery that is run again. place: where it was
-    called. form: the same texts under their names as sent; a list where a name was sent several times. notes: what
-    could not be read of the request."""
+    """A request as received. path: after the token, without a leading slash. headers: [(name, value)] as sent. params:
+    of the query string and the form, which takes precedence. replay_of: the delivery that is run again. place: the
+    address that was called. form: the same texts under their names as sent; a list for a repeated name. notes: parts
+    of the request that could not be parsed."""
 
     method: str
     path: str
@@ -63,13 +63,14 @@ class WebhookRequest:
     notes: tuple[str, ...] = ()
 
     def at_path(self, path: str) -> "WebhookRequest":
-        """The same request at another path."""
+        """Returns the same request at another path."""
         return replace(self, path=path)
 
 
 @dataclass(frozen=True)
 class WebhookSimulation:
-    """What a webhook would answer. automation: the name of the one that did, "" for none. result: of its run."""
+    """The response that a webhook would give. automation: the name of the one that responded, "" for none. result: of
+    its run."""
 
     response: "WebhookResponse"
     automation: str = ""
@@ -79,8 +80,8 @@ class WebhookSimulation:
 
 @dataclass
 class WebhookResponse:
-    """What the caller gets. is_failure: the automation or its answer failed; the body names the entry of the log as
-    soon as that is written."""
+    """The response to the caller. is_failure: the automation or its response failed; the body then refers to the log
+    entry once it is written."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
@@ -91,16 +92,16 @@ class WebhookResponse:
 
 
 def listener(ctx: Context, token: str) -> FoundListener | None:
-    """The webhook of a token, and the id of the old address that it is; None when there is none."""
+    """Returns the webhook of a token, and the id of the token if it is an old one; None if it is unknown."""
     return ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
 
 
 def respond(
     ctx: Context, token: str, received: WebhookRequest, known: FoundListener | None = None
 ) -> tuple[WebhookResponse, Write | None]:
-    """The answer to a request under a token, and what is to be written before it is sent. 404 for an unknown one, one
-    that is switched off and where no automation is bound, 500 when the automation failed; all without a body. known:
-    the webhook, where it was looked for just now."""
+    """Returns the response to a request with a token, and the write that must precede it. 404 for an unknown or
+    disabled webhook and for one without an automation, 500 if the automation failed; all without a body. known: the
+    webhook, if the caller has just loaded it."""
     found = known or listener(ctx, token)
     if found is None:
         return WebhookResponse(404), None
@@ -108,8 +109,8 @@ def respond(
 
 
 def deliver(ctx: Context, listener: Record, received: WebhookRequest) -> tuple[WebhookResponse, int]:
-    """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
-    removed meanwhile."""
+    """Runs the automation of a listener; returns the response, and the id of the stored delivery, 0 if the listener was
+    deleted."""
     response, write = _delivered(ctx, listener, received)
     return response, ctx.service.store.write(write)
 
@@ -117,8 +118,8 @@ def deliver(ctx: Context, listener: Record, received: WebhookRequest) -> tuple[W
 def _delivered(
     ctx: Context, listener: Record, received: WebhookRequest, former_id: int = 0
 ) -> tuple[WebhookResponse, Write]:
-    """The answer of a listener's automation, and the write of all that is kept of it, which answers the delivery's id.
-    former_id: of the old address that the request came to."""
+    """Returns the response of a listener's automation, and the write that stores the delivery and returns its id.
+    former_id: of the old address that the request used."""
     id, client = listener["id"], received.client
     metrics.record(ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": id, "client_ip": client}, ctx.now)
     received = replace(received, headers=for_script(received.headers, id))
@@ -126,7 +127,7 @@ def _delivered(
     response, log, version = _answered(ctx, host, listener, delivery)
     if response.is_failure and log:
         response.content_type = TEXT
-    values, secrets = delivery.values(), withheld(ctx.service.store)  # here, since the writer has no time for it
+    values, secrets = delivery.values(), withheld(ctx.service.store)  # computed here to keep the writer thread free
     is_withheld = delivery.holds_back(values)
 
     def write(tx: Transaction) -> int:
@@ -145,22 +146,23 @@ def _delivered(
 
 
 def _reason_of_failure(log: list[LogEntry], ids: list[int]) -> bytes:
-    """The body of a 500: where the automation log has the reason, which is not for the caller."""
+    """Returns the body of a 500: where administrators find the reason in the automation log; the caller does not see
+    it."""
     wrong = [id for entry, id in zip(log, ids, strict=True) if entry.level <= ERROR]
     id = wrong[-1] if wrong else ids[-1]
     return f"The automation could not answer. The reason is entry {id} of the automation log.\n".encode()
 
 
 def webhook_candidates(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:
-    """The entries of a listener's binding, with what becomes of each when this request comes: the first that has a
-    handler answers. Raises KataSyntax."""
+    """Returns the entries of a listener's binding, and whether each would run for this request; the first with a
+    handler responds. Raises KataSyntax."""
     host = ServiceHost(ctx, dry=True)
     return list(bindings.binding_candidates(listener["automations_kata"], TRIGGER, _values(listener, received), host))
 
 
 def simulate(ctx: Context, listener: Record, received: WebhookRequest) -> WebhookSimulation:
-    """What the listener's automation would answer, when it is switched on: nothing is written and nothing sent, and no
-    delivery is kept."""
+    """Returns the response that the automation of an enabled listener would give: nothing is written or sent, and no
+    delivery is stored."""
     values, host = _values(listener, received), ServiceHost(ctx, dry=True)
     try:
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
@@ -177,7 +179,8 @@ def simulate(ctx: Context, listener: Record, received: WebhookRequest) -> Webhoo
 def _answered(
     ctx: Context, host: ServiceHost, listener: Record, delivery: WebhookDelivery
 ) -> tuple[WebhookResponse, list[LogEntry], int]:
-    """The answer, which the delivery notes too; what is to be logged of it, and of which version of the automation."""
+    """Returns the response, also recorded in the delivery; its log entries; and the version of the automation that
+    ran."""
     values = _values(listener, delivery.received)
     if listener["is_disabled"]:
         return _refused(delivery, 404, SWITCHED_OFF), [], 0
@@ -190,7 +193,7 @@ def _answered(
         return _refused(delivery, 404), [], 0
     if delivery.received.files and KEYS in handler.automation.script + listener["automations_kata"]:
         values[KEYS] = store_files(host.ctx, delivery.received.files)
-        if KEYS in listener["automations_kata"]:  # the inputs that the binding gives may hold them
+        if KEYS in listener["automations_kata"]:  # inputs in the binding may refer to them
             handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), handler)
     began = time.perf_counter()
     found = run_counted(ctx, host, handler.automation, {**values, "inputs": handler.inputs}, traced=MAX_STEPS)
@@ -203,7 +206,7 @@ def _answered(
 
 
 def _refused(delivery: WebhookDelivery, status: int, message: str = "") -> WebhookResponse:
-    """An answer that no automation gave."""
+    """Returns a response without running an automation."""
     delivery.status, delivery.message = status, message
     return WebhookResponse(status, is_failure=status == 500)
 
@@ -228,7 +231,7 @@ def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
 
 
 def _response(ctx: Context, found: RunResult, listener_id: int, place: WebhookLocation) -> WebhookResponse:
-    """What a run makes of the answer; what it cannot use is told in the run's log."""
+    """Builds the response from the result of a run; logs parts that cannot be used."""
     if found.state in ("failure", "error"):
         return _failure()
     returned = found.returned if found.state in ("return", "await") else None
@@ -262,7 +265,7 @@ def _failure() -> WebhookResponse:
 
 
 def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:
-    """The bytes of an answer, and the content type that they have unless it is said. Raises NotFound, Invalid."""
+    """Returns the bytes of a response body, and their default content type. Raises NotFound, Invalid."""
     body = answer.get("body")
     if isinstance(body, str) and body.startswith(FILES):
         file = contents.find(ctx, body.strip())

@@ -1,4 +1,4 @@
-"""The secret addresses of webhooks: which listener a token is for, new tokens."""
+"""The tokens in the secret addresses of webhooks: finds their listeners, and rotates them."""
 
 from typing import Any
 
@@ -36,7 +36,8 @@ FORMER_TOKEN = Table(
 
 @dataclass(frozen=True, slots=True)
 class FormerToken:
-    """An old address that still works. until: when it ends; last_used_at: 0 for never since it is an old one."""
+    """An old address that still works. until: when it expires; last_used_at: 0 if it was not used since its
+    replacement."""
 
     id: int
     token: str
@@ -45,8 +46,8 @@ class FormerToken:
 
 
 def listener_of(ctx: Context, tx: Transaction, token: str) -> tuple[Record, int] | None:
-    """The listener of a token, and the id of the token when it is one that was replaced not long ago, else 0; None for
-    an unknown one."""
+    """Returns the listener of a token, and the id of the token if it was replaced recently, else 0; None for an unknown
+    token."""
     record_type = ctx.service.registry.type(URI)
     row, former_id = tx.first(record_type.table, guid=token), 0
     if row is None:
@@ -58,7 +59,7 @@ def listener_of(ctx: Context, tx: Transaction, token: str) -> tuple[Record, int]
 
 
 def require(ctx: Context, tx: Transaction, id: int) -> Record:
-    """The listener of an id. Raises NotFound."""
+    """Returns the listener of an id. Raises NotFound."""
     record_type = ctx.service.registry.type(URI)
     row = tx.get(record_type.table, id)
     if row is None:
@@ -67,8 +68,8 @@ def require(ctx: Context, tx: Transaction, id: int) -> Record:
 
 
 def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
-    """Give a listener a new token; the old one goes on for `overlap_seconds`. Answers id, guid, url and until when the
-    old one works. Raises NotFound, Forbidden."""
+    """Gives a listener a new token; the old one works for `overlap_seconds` more. Returns id, guid, url and until when
+    the old one works. Raises NotFound, Forbidden."""
 
     def write(tx: Transaction) -> dict[str, Any]:
         writing = RecordWriter(ctx, tx)
@@ -87,7 +88,7 @@ def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
 
 
 def former(tx: Transaction, id: int, now: int) -> list[FormerToken]:
-    """The old addresses of a listener that still work, the one that ends last first."""
+    """Returns the old addresses of a listener that still work, the one that expires last first."""
     at = FORMER_TOKEN.position
     found = [
         FormerToken(row[0], row[at["token"]], row[at["until"]], row[at["last_used_at"]])
@@ -98,12 +99,12 @@ def former(tx: Transaction, id: int, now: int) -> list[FormerToken]:
 
 
 def note_use(tx: Transaction, former_id: int, now: int) -> None:
-    """Somebody has called an old address."""
+    """Records a call of an old address."""
     tx.update(FORMER_TOKEN, former_id, {"last_used_at": now})
 
 
 def end_former(ctx: Context, id: int, former_id: int) -> None:
-    """Let an old address of a listener work no more. Raises NotFound, Forbidden."""
+    """Revokes an old address of a listener. Raises NotFound, Forbidden."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -116,7 +117,7 @@ def end_former(ctx: Context, id: int, former_id: int) -> None:
 
 
 def log_call(ctx: Context, id: int) -> None:
-    """Tell in the activity log that an administrator lets a webhook answer by hand. Raises AdminOnly."""
+    """Writes to the activity log that an administrator runs a webhook manually. Raises AdminOnly."""
     ctx.require_admin("let webhooks answer")
     ctx.service.store.write(lambda tx: _log(RecordWriter(ctx, tx), "webhook_listener.called", id))
 
@@ -127,7 +128,7 @@ def _log(writing: RecordWriter, point: str, id: int) -> None:
 
 @periodic("old webhook tokens", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Forget replaced tokens whose time is over."""
+    """Deletes expired replaced tokens."""
     table: Any = FORMER_TOKEN.sql
     if service.store.read(
         lambda tx: tx.value(lambda: table.select(table.id).where(table.until <= slot(0)).limit(1), (now,))
@@ -136,6 +137,6 @@ def forget_old(service: Service, now: int) -> None:
 
 
 def former_of(ctx: Context, id: int) -> list[FormerToken]:
-    """The addresses of a webhook that still work beside the present one. Raises AdminOnly."""
+    """Returns the old addresses of a webhook that still work. Raises AdminOnly."""
     ctx.require_admin("see the addresses of webhooks")
     return ctx.service.store.read(lambda tx: former(tx, id, ctx.now))

@@ -1,7 +1,7 @@
-"""Files that come with requests to webhooks: stored as attachments, which automations attach to records.
+"""Stores files in requests to webhooks as attachments, which automations attach to records.
 
-They are stored where the script or the binding names `request_files`; what hangs on nothing after KEPT_SECONDS is
-removed."""
+They are stored if the script or the binding refers to `request_files`, and removed after KEPT_SECONDS if nothing refers
+to them."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
 KEYS = "request_files"
-KEPT_SECONDS = 86400  # that an automation, or a job that it starts, has to attach a file
-MAX_FILES = 20  # of one request
-MAX_STORED_BYTES = 1024 * 1024 * 1024  # of all files of webhooks that hang on nothing yet
+KEPT_SECONDS = 86400  # time for an automation, or a job that it starts, to attach a file
+MAX_FILES = 20  # per request
+MAX_STORED_BYTES = 1024 * 1024 * 1024  # of all unattached files of webhooks
 TYPE_CHARS = 255
 FIELD_CHARS = 256
-BATCH = 100  # rows of one transaction of the scan
+BATCH = 100  # rows per transaction of the scan
 ATTACHMENT = "attachment"
 
 WEBHOOK_FILE = Table(
@@ -37,12 +37,12 @@ WEBHOOK_FILE = Table(
     [Column("attachment_id"), Column("until"), Column("size")],
     [Index(("until", "size"), "those that are due, and how many bytes there are")],
     key=("attachment_id",),
-)  # files that hang on nothing yet. until: Unix seconds
+)  # unattached files. until: Unix seconds
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookFile:
-    """A file of a request. field: the name of its form field; name: as the client says; both as sent."""
+    """A file in a request. field: the name of its form field; name: given by the client; both as sent."""
 
     field: str
     name: str
@@ -51,13 +51,13 @@ class WebhookFile:
 
 
 def described(files: tuple[WebhookFile, ...]) -> list[dict[str, Any]]:
-    """What scripts see of files that are not stored."""
+    """Returns the description of unstored files for scripts."""
     return [_described(file) | {"id": 0, "uri": "", "error": ""} for file in files]
 
 
 def store_files(ctx: Context, files: tuple[WebhookFile, ...]) -> list[dict[str, Any]]:
-    """Store the files of a request as attachments; what scripts see of them. One that is refused has the id 0 and says
-    why in `error`."""
+    """Stores the files of a request as attachments; returns their description for scripts. A refused file has the id 0
+    and the reason in `error`."""
     most = ctx.service.settings.max_attachment_bytes
 
     def write(tx: Transaction) -> list[dict[str, Any]]:
@@ -93,13 +93,13 @@ def _described(file: WebhookFile) -> dict[str, Any]:
 
 
 def _attachment(writing: RecordWriter, shown: dict[str, Any], content: bytes) -> int:
-    # By blob, so that no type means anything, as some do in an upload.
+    # By blob, so that the type has no special meaning, unlike in an upload.
     own = {"name": shown["name"], "mime_type": shown["mime_type"], "blob_id": blobs.keep(writing.tx, content)}
     return writing.create(ATTACHMENT, own | {"uploader_id": 0})
 
 
 def _without_attached(tx: Transaction) -> Transaction:
-    """The same transaction, after the files that hang on something are no longer counted."""
+    """Returns the same transaction after files that have been attached are removed from the list."""
     table, attached = WEBHOOK_FILE.sql, ATTACHED.sql
     tx.run(lambda: table.delete().where(table.attachment_id.in_(attached.select(attached.attachment_id))))
     return tx
@@ -112,7 +112,7 @@ def _stored_bytes(tx: Transaction) -> int:
 
 @periodic("files of webhooks that hang on nothing", deletes=True)
 def forget_unattached(service: Service, now: int) -> None:
-    """Remove files that nothing took up in time. One that a draft may name waits on."""
+    """Deletes files that were not attached in time, except those that a draft may refer to."""
     ctx = own_context(service, now)
     while service.store.read(lambda tx: _due(tx, now)):
         service.store.write(lambda tx: _forget(ctx, tx))
@@ -139,7 +139,7 @@ def _forget(ctx: Context, tx: Transaction) -> None:
 
 
 def _is_used(writing: RecordWriter, id: int) -> bool:
-    """Whether a file hangs on a record, is linked with one, or is the value of a custom field."""
+    """Returns whether a file is attached or linked to a record, or is the value of a custom field."""
     tx = writing.tx
     fields = [each.id for each in definitions(tx).every() if each.target == ATTACHMENT]
     return (
@@ -150,7 +150,7 @@ def _is_used(writing: RecordWriter, id: int) -> bool:
 
 
 def _is_in_draft(tx: Transaction, id: int) -> bool:
-    """Whether the id stands anywhere in what a draft is to send."""
+    """Returns whether a draft refers to the id anywhere."""
     draft = table_named("draft")
     found = tx.value(lambda: draft.select(draft.c.id).where(contains(draft.c.params, slot(0))).limit(1), (str(id),))
     return found is not None

@@ -1,4 +1,4 @@
-"""The actions of behaviors, one family a file. A file registers by being imported."""
+"""The actions of behaviors, one family per file. A file registers its actions when it is imported."""
 
 import functools
 
@@ -7,5 +7,5 @@ from server.discovery import load_all
 
 @functools.cache
 def load() -> None:
-    """Let every action declare itself."""
+    """Imports every action family."""
     load_all(__name__, __path__)

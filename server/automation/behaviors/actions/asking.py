@@ -1,4 +1,4 @@
-"""Actions that ask other parts of the service: data queries, automations."""
+"""Actions that call other parts of the service: data queries, automations."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def data_query(call: ActionCall) -> Any:
     effects=True,
 )
 def automation(call: ActionCall) -> Any:
-    """{exit, return}, or {exit, error}; null when no automation is enabled. Raises KataSyntax."""
+    """Returns {exit, return}, or {exit, error}; null if no automation is enabled. Raises KataSyntax."""
     run = call.run
     for handler in handlers(call.raw("automations_kata"), TRIGGER, run.values, run.host):
         values = {**run.values, "inputs": handler.inputs}

@@ -1,4 +1,4 @@
-"""Actions that say what runs next: the end, a subroutine, another behavior."""
+"""Actions that control what runs next: exit, subroutine, another behavior."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from server.automation.dictionary import plain
 from server.errors import Invalid
 from server.template.values import printed
 
-RESULTS = "_behavior"  # where the dictionary of another behavior goes
+RESULTS = "_behavior"  # default key for the dictionary of the other behavior
 
 
 @action("_exit", "End the behavior at once.")
 def exit_(call: ActionCall) -> None:
-    """The mode `suspend`, which keeps a place to go on from, is for conversations; here it ends too."""
+    """Ends the behavior. The mode `suspend`, which would allow a conversation to resume, also ends it here."""
     raise Exit
 
 
@@ -27,8 +27,8 @@ def run_subroutine(call: ActionCall) -> None:
 
 @action("_run_behavior", "Run another behavior of the same bot.", placeholder="var", default=RESULTS, effects=True)
 def run_behavior(call: ActionCall) -> Any:
-    """Its dictionary at the end. One that runs already is left out. Records that it is given are those that the first
-    caller may read, whoever hands them on. Raises Invalid."""
+    """Returns the final dictionary of the other behavior. Its records are limited to those that the first caller may
+    read, however they are passed on. Raises Invalid, also if that behavior is already running."""
     run, behavior = call.run, _other(call)
     if behavior.id in run.spent.running:
         raise Invalid(f"behavior_id: '{behavior.name}' runs already")
@@ -38,7 +38,7 @@ def run_behavior(call: ActionCall) -> Any:
 
 @action("_schedule_behavior", "Let another behavior of the same bot run later.", effects=True)
 def schedule_behavior(call: ActionCall) -> None:
-    """Raises Invalid for a date that cannot be read, and for too many runs that wait."""
+    """Schedules a run. Raises Invalid for a date that cannot be parsed, and for too many waiting runs."""
     run, behavior = call.run, _other(call)
     values = _values(call)
     variables.of_values(run.ctx, behavior, values)
@@ -51,7 +51,8 @@ def unschedule_behavior(call: ActionCall) -> None:
 
 
 def _other(call: ActionCall) -> BehaviorProgram:
-    """The behavior that `behavior_id` names by id, uri or template. Raises Invalid for none, and for one of others."""
+    """Returns the behavior that `behavior_id` names by id, uri or template. Raises Invalid if it is missing or private
+    to others."""
     run, name = call.run, call.text("behavior_id")
     found = run.ctx.service.store.read(lambda tx: loading.find(run.ctx, tx, name))
     if found is None or found.bot_id != run.behavior.bot_id:
@@ -62,7 +63,7 @@ def _other(call: ActionCall) -> BehaviorProgram:
 
 
 def _values(call: ActionCall) -> dict[str, Any]:
-    """The variables among the parameters, their templates rendered."""
+    """Returns the variables among the parameters, with their templates rendered."""
     return {key: _rendered(call, value) for key, value in call.params.items() if key.startswith("var_")}
 
 

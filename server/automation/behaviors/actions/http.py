@@ -1,4 +1,4 @@
-"""The action that asks another program over HTTP. It goes the way of every request of the service."""
+"""The action that sends an HTTP request to another program, like every other outbound request of the service."""
 
 import time
 from dataclasses import replace
@@ -12,7 +12,7 @@ from server.errors import BudgetSpent, HelpdeskError, Invalid, TooLarge
 from server.outbound.client import OutboundRequest, OutboundResponse
 from server.template.shared.texts import bytes_of
 
-ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # where the account comes from that signs
+ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # parameters that name the signing account
 NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
 
 
@@ -24,8 +24,8 @@ NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
     effects=True,
 )
 def http_request(call: ActionCall) -> Any:
-    """{content_type, headers, body, info, error}: every answer is one, also from the status 400 on; `error` says why
-    there is none. A body of JSON comes as its values."""
+    """Returns {content_type, headers, body, info, error} for every response, including statuses from 400 on; `error` is
+    set if there was no response. A JSON body is decoded."""
     try:
         asked = _asked(call)
         bounds = outbound.limits(call.run.ctx.service.settings)
@@ -51,7 +51,7 @@ def _asked(call: ActionCall) -> OutboundRequest:
 
 
 def _account(call: ActionCall) -> str:
-    """The id or uri of the connected account that signs the request, "" for none. Raises Invalid."""
+    """Returns the id or uri of the connected account that signs the request, "" for none. Raises Invalid."""
     kind = call.raw("auth")
     if kind not in ("", ACCOUNT, PLACEHOLDER):
         raise Invalid(f"auth: '{kind[:50]}' is none of {ACCOUNT} and {PLACEHOLDER}; leave it out to send nothing")

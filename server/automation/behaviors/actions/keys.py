@@ -1,4 +1,4 @@
-"""Actions on what a bot keeps from one run to the next, under names of its own."""
+"""Actions on named values that a bot stores between runs."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ from server.automation import storage
 from server.automation.behaviors.action import ActionCall, action
 from server.errors import Invalid
 
-MAX_KEY_CHARS = 1024  # of a name
+MAX_KEY_CHARS = 1024  # characters of a name
 
 
 @action("_get_key", "Get what the bot keeps under a key.", placeholder="var")
 def get_key(call: ActionCall) -> Any:
-    """Null where there is nothing, or nothing any more."""
+    """Returns the value; null if there is none or it has expired."""
     return storage.get(call.run.ctx, _key(call))[1]
 
 
 @action("_set_key", "Keep a text under a key, until a time or for ever.", effects=True)
 def set_key(call: ActionCall) -> None:
-    """Raises Invalid for a time that cannot be read."""
+    """Stores a value. Raises Invalid for a time that cannot be parsed."""
     ctx, key = call.run.ctx, _key(call)
     storage.put(ctx, key, call.text("value"), times.instant(call.text("expires_at"), ctx.now, ctx.tz))
 

@@ -1,4 +1,4 @@
-"""Actions on what records are linked with. Their parameters are ours, but for the names."""
+"""Actions on the links of records. The action names are prescribed; their parameters are our own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,15 +19,15 @@ from server.template.values import items, printed
     otherwise=dict,
 )
 def get_links(call: ActionCall) -> Any:
-    """{record type: [id]}. `on` as for set_links; of several records the first."""
+    """Returns {record type: [id]}. `on`: as for set_links(); only the first record counts."""
     target = references.read(call.run.ctx.service.registry, _targets(call)[0], "on")
     return plain(records.retrieve(call.run.ctx, target.type.uri, target.id, "links")["links"])
 
 
 @action("set_links", "Link records with others, or take links away.", effects=True)
 def set_links(call: ActionCall) -> None:
-    """on: `<type>:<id>`, or the key of a record, of its id or of a list in the dictionary. links: `<type>:<id>`, one or
-    a list. is_remove: 1 takes them away. Raises Invalid."""
+    """Adds or removes links. on: `<type>:<id>`, or the dictionary key of a record, its id or a list. links:
+    `<type>:<id>`, one or a list. is_remove: 1 removes them. Raises Invalid."""
     listed = call.params.get("links")
     links = [call.run.render(printed(each)) for each in (listed if isinstance(listed, list) else [listed])]
     _change(call, links, adds=not call.flag("is_remove"))
@@ -35,7 +35,7 @@ def set_links(call: ActionCall) -> None:
 
 @action("add_watchers", "Let workers watch records.", effects=True)
 def add_watchers(call: ActionCall) -> None:
-    """on: as for set_links. worker_id: the workers. Raises Invalid."""
+    """Adds watchers. on: as for set_links(). worker_id: the workers. Raises Invalid."""
     _change(call, [f"{WORKER}:{id}" for id in call.ids("worker_id")], adds=True)
 
 
@@ -46,7 +46,7 @@ def _change(call: ActionCall, others: list[str], *, adds: bool) -> None:
 
 
 def _targets(call: ActionCall) -> list[str]:
-    """The records that `on` means, one at least, as `<type>:<id>`. Raises Invalid."""
+    """Returns the records that `on` refers to, at least one, as `<type>:<id>`. Raises Invalid."""
     on, values = call.text("on"), call.run.values
     if ":" in on:
         return [on]

@@ -1,4 +1,4 @@
-"""Actions on mail: taking one in, sending one. Their parameters are ours, but for the names."""
+"""Actions that process an incoming mail or send one. The action names are prescribed; their parameters are our own."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")
     "core.bot.action.email_parser", "Take in a raw mail, as a new ticket or a reply.", placeholder=OBJECT, effects=True
 )
 def email_parser(call: ActionCall) -> Any:
-    """The ticket; null when none came of it. message_source: the mail with its headers."""
+    """Returns the ticket; null if none was created. message_source: the mail with its headers."""
     received = mailroom.receive(call.run.ctx, bytes_of(call.text("message_source")))
     if not received.ticket_id or not received.is_readable:
         return None
@@ -24,7 +24,7 @@ def email_parser(call: ActionCall) -> Any:
 
 @action("send_email", "Send a mail that belongs to no ticket.", placeholder=OBJECT, effects=True)
 def send_email(call: ActionCall) -> Any:
-    """The draft, which waits to be sent. to, cc, bcc, from, subject, content; format: markdown or blank."""
+    """Returns the queued draft. to, cc, bcc, from, subject, content; format: markdown or blank."""
     params = {name: text for name in PARAMETERS if (text := call.text(name))}
     fields = {
         "type": TRANSACTIONAL,

@@ -1,4 +1,5 @@
-"""Actions that make a file or a reminder, or measure time. Their parameters are ours, but for the names."""
+"""Actions that create a file or a reminder, or compute elapsed time. The action names are prescribed; their parameters
+are our own."""
 
 from typing import Any
 
@@ -10,14 +11,15 @@ from server.template.shared.texts import bytes_of
 
 @action("core.va.action.create_attachment", "Keep a file.", placeholder=OBJECT, effects=True)
 def create_attachment(call: ActionCall) -> Any:
-    """The attachment. file_name; file_type: its media type; content; content_encoding: base64, or blank for text."""
+    """Returns the attachment. file_name; file_type: its media type; content; content_encoding: base64, or blank for
+    text."""
     content = files.decoded(bytes_of(call.text("content")), call.raw("content_encoding"))
     return files.upload(call.run.ctx, call.text("file_name"), call.text("file_type"), content)
 
 
 @action("core.bot.action.create_reminder", "Remind a worker at a time.", placeholder=OBJECT, effects=True)
 def create_reminder(call: ActionCall) -> Any:
-    """The reminder. name; remind_at: a time in words; worker_id."""
+    """Returns the reminder. name; remind_at: a time in words; worker_id."""
     fields = {name: call.text(name) for name in ("name", "remind_at", "worker_id")}
     return records.create(call.run.ctx, "reminder", fields)
 
@@ -29,7 +31,8 @@ def create_reminder(call: ActionCall) -> Any:
     default="_elapsed",
 )
 def calculate_time_elapsed(call: ActionCall) -> Any:
-    """date_from, date_to: times in words. calendar_id: counts only what this calendar has as available."""
+    """Returns the seconds. date_from, date_to: times in words. calendar_id: counts only available times of this
+    calendar."""
     ctx = call.run.ctx
     start, end = (times.instant(call.text(name), ctx.now, ctx.tz) for name in ("date_from", "date_to"))
     calendar = call.text("calendar_id").strip()

@@ -8,6 +8,6 @@ from server.packages.importing import import_package
 
 @action("core.bot.action.package.import", "Import a package.", placeholder=OBJECT, effects=True)
 def package_import(call: ActionCall) -> Any:
-    """{record type: {uid: {id, label}}} of what was made; all of it or nothing."""
+    """Returns {record type: {uid: {id, label}}} of the created records. Imports everything or nothing."""
     answers = call.map("prompts_json") if call.raw("prompts_json").strip() not in ("", "{}", "[]") else {}
     return import_package(call.run.ctx, call.map("package_json"), answers).records

@@ -1,6 +1,6 @@
-"""Actions on records. They go the way of every other change of records, as the bot.
+"""Actions on records. They change records like any other part of the service, as the bot.
 
-What fails leaves null in its placeholder, and the run goes on: scripts look at the result."""
+A failed action leaves null in its placeholder, and the run goes on: scripts check the result."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.records import records
 from server.search.parser import parse
 
-EXPAND = "custom_"  # results come with their custom fields
-SEARCHED = 100  # records that a search answers when it names no limit
+EXPAND = "custom_"  # loads the custom fields of results
+SEARCHED = 100  # results of a search without `limit:`
 
 
 def _uri(call: ActionCall) -> str:
-    """The record type. Raises NotFound."""
+    """Returns the record type. Raises NotFound."""
     return call.run.ctx.service.registry.type(call.text("context")).uri
 
 
@@ -34,7 +34,7 @@ def update(call: ActionCall) -> Any:
     effects=True,
 )
 def upsert(call: ActionCall) -> Any:
-    """Nothing happens when it finds more than one."""
+    """Creates or updates a record; does nothing if the query matches more than one."""
     return records.upsert(call.run.ctx, _uri(call), call.text("query"), call.map("changeset_json"), EXPAND)
 
 
@@ -50,8 +50,8 @@ def retrieve(call: ActionCall) -> Any:
 
 @action("core.bot.action.record.search", "Search records.", placeholder=OBJECT, otherwise=dict)
 def search(call: ActionCall) -> Any:
-    """{id: dictionary}; with `limit:1` in the query the one dictionary, null for none. How many there are, and which
-    page this is, stand beside it."""
+    """Returns {id: dictionary}; with `limit:1` in the query a single dictionary, or null. The total and the page are
+    stored next to it."""
     run, parsed = call.run, parse(call.text("query"))
     expand = ",".join([*call.text("expand").split(), EXPAND])
     found = records.search_parsed(run.ctx, _uri(call), parsed, records.SearchRequest("", SEARCHED, 1, expand))

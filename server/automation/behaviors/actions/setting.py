@@ -1,4 +1,4 @@
-"""Actions that set something in the dictionary: placeholders, variables, and the text of the answer."""
+"""Actions that set values of the dictionary: placeholders, variables, and the text of the response."""
 
 import random
 from typing import Any
@@ -17,7 +17,8 @@ MODES, LIMITS = ("replace", "add", "subtract"), ("", "first", "last", "random")
 
 @action("_set_custom_var", "Set a placeholder: the text of a template, or the value of its JSON.")
 def set_placeholder(call: ActionCall) -> None:
-    """Nothing happens for a template that is empty or 0; one that renders as nothing is kept. A broken one is false."""
+    """Sets a placeholder. A template that is empty or 0 is ignored; one that renders to nothing is stored; an invalid
+    one gives false."""
     run, name, source = call.run, call.raw("var")[:MAX_KEY_CHARS], call.raw("value")
     if not name or source in ("", "0") or (call.flag("is_simulator_only") and not run.simulates):
         return
@@ -38,7 +39,7 @@ def add_response(call: ActionCall) -> None:
 
 
 def set_variable(call: ActionCall, variable: Variable) -> None:
-    """The action of a variable's own name: set it, by its type. Raises Invalid, TemplateFailed."""
+    """Sets the variable that the action is named after, by its type. Raises Invalid, TemplateFailed."""
     run = call.run
     if variable.type.startswith(LIST_PREFIX):
         run.values[variable.key] = _list(call, variable)
@@ -57,7 +58,7 @@ def _value(call: ActionCall) -> Any:
 
 
 def _worker(call: ActionCall, variable: Variable) -> int:
-    """The first of the workers that there is; with the mode `random` any of them."""
+    """Returns the first worker that exists; a random one in the mode `random`."""
     name = "worker_id" if "worker_id" in call.params else "value"
     found = list(variables.loaded(call.run.ctx, call.run.ctx.service.registry.type("worker"), call.ids(name)))
     if not found:
@@ -66,7 +67,7 @@ def _worker(call: ActionCall, variable: Variable) -> int:
 
 
 def _list(call: ActionCall, variable: Variable) -> dict[str, Any]:
-    """What a search finds, put in place of the list, added to it or taken out of it; then no more than the limit."""
+    """Replaces, extends or reduces a list by the results of a search, then cuts it to the limit."""
     run, mode, limit = call.run, call.raw("mode") or "replace", call.raw("limit")
     if mode not in MODES or limit not in LIMITS:
         raise Invalid(f"{variable.key}: there are the modes {', '.join(MODES)} and the limits first, last, random")

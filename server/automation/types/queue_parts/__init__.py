@@ -1,1 +1,1 @@
-"""What belongs to queues and is no record type of its own."""
+"""Parts of queues that are not record types."""

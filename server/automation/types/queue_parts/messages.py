@@ -1,9 +1,9 @@
-"""The messages of queues. They are rows and no records: put there and taken away by automations."""
+"""The messages of queues. They are rows, not records: automations push and pop them."""
 
 from server.store.tables import Column, Index, Table
 
-MAX_DELIVERIES = 20  # of one message; afterwards it is given to nobody any more
-GIVEN_UP = f'"deliveries" >= {MAX_DELIVERIES}'  # as text for statements too, so that the partial index is found to fit
+MAX_DELIVERIES = 20  # per message; afterwards it is undeliverable
+GIVEN_UP = f'"deliveries" >= {MAX_DELIVERIES}'  # literal in statements too, so that the partial index is used
 
 QUEUE_MESSAGE = Table(
     "queue_message",
@@ -21,4 +21,4 @@ QUEUE_MESSAGE = Table(
         Index(("claimed_by",), "those that a run has taken"),
         Index(("available_at",), "those that are given to nobody any more", where=GIVEN_UP),
     ],
-)  # data: JSON text; available_at: when it may be taken, again when it was taken already; uuid: 32 hex digits
+)  # data: JSON text; available_at: when it can be popped, or its lease expires; uuid: 32 hex digits
