@@ -60,7 +60,7 @@ class Command:
     needs_output: bool = False
     effects: bool = False
     own_keys: tuple[str, ...] = ()  # keys outside `inputs` that are inputs too, such as the uri of a function
-    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # computes further values for policies from the inputs
+    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # adds values for policies to the inputs
 
 
 COMMANDS: dict[str, Command] = {}

@@ -60,8 +60,8 @@ def stoppable(store: Store) -> StoppableRuns:
 
 
 def stop(ctx: Context, code: str) -> bool:
-    """Stop a run of one's own, by the code that its page chose; whether there was one, as far as this process knows:
-    others are told."""
+    """Stops a run of the caller by the code that its page chose; returns whether this process knows it. Other processes
+    are notified."""
     is_here = stoppable(ctx.service.store).stop(ctx.actor.worker_id, code)
     if not is_here:
         ctx.service.announce(STOP, name_of(ctx.actor.worker_id, code))

@@ -45,7 +45,7 @@ _NAMED = tuple(
     )
 )
 _WORD = re.compile(r"\w", re.ASCII)
-KEPT_TEXTS, KEPT_CHARS = 1000, 16 * 1024  # size of the cache of parsed texts; the list of automations needs them on each request
+KEPT_TEXTS, KEPT_CHARS = 1000, 16 * 1024  # cache for the list of automations
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 TEXTS = ("name", "extension_id", "description", "script", "policy_kata")  # fields of a version
 MAX_VERSIONS = 50  # per automation, including the current one; the oldest are deleted first
-MAX_VERSION_CHARS = 32 * 1024 * 1024  # of all versions of an automation except the newest two; the oldest are deleted first
+MAX_VERSION_CHARS = 32 * 1024 * 1024  # per automation, not counting the newest two
 
 VERSION = Table(
     "automation_version",
@@ -28,7 +28,7 @@ VERSION = Table(
         *(Column(name, "TEXT") for name in TEXTS),
     ],
     [Index(("automation_id", "number"), "the versions of an automation; one of them", unique=True)],
-)  # at: time of the save. actor_*: the author, blank for automations older than versions. changed: the fields that differ
+)  # at: time of the save. actor_*: the author, blank if unknown. changed: the fields that differ
 # from the previous version, separated by blanks. size: characters of all fields.
 
 
