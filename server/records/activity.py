@@ -1,4 +1,4 @@
-"""Activity entries: what happened to which record by whom, and who is told of it."""
+"""Activity entries: what happened to which record and who did it, and the notifications that follow."""
 
 import json
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from server.records.writing import RecordWriter
 
 _text_of = json.JSONEncoder(ensure_ascii=False).encode
-NOTHING = ("", 0)  # as context and id: no record
-URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
-MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
+NOTHING = ("", 0)  # context and id where there is no record
+URGENT = frozenset(("ticket.message.inbound",))  # also notified: the stand-in of an absent owner
+MENTIONING = "comment.create"  # also notifies the workers mentioned in the text
 _COLUMNS = (
     "about__context",
     "about_id",
@@ -47,12 +47,12 @@ def log(
     also_notify: tuple[int, ...] = (),
     about: tuple[str, int] = NOTHING,
 ) -> None:
-    """Write an entry on a record and notify its owner, its watchers and the workers in custom fields that tell them,
-    never the actor.
+    """Writes an entry on a record and notifies its owner, its watchers and the workers in its custom fields that ask
+    for notifications, except the actor.
 
-    variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
-    record whose label is among the variables. Only who may read both records sees the entry or is told. Of
-    administrative acts nobody is notified."""
+    variables: text by placeholder; `actor` is added. urls: address by placeholder. about: context and id of a second
+    record whose label is among the variables; only workers who may read both records see the entry and are notified.
+    Entries of administrative acts notify no workers."""
     told = _write(writing, point, context, id, variables, urls, about)
     if POINTS[point].is_administrative:
         return
@@ -62,12 +62,13 @@ def log(
 
 
 def newest_id(writing: "RecordWriter") -> int:
-    """The id of the entry that was written last."""
+    """The id of the last entry written."""
     return writing.tx.next_ids(_type(writing, "activity_log").table, 1).start - 1
 
 
 def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequence[tuple[str, dict[str, str]]]) -> None:
-    """As log, several entries on one record, each a point and its variables: who is told of them is found out once."""
+    """Writes several entries on one record, as `log` does, and determines the workers to notify once. entries: activity
+    point and variables."""
     written = [(point, _write(writing, point, context, id, variables)) for point, variables in entries]
     listeners = _listeners(writing, context, id, (), NOTHING)
     for point, told in written:
@@ -84,7 +85,7 @@ def _write(
     urls: dict[str, str] | None = None,
     about: tuple[str, int] = NOTHING,
 ) -> dict[str, object]:
-    """Write an entry; answers what it tells."""
+    """Writes an entry; returns its params: {message, variables, urls}."""
     actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
     writing.tx.append(
         _entry,
@@ -116,7 +117,7 @@ def params(
     variables: dict[str, str],
     urls: dict[str, str] | None = None,
 ) -> dict[str, object]:
-    """What an entry or a notification about a record tells: {message, variables, urls}, with the actor."""
+    """Returns the params of an entry or a notification about a record: {message, variables, urls}, with the actor."""
     actor = writing.actor.author
     values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
     links = dict(urls or {})
@@ -136,7 +137,8 @@ def notify(
     params: dict[str, object],
     kind: str = "",
 ) -> None:
-    """Tell one worker, by mail as well where they want that. kind: of notification_mail.KINDS; "" that of the point."""
+    """Notifies one worker, also by mail if the worker chose that. kind: one of notification_mail.KINDS; "" for the kind
+    of the activity point."""
     notifications = _type(writing, "notification")
     notification_id = writing.tx.insert(
         notifications.table,
@@ -158,14 +160,14 @@ def notify(
 def tell(
     writing: "RecordWriter", worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
 ) -> None:
-    """Notify one worker. Nobody is told of what they did themselves, nor of what they may not read."""
+    """Notifies one worker, unless the worker is the actor or may not read the record."""
     is_own = (writing.actor.context, writing.actor.id) == (WORKER, worker_id)
     if not is_own and may_read_all(writing, worker_id, (context, id)):
         notify(writing, worker_id, point, context, id, params(writing, message, context, id, variables))
 
 
 def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label: str) -> None:
-    """The entry that outlives its record: it has no target, the label is kept."""
+    """Logs the deletion of a record. The entry has no target; it holds the label of the record."""
     log(
         writing,
         "record.deleted",
@@ -188,8 +190,8 @@ def _listeners(
     *,
     stands_in: bool = False,
 ) -> list[int]:
-    """Who is to hear of the record and may read it, without the actor; nobody in a quiet operation. stands_in: whether
-    who stands in for an owner that is away is to hear of it, too."""
+    """The workers to notify about a record who may read it, without the actor; none in a quiet operation. stands_in:
+    also the stand-in of an absent owner."""
     if not id or writing.ctx.is_quiet:
         return []
     record_type = writing.registry.find(context)
@@ -211,7 +213,7 @@ def _listeners(
 
 
 def may_read_all(writing: RecordReader, worker_id: int, *pairs: tuple[str, int]) -> bool:
-    """Whether a worker may read all these records: context and id of each. A disabled worker may read none."""
+    """Whether a worker may read all these records: context and id of each. A disabled worker may not read any."""
     listener = actors.worker(writing.tx, worker_id)
     if listener is None:
         return False

@@ -1,4 +1,4 @@
-"""Activity entries that callers write themselves. How entries are kept, and who is told of them, is in activity.py."""
+"""Activity entries written by callers of the API. activity.py stores entries and sends notifications."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,17 +15,17 @@ from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import about_field, lazy_gettext
 
-ACTOR = "actor"  # filled by the service; what is sent for it is dropped
+ACTOR = "actor"  # set by the service; a submitted value is ignored
 
 
 def create(
     ctx: Context, on: str, point_id: str, read_variables: Callable[[], Any], read_urls: Callable[[], Any]
 ) -> dict[str, Any]:
-    """Write an entry of a point on a record that the caller may read, in the caller's name, and tell who watches it.
+    """Writes an entry on a record that the caller may read, in the caller's name, and notifies its watchers.
 
-    read_variables, read_urls: give the decoded JSON of the parameters, or raise; they are called in their place in the
-    order of checks: the record, the point, variables, urls, a value for each placeholder. Answers {id, activity_point,
-    variables, urls, message: {plaintext, html}}. Raises Required, Invalid, Malformed."""
+    read_variables, read_urls: return the decoded JSON of the parameters, or raise. They are called at their place in
+    the order of checks: record, activity point, variables, urls, a value for each placeholder. Returns {id,
+    activity_point, variables, urls, message: {plaintext, html}}. Raises Required, Invalid, Malformed."""
     registry = ctx.service.registry
 
     def write(tx: Transaction) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _point(id: str) -> points.ActivityPoint:
 
 
 def _texts(sent: Any, field: str) -> dict[str, str]:
-    """{placeholder: text} of what was sent, without the actor's."""
+    """Returns {placeholder: text} of submitted JSON, without the placeholder of the actor."""
     if not isinstance(sent, Mapping):
         raise Invalid(f'{field}: takes a JSON object, such as {{"message": "Done"}}', field=field)
     for name, value in sent.items():
@@ -77,12 +77,12 @@ def _texts(sent: Any, field: str) -> dict[str, str]:
 
 
 def _leads_somewhere(url: str) -> bool:
-    """Whether an entry would ever show it as a link: http, https, and ctx for records."""
+    """Whether an entry can show this address as a link: http, https, or ctx for a record."""
     return bool(entries.safe_url(url, lambda context, id: context))
 
 
 def _check_size(writing: RecordWriter, body: Mapping[str, Any]) -> None:
-    """An entry becomes a notification too, which holds less."""
+    """Raises Invalid if the entry is too large for a notification, which has the lower limit."""
     params = writing.registry.type("notification").fields["params"]
     assert isinstance(params, Structure)
     if len(json.dumps(body, ensure_ascii=False)) > params.max:

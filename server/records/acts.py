@@ -1,8 +1,8 @@
-"""Entries of the activity log about administrative acts on records: that one was made, changed or deleted, by whom.
+"""Activity entries about administrative acts: a record was created, changed or deleted, and by whom.
 
-RecordWriter writes them wherever a record is written as it was sent, so that every way to do it is told of: console,
-API, packages, scripts, commands. Which acts these are is said by the declaration of the type (RecordType.acts). Names
-of fields are told, and whether something is on or off; no other value, as it may be a secret."""
+RecordWriter writes them for every submitted change, whether it comes from the console, the API, a package, a script
+or a command. The declaration of the type says which acts are administrative (RecordType.acts). Entries contain names
+of fields and whether a flag is on or off. They contain no other values, which may be secrets."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ from server.record_types.shared.acts import SWITCHES, WORDS
 if TYPE_CHECKING:
     from server.records.writing import RecordWriter
 
-HASH = "_hash"  # ending of columns that keep what a field of the name takes
-APART = frozenset(("links", "members"))  # what has entries of its own
-MAX_CHANGES_CHARS = 1000  # of an entry; it takes hundreds of custom fields to come so far
+HASH = "_hash"  # suffix of columns that store a hash of the field of that name
+APART = frozenset(("links", "members"))  # changes of these have their own entries
+MAX_CHANGES_CHARS = 1000  # in one entry; reached only with hundreds of custom fields
 
 
 def created(writing: "RecordWriter", change: Change) -> None:
-    """Tell of a record that was made, and of what weighs more than that it was made."""
+    """Logs the creation of a record, and any switch that the creation turned on."""
     _log(writing, change, "create", {})
     for uri, name in SWITCHES:
         if uri == change.type.uri and name in change.new and change.changes(name):
@@ -28,8 +28,8 @@ def created(writing: "RecordWriter", change: Change) -> None:
 
 
 def changed(writing: "RecordWriter", change: Change, customs: Sequence[str]) -> None:
-    """Tell what was changed of a record; nothing when it is as it was. customs: the names of custom fields whose values
-    are others now."""
+    """Logs the changed fields of a record; writes no entry if none changed. customs: names of the changed custom
+    fields."""
     names = sorted(set(_names(change)))
     switched = [name for name in names if (change.type.uri, name) in SWITCHES]
     for name in switched:
@@ -40,13 +40,14 @@ def changed(writing: "RecordWriter", change: Change, customs: Sequence[str]) -> 
 
 
 def deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
-    """Tell of a record that is gone: the entry outlives it, and has no target."""
+    """Logs the deletion of a record. The entry outlives the record and has no target."""
     told = {"record_label": record_type.told_as(record), "record_id": str(record["id"])}
     writing.log(f"{record_type.uri}.{WORDS['delete']}", "", 0, told)
 
 
 def _names(change: Change) -> Iterator[str]:
-    """The fields that the change gives another value; of what is kept elsewhere those that were sent with one."""
+    """Yields the fields whose values the change replaces, and submitted non-empty fields that are not stored in
+    columns."""
     fields = change.type.fields
     for column in change.new:
         name = column.removesuffix(HASH)

@@ -1,5 +1,5 @@
-"""Several pieces of work in few transactions, each as if done alone: a hundred small writes then wait for the disk a
-few times instead of a hundred."""
+"""Groups small writes into few transactions, each write isolated from the others: a hundred small writes wait for the
+disk a few times instead of a hundred."""
 
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
@@ -10,11 +10,11 @@ from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
-GROUP = 50  # pieces in one transaction, for which other writes wait
+GROUP = 50  # writes in one transaction; other writes wait for it
 
 
 class Failed(Exception):
-    """A piece of work failed, so none was done. place: its place, from 0."""
+    """A write failed, so the whole batch was rolled back. place: index of the write, from 0."""
 
     def __init__(self, place: int, error: HelpdeskError) -> None:
         super().__init__(place)
@@ -23,11 +23,11 @@ class Failed(Exception):
 
 
 class _Broken(Exception):
-    """A piece of work hit a bug, and its transaction was rolled back."""
+    """A write raised an unexpected error, and its transaction was rolled back."""
 
 
 def all_or_nothing(ctx: Context, works: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Do all the work in one transaction; return the results. Raises Failed with the first error."""
+    """Runs all writes in one transaction; returns their results. Raises Failed with the first error."""
 
     def done(place: int, work: Callable[[], Result]) -> Result:
         try:
@@ -43,8 +43,8 @@ def all_or_nothing(ctx: Context, works: Sequence[Callable[[], Result]]) -> list[
 def each_by_itself(
     ctx: Context, works: Sequence[Callable[[], Result]], alone: Callable[[Callable[[], Result]], Result]
 ) -> list[Result]:
-    """Do small writes, GROUP of them in a transaction; return the results. `alone`, which never raises, repeats work
-    that takes too long for the writer, hits a bug or cannot be written, and turns the error of work that fails into its
+    """Runs small writes, GROUP of them in a transaction; returns their results. `alone` repeats a write that is too
+    slow for the writer, raises an unexpected error or cannot be stored. It never raises: it turns an error into a
     result."""
     results: list[Result] = []
     for begin in range(0, len(works), GROUP):
@@ -67,7 +67,7 @@ def _group(
 
     try:
         return ctx.service.store.write(lambda tx: [part(tx, work) for work in works])
-    except (NotOnWriter, _Broken):  # nothing was written
+    except (NotOnWriter, _Broken):  # the transaction was rolled back
         return [alone(work) for work in works]
     except HelpdeskError as error:
         return [alone(_raising(error)) for _ in works]

@@ -1,8 +1,9 @@
-"""The change log: which records were created, changed and deleted, in this order. It is written in the transaction of
-the change, told to those who follow it, and kept for the setting `change_log_days`. It holds no values: who wants them
-reads the record. What the service writes about itself, such as logs and notifications, is not in it.
+"""The change log: which records were created, changed and deleted, in order. Entries are written in the transaction of
+the change, published to subscribers, and retained for the setting `change_log_days`. The log contains no values: a
+reader fetches the record. Records that the service writes about itself, such as log entries and notifications, are
+not logged.
 
-Its ids rise by one with each row, so that one of them says up to where somebody has read: a cursor."""
+Ids rise with each row, so an id serves as the cursor of a reader."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 Event = Literal["created", "updated", "deleted"]
 CHANNEL = "changes"
 DAY_SECONDS = 86400
-MAX_KEPT = 2_000_000  # changes; the oldest go first, about
-LOOKED_AT = 10_000  # changes that one page looks through for those of its types; the reader goes on behind them
+MAX_KEPT = 2_000_000  # changes, approximately; the oldest are removed first
+LOOKED_AT = 10_000  # rows that one page scans for changes of its types; the next page continues after them
 SKEW_SECONDS = 60  # a change may be this much older than one with a smaller id
-SKIPPED = 1_000_000_000  # ids, more than the changes between a backup and its restore
-BATCH = 1000  # removed in one transaction
+SKIPPED = 1_000_000_000  # ids skipped after a restore: more than the changes since the backup
+BATCH = 1000  # rows removed in one transaction
 _LOG: Any = CHANGE.sql
 
 
@@ -54,8 +55,10 @@ def note(
     *,
     is_stamped: bool = False,
 ) -> None:
-    """A record was created or changed: once for a record and transaction, so what is new is never `updated` in it.
-    is_stamped: whether the record has the time of the change already."""
+    """Logs that a record was created, changed or deleted: once per record and transaction, so a new record is never
+    also `updated`.
+
+    is_stamped: whether the record already has the time of the change."""
     tx, key = writing.tx, ("change noted", record_type.context, id)
     if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
         return
@@ -72,12 +75,12 @@ def _row() -> Any:
 
 
 def note_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
-    """A record is gone."""
+    """Logs the deletion of a record, with its owner."""
     note(writing, "deleted", record_type, record["id"], owner_of(record_type, record))
 
 
 def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str, Any]) -> None:
-    """All records with these column values are about to be changed by one statement."""
+    """Logs changes of all records with these column values, before one statement changes them."""
     if not is_kept(record_type):
         return
     names, table = tuple(equals), record_type.table
@@ -95,20 +98,20 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
 
 
 def _stamping(table: Table, changed: tuple[str, ...]) -> Any:
-    """changed: the column with the time, and those that say which records."""
+    """Builds the update of the time column. changed: the time column, then the columns that select the records."""
     column, *names = changed
     return with_equal(table, table.sql.update({getattr(table.sql, column): slot(0)}), names, first=1)
 
 
 def date_anew(tx: Transaction, cursor: int, at: int) -> None:
-    """What this transaction noted behind a cursor was noted at `at` (Unix seconds), whatever time the records were
-    written for: changes are forgotten in the order of their time."""
+    """Sets the time (Unix seconds) of the entries that this transaction wrote after a cursor. The log is pruned by
+    time, so its times must rise even if the records have older ones."""
     tx.run(lambda: _LOG.update({_LOG.at: slot(0)}).where(_LOG.id > slot(1)), (at, cursor))
 
 
 def begin_anew(tx: Transaction) -> None:
-    """After a backup was restored: no cursor of before is good, neither one from before the backup nor one that was
-    given after it, whose changes are undone."""
+    """Invalidates all cursors after a backup was restored: those from before the backup, and those issued after it,
+    whose changes are undone."""
     tx.delete(CHANGE)
     tx.reserve(CHANGE, SKIPPED)
 
@@ -118,7 +121,7 @@ def begin_anew(tx: Transaction) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ToldChange:
-    """One change. cursor: the id of its row. at: Unix seconds."""
+    """A logged change. cursor: the id of its row. at: Unix seconds."""
 
     cursor: int
     type: str
@@ -132,8 +135,8 @@ class ToldChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """Changes in their order. cursor: behind those that were looked at; what was written since is asked for with it.
-    has_more: whether there is something behind it already; a page may hold few of them, or none, anyway."""
+    """A page of changes, in order. cursor: where the next page starts. has_more: whether rows after the cursor exist
+    already; a page with few changes or none can have more."""
 
     changes: list[ToldChange]
     cursor: int
@@ -141,8 +144,8 @@ class ChangePage:
 
 
 def now(tx: Transaction) -> int:
-    """The cursor behind all changes so far."""
-    if tx.store.is_shared:  # there ids are counted outside of transactions: the last may be of one that is not done yet
+    """The cursor after the newest change."""
+    if tx.store.is_shared:  # the last id of the sequence may belong to an open transaction
         last = tx.value(lambda: _LOG.select(peewee.fn.MAX(_LOG.id)))
         if last is not None:
             return int(last)
@@ -150,8 +153,8 @@ def now(tx: Transaction) -> int:
 
 
 def require_kept(tx: Transaction, cursor: int) -> int:
-    """The cursor of now. Raises Gone for one behind which something is kept no longer, or that this database has not
-    given yet."""
+    """Returns the current cursor. Raises Gone if changes after the given cursor were removed, or if this database has
+    not issued it."""
     last = now(tx)
     if not _first_kept(tx, last) - 1 <= cursor <= last:
         raise _gone(f"the changes since {cursor} are kept no longer", last)
@@ -159,7 +162,7 @@ def require_kept(tx: Transaction, cursor: int) -> int:
 
 
 def _first_kept(tx: Transaction, last: int) -> int:
-    """The id of the oldest change in the log; of the next one if the log is empty."""
+    """The id of the oldest change in the log, or the next id if the log is empty."""
     return int(tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id))) or last + 1)
 
 
@@ -169,8 +172,8 @@ def _gone(what: str, last: int) -> Gone:
 
 
 def cursor_at(tx: Transaction, at: int) -> int:
-    """The cursor before the first change made at this Unix second or later. Raises Gone if changes that were made then
-    may have been removed."""
+    """The cursor before the first change made at this Unix second or later. Raises Gone if changes made then may have
+    been removed."""
     last = now(tx)
     low = first = _first_kept(tx, last)
     high = last + 1
@@ -192,8 +195,7 @@ def cursor_at(tx: Transaction, at: int) -> int:
 
 
 def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
-    """Up to `limit` changes after a cursor, of these record types, without those that the caller may not read. Raises
-    Gone."""
+    """Returns up to `limit` changes after a cursor, of these record types, that the caller may read. Raises Gone."""
     seeing = Dictionaries(ctx, tx)
     types = _types(seeing, uris)
     rows, end, has_more = _after(tx, cursor, types, limit)
@@ -201,14 +203,14 @@ def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collectio
 
 
 def page_for_service(service: Service, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
-    """As page, whoever may read the records. Raises Gone."""
+    """Returns a page as `page` does, without checking read access. Raises Gone."""
     types = {each.context: each for each in service.registry if each.uri in uris}
     rows, end, has_more = _after(tx, cursor, types, limit)
     return ChangePage([_told(types[row[2]], row) for row in rows], end, has_more)
 
 
 def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]:
-    """By context: those of these types that are kept and of which the caller may read anything."""
+    """{context: type} of the logged types among these of which the caller may read at least some records."""
     return {
         each.context: each
         for each in seeing.registry
@@ -217,8 +219,8 @@ def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]
 
 
 def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) -> tuple[list[Row], int, bool]:
-    """Up to `limit` rows after a cursor, the cursor behind what was looked at, and whether there is more. Raises
-    Gone."""
+    """Returns up to `limit` rows after a cursor, the cursor after the scanned rows, and whether more rows follow.
+    Raises Gone."""
     last = require_kept(tx, cursor)
     end = min(cursor + LOOKED_AT, last)
     rows = [] if cursor == end else _between(tx, cursor, end, contexts, limit)
@@ -240,7 +242,7 @@ def _between(tx: Transaction, cursor: int, end: int, contexts: Iterable[str], li
 
 
 def _readable(seeing: Dictionaries, types: dict[str, RecordType], rows: list[Row]) -> list[Row]:
-    """Those of records that the caller may read now: one statement for each type at most."""
+    """The rows of records that the caller may read now; at most one statement per type."""
     there: dict[str, set[int]] = {}
     for _, _, context, id, event, _, _ in rows:
         if event != "deleted":
@@ -266,7 +268,7 @@ def _told(record_type: RecordType, row: Row) -> ToldChange:
 
 @periodic("old changes", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Remove changes that are older than the setting `change_log_days`, and the oldest beyond MAX_KEPT."""
+    """Removes changes that are older than the setting `change_log_days`, and the oldest beyond MAX_KEPT."""
     before = now - service.settings.change_log_days * DAY_SECONDS
     while up_to := service.store.read(lambda tx: _old_up_to(tx, before)):
         service.store.write(
@@ -277,8 +279,8 @@ def forget_old(service: Service, now: int) -> None:
 
 
 def _old_up_to(tx: Transaction, before: int) -> int:
-    """The id up to which old changes are removed, fewer than BATCH at once; 0 for none. The newest old change stays: it
-    marks the time since which no change is missing."""
+    """The id up to which old changes are removed, fewer than BATCH at once; 0 if there are none. The newest old change
+    stays: it marks the time since which the log is complete."""
     oldest = tx.rows(lambda: _LOG.select(_LOG.id, _LOG.at).order_by(_LOG.id).limit(slot(0)), (BATCH,))
     beyond = now(tx) - MAX_KEPT
     removable = [id for id, at in oldest if at < before or id <= beyond]

@@ -1,4 +1,4 @@
-"""Comments written on a record, with files. What a comment is, and who is told of it, is in record_types/comment.py."""
+"""Creates comments on records, with files. record_types/comment.py declares comments and their notifications."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,8 @@ from server.store.transaction import Transaction
 
 
 def create(ctx: Context, fields: dict[str, Any], file_ids: Sequence[int] = ()) -> int:
-    """A comment from sent fields, with files attached to it; answers its id. Raises Required, Invalid, Forbidden."""
+    """Creates a comment from submitted fields, with files attached; returns its id. Raises Required, Invalid,
+    Forbidden."""
 
     def write(tx: Transaction) -> int:
         writing = RecordWriter(ctx, tx)
@@ -27,9 +28,9 @@ def create(ctx: Context, fields: dict[str, Any], file_ids: Sequence[int] = ()) -
 
 
 def on_record(ctx: Context, uri: str, id: int, text: str, field: str) -> int:
-    """A comment of the caller on a record; answers the comment's id. field: the parameter that held the text.
+    """Creates a comment of the caller on a record; returns its id. field: the parameter that contains the text.
 
-    Raises NotFound, Forbidden for the record, Required."""
+    Raises Required, and NotFound or Forbidden for the record."""
     if not text.strip():
         raise Required(f"{field} is required: the text to write", field=field)
 

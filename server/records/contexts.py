@@ -1,6 +1,6 @@
-"""The record types as callers see them: what each can do and which custom fields and fieldsets it has.
+"""Descriptions of record types for callers: operations, custom fields and fieldsets.
 
-The types are those of the registry at the moment of the call; administrators add and remove some while the service
+The types are those in the registry at the time of the call; administrators add and remove types while the service
 runs."""
 
 from typing import Any
@@ -18,7 +18,7 @@ Dictionary = dict[str, Any]
 
 
 def list_contexts(ctx: Context) -> list[Dictionary]:
-    """Every record type, in order of its uri, with the custom fields and fieldsets that the caller may read."""
+    """Returns every record type, ordered by uri, with the custom fields and fieldsets that the caller may read."""
 
     def read(tx: Transaction) -> list[Dictionary]:
         shown = Dictionaries(ctx, tx)
@@ -38,9 +38,10 @@ def list_contexts(ctx: Context) -> list[Dictionary]:
 
 
 def fields_of(ctx: Context, name: str) -> Dictionary:
-    """{custom_<id>: {id, name, type, pos, context, custom_fieldset_id, options}} of one type.
+    """Returns {custom_<id>: {id, name, type, pos, context, custom_fieldset_id, options}} of one type, without fields of
+    fieldsets that the caller may not read.
 
-    Raises NotFound for an unknown type. Ours: fields of fieldsets that the caller may not read are left out."""
+    Raises NotFound for an unknown type."""
     record_type = ctx.service.registry.type(name)
 
     def read(tx: Transaction) -> Dictionary:
@@ -80,13 +81,13 @@ def _by_context(listed: list[Dictionary]) -> dict[str, list[Dictionary]]:
 
 
 def _fields(shown: Dictionaries) -> list[Dictionary]:
-    """All custom fields in their order."""
+    """All custom fields, by position."""
     found = [each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(shown, "custom_field")]
     return sorted(found, key=lambda each: (each["pos"], each["id"]))
 
 
 def _all(shown: Dictionaries, uri: str) -> list[Dictionary]:
-    """Every record of a type that the caller may read, shown; there are tens of them."""
+    """The dictionaries of all records of a type that the caller may read; for types with tens of records."""
     table: Any = shown.registry.type(uri).table.sql
     ids = [row[0] for row in shown.tx.rows(lambda: table.select(table.id).order_by(table.id))]
     found: list[Record] = shown.records(uri, ids)

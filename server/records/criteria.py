@@ -1,7 +1,7 @@
-"""Searches whose conditions come as lists side by side, criteria[], oper[] and value[], and whose order as sortBy and
-sortAsc: turned into the tree that `q` becomes.
+"""Searches whose conditions are parallel lists, criteria[], oper[] and value[], with the order in sortBy and sortAsc.
+They are compiled to the same tree as `q`.
 
-Values never pass through the grammar of `q`, so nothing in them acts as grammar."""
+Values do not pass through the parser of `q`, so they need no escaping."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from server.search.filters import Filter
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
 from server.translation import about_field, lazy_gettext
 
-SORT_POSITION = MAX_QUERY_CHARS + 1  # no position of `q` is as high, so that errors can be told apart
+SORT_POSITION = MAX_QUERY_CHARS + 1  # higher than any position in `q`, so that errors can be distinguished
 FIRST_POSITION = SORT_POSITION + 1
 NEGATED = {
     "!=": "=",
@@ -30,12 +30,13 @@ NEGATED = {
     "is not null": "is null",
 }
 OPERATORS = ("=", ">", ">=", "<", "<=", "like", "in", "between", "is null", "fulltext", *NEGATED)
-WORDS = ("text", "fulltext")  # kinds of filters whose plain values are looked for anywhere
+WORDS = ("text", "fulltext")  # kinds of filters that match a plain value anywhere in the text
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One condition: a filter or column by name, an operator of OPERATORS, and a value: text, or a list for some."""
+    """One condition: the name of a filter or column, an operator of OPERATORS, and a value: text, or a list for some
+    operators."""
 
     name: str
     operator: str = "="
@@ -44,9 +45,9 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Criteria:
-    """What is asked for beside `q`. sort_by: a filter or column by name, "" for none.
+    """The parameters of a search besides `q`. sort_by: the name of a filter or column, "" for none.
 
-    also: conditions that always hold; order: taken when the caller names none."""
+    also: conditions added to every search. order: the default order."""
 
     listed: Sequence[Criterion] = ()
     sort_by: str = ""
@@ -56,7 +57,8 @@ class Criteria:
 
 
 def search(ctx: Context, uri: str, asked: SearchRequest, criteria: Criteria) -> dict[str, Any]:
-    """As records.search, with these conditions and this order; those of `q` hold too, and its `sort:` wins.
+    """Searches as records.search does, with these conditions and this order. Conditions of `q` apply too, and its
+    `sort:` wins.
 
     Raises BadQuery, which names criteria, oper, value or sortBy, or a position of `q`."""
     record_type = ctx.service.registry.type(uri)
@@ -98,8 +100,8 @@ def _term(record_type: RecordType, criterion: Criterion, position: int) -> Term:
 
 
 def filter_name(record_type: RecordType, name: str) -> str:
-    """The filter that a name stands for: itself, or the one that compares the column of this name; the name itself
-    when there is none, for the search to refuse or to find among the custom fields."""
+    """Returns the name of a filter: the given name, or the filter that compares the column of this name. Unknown names
+    are returned unchanged: they may be custom fields, or the search rejects them."""
     if name in record_type.filter_by_name:
         return name
     for each in record_type.filter_by_name.values():
@@ -137,7 +139,8 @@ def _one(criterion: Criterion) -> str:
 
 
 def _several(value: Any) -> list[str]:
-    """A list, sent as one, as JSON, or as text with commas between. Raises BadQuery for none."""
+    """Returns the items of a list, sent as a list, as JSON, or as text separated by commas. Raises BadQuery for an
+    empty item."""
     found = value
     if isinstance(value, str):
         try:
@@ -162,7 +165,7 @@ def _order(record_type: RecordType, criteria: Criteria) -> tuple[Sort, ...]:
 
 
 def _told(error: BadQuery) -> BadQuery:
-    """The error with the parameter that it is about, in place of a position that no text has."""
+    """Returns the error with the name of its parameter in place of a position outside of `q`."""
     position = error.details.get("position")
     if not isinstance(position, int) or position < SORT_POSITION:
         return error

@@ -1,5 +1,4 @@
-"""What custom fields have beyond being records: their order, how many records hold values of them, options that get
-another name, names that are still free."""
+"""Operations on custom fields besides those of every record: order, usage counts, renaming of options, unused names."""
 
 import json
 from collections.abc import Iterable
@@ -19,19 +18,19 @@ from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
-MAX_ORDERED = 101  # fields of a type or fieldset that can be put in order: positions go from 0 to 100
-MAX_COUNTED = 10_000  # records with a value of a field that are counted; of more it is told that there are more
-MAX_SUFFIX = 1000  # of a name that others have already
+MAX_ORDERED = 101  # fields of a type or fieldset that can be ordered: positions are 0 to 100
+MAX_COUNTED = 10_000  # records with a value of a field; the count stops there
+MAX_SUFFIX = 1000  # numbers tried as a suffix of a name in use
 URI = "custom_field"
 
 
 def all_fields(ctx: Context) -> dict[str, tuple[FieldDefinition, ...]]:
-    """The fields of every type, in order, by context."""
+    """{context: fields} of every type; fields are in order."""
     return ctx.service.store.read(lambda tx: definitions(tx).by_context)
 
 
 def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
-    """{field id: how many records hold a value of it}, MAX_COUNTED + 1 for more than MAX_COUNTED."""
+    """{field id: number of records with a value}; MAX_COUNTED + 1 stands for more than MAX_COUNTED."""
 
     def build() -> Any:
         table: Any = CUSTOM_VALUE.sql
@@ -44,7 +43,7 @@ def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
 
 
 def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
-    """{fieldset id: how many records it is attached to}; those without are left out."""
+    """{fieldset id: number of records it is attached to}, without unused fieldsets."""
     table: Any = FIELDSET_USE.sql
     return dict(
         ctx.service.store.read(
@@ -61,7 +60,8 @@ def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
 
 
 def move(ctx: Context, id: int, by: int) -> None:
-    """Move a field up (-1) or down (1) among those of its type and fieldset. Raises NotFound, Forbidden, Conflict."""
+    """Moves a field up (-1) or down (1) among the fields of its type and fieldset. Raises NotFound, Forbidden,
+    Conflict."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -82,8 +82,8 @@ def move(ctx: Context, id: int, by: int) -> None:
 
 
 def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
-    """Give an option another name, also where it was chosen; answers in how many places. Raises NotFound, Forbidden,
-    Invalid, Conflict for a name that there is already."""
+    """Renames an option of a field, and in all values that chose it; returns the number of values. Raises NotFound,
+    Forbidden, Invalid, and Conflict if another option has the new name."""
     new = new.strip()
 
     def write(tx: Transaction) -> int:
@@ -112,7 +112,7 @@ def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
 
 
 def free_uri(tx: Transaction, table: Table, text: str) -> str:
-    """A uri that no custom field has yet, like the text. table: of custom fields."""
+    """Returns an unused uri derived from the text. table: of custom fields."""
     stem = "".join(each if each.isascii() and each.isalnum() else "_" for each in text.lower())[:100]
     if not stem[:1].isalpha() or stem.startswith("custom_"):
         stem = f"field_{stem}"
@@ -128,7 +128,7 @@ def _field(writing: RecordWriter, id: int) -> Record:
 
 
 def unused_uri(ctx: Context, name: str) -> str:
-    """A uri for a new field of this name that no other field has. Raises AdminOnly."""
+    """Returns an unused uri for a new field of this name. Raises AdminOnly."""
     ctx.require_admin("name custom fields")
     table = ctx.service.registry.type("custom_field").table
     return ctx.service.store.read(lambda tx: free_uri(tx, table, name))

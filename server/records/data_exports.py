@@ -1,4 +1,4 @@
-"""Data that leaves the service as a file: told in the activity log, whichever way it goes."""
+"""Logs every export of data as a file in the activity log."""
 
 from server.access.actor import APP
 from server.context import Context
@@ -6,5 +6,5 @@ from server.records.writing import RecordWriter
 
 
 def log_export(ctx: Context, what: str) -> None:
-    """Tell that the caller took data out. what: in words, as they follow `exported`."""
+    """Logs that the caller exported data. what: the object of the sentence, as in `exported <what>`."""
     ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("data.exported", APP, 0, {"what": what}))

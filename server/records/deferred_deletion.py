@@ -1,6 +1,5 @@
-"""Takes away what hung on deleted records and was too much for one transaction: messages, comments and files, in
-portions, so that others can write in between. What a process that was killed has left goes after the next
-start."""
+"""Deletes the data of deleted records that was too much for one transaction: messages, comments and files, in portions
+between which other writes run. After a crash, the next start continues."""
 
 from functools import partial
 
@@ -11,12 +10,12 @@ from server.record_types.shared.tables import REMAINS
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
-TURN_PORTIONS = 50  # of one scan, so that other scans get their turn
+TURN_PORTIONS = 50  # per scan, so that other scans run in between
 
 
 @periodic("what hung on deleted records")
 def clear_remains(service: Service, now: int) -> int | None:
-    """Do some portions; answers when there is more: now."""
+    """Deletes some portions. Returns `now` if more remain, which schedules the next scan at once."""
     ctx = own_context(service, now)
     for _ in range(TURN_PORTIONS):
         row = service.store.read(lambda tx: tx.first(REMAINS))

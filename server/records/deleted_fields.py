@@ -1,4 +1,4 @@
-"""Custom fields that were deleted: for a week they come back with their values."""
+"""Deleted custom fields: for a week they can be restored with their values."""
 
 import json
 from functools import partial
@@ -19,17 +19,18 @@ from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
-DOING = "bring deleted fields back"  # what administrators alone may
+DOING = "bring deleted fields back"  # in the error message for callers who are not administrators
 
-KEPT_SECONDS = 7 * 86400  # that a deleted field is kept with its values
+KEPT_SECONDS = 7 * 86400  # during which a deleted field can be restored
 BATCH = 5000  # values that are removed in one transaction
-GOING = 0  # instead of when it was deleted: its values are being removed, so that it must not come back with the rest
+GOING = 0  # in deleted_at: some values are removed already, so the field can no longer be restored
 URI = custom_fields.URI
 
 
 @dataclass(frozen=True)
 class DeletedField:
-    """record: the field as it was. values: on how many records it stands. gone_at: when it is removed for good."""
+    """A deleted field. record: the field before its deletion. values: number of records with a value. gone_at: when it
+    is removed permanently, in Unix seconds."""
 
     id: int
     record: Record
@@ -42,7 +43,7 @@ class DeletedField:
 
 
 def list_deleted_fields(ctx: Context) -> list[DeletedField]:
-    """The fields that can come back, the last one first. Raises AdminOnly."""
+    """Returns the fields that can be restored, the last deleted first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = [row for row in ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD)) if row[2] != GOING]
     uses = custom_fields.uses(ctx, (row[0] for row in rows))
@@ -51,9 +52,10 @@ def list_deleted_fields(ctx: Context) -> list[DeletedField]:
 
 
 def restore(ctx: Context, id: int) -> Record:
-    """Bring a field back with its values, those of records that are still there.
+    """Restores a field with the values of records that still exist.
 
-    Raises AdminOnly, NotFound, Conflict when its name for programs is taken, Invalid when its record type is gone."""
+    Raises AdminOnly, NotFound, Conflict if another field has its uri now, and Invalid if its record type no longer
+    exists."""
     ctx.require_admin(DOING)
 
     store, registry = ctx.service.store, ctx.service.registry
@@ -63,7 +65,7 @@ def restore(ctx: Context, id: int) -> Record:
     def write(tx: Transaction) -> Record:
         record, writing = _restorable(registry, tx, id), RecordWriter(ctx, tx)
         if record["custom_fieldset_id"] and writing.record("custom_fieldset", record["custom_fieldset_id"]) is None:
-            record["custom_fieldset_id"] = 0  # the fieldset is gone: it stands on every record now
+            record["custom_fieldset_id"] = 0  # the fieldset no longer exists, so the field applies to every record
         tx.delete(DELETED_FIELD, field_id=id)
         writing.create(URI, {name: value for name, value in record.items() if name != "id"}, id)
         writing.log("custom_field.restored", registry.type(URI).context, id, {"target": str(record["name"])})
@@ -73,7 +75,7 @@ def restore(ctx: Context, id: int) -> Record:
 
 
 def remove(ctx: Context, id: int) -> Record:
-    """Remove a deleted field for good. Raises AdminOnly, NotFound."""
+    """Removes a deleted field permanently. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> Record:
@@ -88,7 +90,8 @@ def remove(ctx: Context, id: int) -> Record:
 
 @periodic("deleted custom fields", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove the fields that were deleted a week ago; answers when the next one is due."""
+    """Removes the fields that were deleted a week ago; returns the time at which the next one expires, None if there is
+    none."""
     place = DELETED_FIELD.position["deleted_at"]
     rows = service.store.read(lambda tx: tx.find(DELETED_FIELD))
     for row in rows:
@@ -115,8 +118,8 @@ def _restorable(registry: Registry, tx: Transaction, id: int) -> Record:
 
 
 def _remove(service: Service, id: int) -> None:
-    """In pieces, so that others can write in between; the field itself goes with the last of its values. What a process
-    that was killed has left goes with the next scan."""
+    """Removes a field in portions between which other writes run; the row of the field is removed with the last of its
+    values. After a crash, the next scan continues."""
     while not service.store.write(lambda tx: _remove_some(tx, id)):
         pass
 
@@ -124,7 +127,7 @@ def _remove(service: Service, id: int) -> None:
 def _remove_some(tx: Transaction, id: int) -> bool:
     row = tx.first(DELETED_FIELD, field_id=id)
     if row is None:
-        return True  # it came back, or somebody else removes it
+        return True  # restored, or removed by another process
     table: Any = CUSTOM_VALUE.sql
     some = tx.rows(
         lambda: table.select(table.record_id).where(table.field_id == slot(0)).order_by(table.record_id).limit(slot(1)),
@@ -143,8 +146,8 @@ def _remove_some(tx: Transaction, id: int) -> bool:
 
 
 def _drop_orphans(store: Store, id: int, target: Table) -> None:
-    """Values of records that are gone, found aside from the writer. Those deleted while the field is take their values
-    along; an older program left them."""
+    """Removes values of records that no longer exist. They are searched for outside of the writer. Only earlier
+    versions of the program left such values."""
     last = -1
     while found := store.read(partial(_some_records, id, last)):
         last = found[-1]

@@ -1,6 +1,6 @@
-"""Records as the flat dictionaries that answers hold, opened along `expand`.
+"""Records as the flat dictionaries of responses, with the linked records named in `expand`.
 
-Every level of nesting costs one statement for a type, whatever the number of records; nothing is asked per record."""
+Each level of nesting costs one statement per type, independent of the number of records."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _CUSTOM_LINK = re.compile(r"custom_([0-9]+)_(.*)\Z")
 
 
 class Dictionaries:
-    """records.parts.DictionaryContext: shows records of one snapshot to one caller."""
+    """Implements record_types.parts.DictionaryContext: renders the records of one snapshot for one caller."""
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         self.ctx = ctx
@@ -93,7 +93,7 @@ class Dictionaries:
     def show(
         self, record_type: RecordType, records: Sequence[Record], wanted: Sequence[str] = (), depth: int = 0
     ) -> list[dict[str, Any]]:
-        """The dictionaries of records of one type, in their order."""
+        """Returns the dictionaries of records of one type, in the given order."""
         shape = _shape(record_type, self.registry)
         shown = [shape.base(record, self) for record in records]
         if not records:
@@ -160,13 +160,13 @@ class Dictionaries:
             self._open_custom(f"custom_{number}", shown, rest, depth)
 
     def covers(self, uri: str) -> bool:
-        """Whether the scopes of the caller's token cover records of a type; "" for no other record."""
+        """Whether the scopes of the caller's token cover a type; true for "", which reads no other record."""
         return not uri or self.ctx.limit is None or self.ctx.limit.covers(uri)
 
     def _open_nested(
         self, nested: NestedRecord, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
     ) -> None:
-        """Load the records behind one prefix, whatever their types, and put their keys under it."""
+        """Adds the keys of the records behind one prefix, of any type."""
         column = nested.id_column
         if nested.target == "*":
             context_of = itemgetter(f"{nested.prefix}__context")
@@ -187,8 +187,8 @@ class Dictionaries:
         rest: list[str],
         depth: int = 0,
     ) -> None:
-        """Put the keys of the records at `targets`, pairs of a type's name and an id, under `<prefix>_` into the
-        dictionaries beside them; `rest` is what to open in those records."""
+        """Adds the keys of other records to dictionaries, prefixed with `<prefix>_`. targets: (type name, id), one for
+        each dictionary. rest: paths to expand in those records."""
         found: dict[tuple[str, int], dict[str, Any]] = {}
         wanted = sorted({path for path in rest if path} | {"_label"})
         for name in {name for name, _ in targets}:
@@ -200,11 +200,12 @@ class Dictionaries:
                 found[name, record["id"]] = {f"{prefix}_{key}": value for key, value in dictionary.items()}
         for pair, dictionary in zip(targets, shown, strict=True):
             for key, value in found.get(pair, {}).items():
-                dictionary.setdefault(key, value)  # a message has a ticket_url of its own
+                dictionary.setdefault(key, value)  # own keys win: a message has its own ticket_url
 
 
 def paths(expand: str) -> list[str]:
-    """The paths of an `expand` parameter: parts between commas, blanks dropped, at most 100 of 255 characters."""
+    """The paths of an `expand` parameter: separated by commas, without blank ones, at most MAX_PATHS of MAX_PATH_CHARS
+    characters."""
     if not expand:
         return []
     listed = [part.strip() for part in expand.split(",")]
@@ -212,8 +213,8 @@ def paths(expand: str) -> list[str]:
 
 
 def is_key(registry: Registry, record_type: RecordType, path: str, tx: Transaction, depth: int = 0) -> bool:
-    """Whether the dictionary of a record of this type can have the key `path`, opened along it. Keys of linked records
-    of any type, and those behind custom fields that are links, are believed."""
+    """Whether dictionaries of this type can have the key `path` when expanded along it. Keys of links to any type, and
+    of records behind custom fields, are assumed to exist."""
     if len(path) > MAX_PATH_CHARS or depth > MAX_DEPTH:
         return False
     prefix = _longest_prefix(record_type, path)
@@ -233,14 +234,13 @@ def is_key(registry: Registry, record_type: RecordType, path: str, tx: Transacti
 
 
 def opens_nothing(registry: Registry, record_type: RecordType, expand: str, tx: Transaction) -> list[str]:
-    """The paths of an `expand` parameter at which records of this type have nothing to open, each with the nearest name
-    as `nearest` tells it."""
+    """Returns an error for each path of an `expand` parameter that matches no key of this type."""
     unknown = [
         path
         for path in paths(expand)
         if not is_key(registry, record_type, path, tx)
         and not (path.endswith("_") and is_key(registry, record_type, f"{path}id", tx))
-        and not any(path.startswith(f"{name}_") for name in record_type.expand_by_name)  # which bring further keys
+        and not any(path.startswith(f"{name}_") for name in record_type.expand_by_name)  # these add more keys
     ]
     if not unknown:
         return []
@@ -256,7 +256,7 @@ def _longest_prefix(record_type: RecordType, path: str) -> str | None:
 
 
 def _expand_named(record_type: RecordType, path: str) -> tuple[Expand, str] | None:
-    """The expand of a path and its form: `comments~5` is `comments` with `~5`."""
+    """Returns the expand of a path and its form: `comments~5` is `comments` with `~5`."""
     plain = record_type.expand_by_name.get(path)
     if plain is not None:
         return plain, ""
@@ -268,7 +268,7 @@ def _expand_named(record_type: RecordType, path: str) -> tuple[Expand, str] | No
 
 
 class _Shape:
-    """How the default dictionary of a type is made from a record; worked out once for each type."""
+    """The default keys of a type's dictionaries; computed once per type."""
 
     def __init__(self, record_type: RecordType, registry: Registry) -> None:
         self.record_type = record_type
@@ -322,7 +322,7 @@ def _or_null(column: str) -> Callable[[Record, Dictionaries], Any]:
     return lambda record, shown: record[column] or None
 
 
-# Contexts of types that other types point to already and that come later.
+# Contexts of types that are referenced but not declared yet.
 _ABSENT = {"gpg_private_key": contexts.GPG_PRIVATE_KEY}
 
 

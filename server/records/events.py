@@ -1,7 +1,7 @@
-"""What happens, told to automations. Who answers is bound in the automation events' KATA; nothing is run here.
+"""Events for automations. The KATA of an automation event names the automations bound to it; this module runs none.
 
-What has happened is told after the commit, at least once: a job row, written by the transaction that it is about. What
-is about to happen is asked before it does, on the caller's thread and outside of any transaction."""
+After a change, the event is a job, added in the transaction of the change and run at least once. Before an action,
+bound automations run synchronously, on the caller's thread and outside of any transaction."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -28,33 +28,33 @@ _asked: list[Ask] = []
 
 
 def answers(ask: Ask) -> Ask:
-    """Register who is asked before something happens: ask(ctx, event, values) gives what automations returned, one
-    after the other as long as the caller goes on."""
+    """Registers the function that runs the automations of an event before an action: run(ctx, event, values) yields the
+    return values, one by one while the caller iterates."""
     _asked[:] = [ask]
     return ask
 
 
 def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
-    """What the automations bound to an event return. values: their dictionary, made only when there are some. Raises
-    NotOnWriter inside a write: scripts wait for others."""
+    """Yields the return values of the automations bound to an event. values: builds their input; called only if an
+    automation is bound. Raises NotOnWriter inside a write: a script would block other writes."""
     if _asked and is_bound(ctx, name):
         ctx.service.store.require_off_writer()
         yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
 
 
 def is_bound(ctx: Context, *names: str) -> bool:
-    """Whether an automation answers to one of these events."""
+    """Whether an automation is bound to one of these events."""
     return not ctx.service.store.read(bound).isdisjoint(names)
 
 
 def is_likely_bound(ctx: Context, *names: str) -> bool:
-    """As is_bound, from what was read last: a hint, for who asks again in the write."""
+    """Whether an automation is bound according to the cache: a hint for callers that check again inside the write."""
     known = BOUND.newest(ctx.service.store)
     return is_bound(ctx, *names) if known is None else not known.isdisjoint(names)
 
 
 def is_yes(value: Any) -> bool:
-    """What a flag in an answer says, however it was written."""
+    """Whether a returned flag is set, in any notation: true, 1, a text other than 0."""
     return value not in (None, False, "", 0, "0")
 
 
@@ -62,7 +62,7 @@ BOUND: VersionedLocal[frozenset[str]] = VersionedLocal()
 
 
 def bound(tx: Transaction) -> frozenset[str]:
-    """The names of the events to which automations are bound. Asked for at every write, so kept as long as it holds."""
+    """The names of the events that have automations. Read on every write, therefore cached by version."""
     found: frozenset[str] | None = tx.memo.get("events bound")
     if found is None:
         found = tx.memo["events bound"] = _bound(tx)
@@ -77,7 +77,7 @@ def _bound(tx: Transaction) -> frozenset[str]:
     event: Any = table_named("automation_event")
     rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
     found = frozenset(row[0] for row in rows)
-    if tx.can_write:  # which may yet be undone: the next reader keeps it
+    if tx.can_write:  # the write may be rolled back, so the next reader fills the cache
         tx.after_commit(lambda: _prime(tx.store))
     else:
         BOUND.set(tx.store, version, found)
@@ -89,7 +89,7 @@ def _prime(store: Store) -> None:
 
 
 def tell(writing: Writing, name: str, values: Values) -> int:
-    """Something happened in this transaction. Answers the id of the job that tells of it, 0 when nobody listens."""
+    """Adds a job that runs the automations bound to an event. Returns its id, or 0 if no automation is bound."""
     tx, ctx = writing.tx, writing.ctx
     if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
         return 0
@@ -105,12 +105,12 @@ def tell(writing: Writing, name: str, values: Values) -> int:
 
 
 def record_values(prefix: str, context: str, id: int) -> Values:
-    """A record under a prefix; its keys are loaded when a script asks for them."""
+    """The values of a record under a prefix; its keys are loaded when a script reads them."""
     return {f"{prefix}__context": context, f"{prefix}_id": id}
 
 
 def actor_values(writing: Writing) -> Values:
-    """Who did it."""
+    """The values of the actor."""
     actor = writing.actor
     record_type = writing.registry.find(actor.context)
     alias = record_type.uri if record_type is not None else "app"
@@ -121,7 +121,7 @@ def actor_values(writing: Writing) -> Values:
 
 
 def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
-    """What `was_record_` will hold, taken before a write; None when nobody listens."""
+    """The state of a record before a write, for the keys `was_record_...`; None if no automation is bound."""
     ctx = writing.ctx
     if ctx.is_quiet or ctx.is_untold or record_type.is_silent or CHANGED not in bound(writing.tx):
         return None
@@ -132,9 +132,10 @@ def before(writing: "RecordWriter", record_type: RecordType, old: Record | None)
 
 
 def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:
-    """A record was created, updated or deleted. Told once for a record and transaction, with the state before it.
+    """Publishes that a record was created, updated or deleted: once per record and transaction, with the state before
+    it.
 
-    was: of before()."""
+    was: returned by before()."""
     if was is None:
         return
     tx, key = writing.tx, ("record changed", record_type.context, id)

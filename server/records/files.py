@@ -1,4 +1,4 @@
-"""Attachments: uploaded, and given out with what a browser needs to treat them safely."""
+"""Attachments: uploads, and downloads with a content type that is safe for browsers."""
 
 import base64
 import binascii
@@ -17,18 +17,18 @@ from server.records.writing import RecordWriter
 from server.store import blobs
 from server.store.transaction import Transaction
 
-# Types that are handed out as they are; every other one as plain bytes, so that no browser runs them.
+# Types sent unchanged. All others are sent as plain bytes, so that browsers do not execute them.
 SAFE_TYPES = frozenset(
     "image/png image/jpeg image/gif image/webp text/plain text/csv application/pdf application/zip application/json "
     "audio/mpeg audio/ogg video/mp4 video/webm message/rfc822 text/calendar".split()
 )
 OCTETS = "application/octet-stream"
-IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))  # that browsers show inside of pages
+IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))  # types that browsers show inline
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file that the caller may read. size in bytes; updated in Unix seconds."""
+    """A file that the caller may read. size: bytes. updated: Unix seconds."""
 
     id: int
     name: str
@@ -40,13 +40,13 @@ class StoredFile:
 
     @property
     def safe_type(self) -> str:
-        """The type to send: its own when no browser would run it."""
+        """The content type to send: the file's own if browsers do not execute it."""
         own = plain_type(self.mime_type)
         return own if own in SAFE_TYPES else OCTETS
 
     @property
     def is_image(self) -> bool:
-        """Whether browsers show it inside of pages."""
+        """Whether browsers show it inline."""
         return plain_type(self.mime_type) in IMAGES
 
 
@@ -60,7 +60,7 @@ def plain_type(mime_type: str) -> str:
 
 
 def find(ctx: Context, id: int) -> StoredFile:
-    """Raises NotFound, also for a file whose content was not kept, and Forbidden."""
+    """Returns a file. Raises Forbidden, and NotFound, also for a file whose content was not stored."""
 
     def read(tx: Transaction) -> StoredFile:
         record = RecordReader(ctx, tx).retrieve("attachment", id)
@@ -79,14 +79,14 @@ def find(ctx: Context, id: int) -> StoredFile:
 
 
 def require_kept(record: Record) -> None:
-    """Raises NotFound for a file of which a mail told more than is kept. record: an attachment."""
+    """Raises NotFound if the content of an attachment was not stored, as for files of a mail that was too large."""
     if record["dropped"]:
         raise NotFound(f"attachment {record['id']} was not kept: {record['dropped']}")
 
 
 def pieces(ctx: Context, file: StoredFile, start: int, end: int) -> Iterator[bytes]:
-    """The bytes from `start` up to `end`, a piece at a time, each in a snapshot of its own: a slow client must not hold
-    one open. Contents never change, so the pieces fit together."""
+    """Yields the bytes from `start` up to `end` in pieces, each read in its own snapshot, so that a slow client does
+    not hold one open. Content is immutable, so the pieces are consistent."""
     place = start
     while place < end:
         stop = min((place // blobs.PIECE_BYTES + 1) * blobs.PIECE_BYTES, end)
@@ -102,10 +102,9 @@ def _read_piece(blob_id: int, start: int, end: int, tx: Transaction) -> bytes:
 
 
 def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str, Any]:
-    """Keep a file; its bytes are shared with other files of the same bytes. The same content and type from the same
-    worker again is the file that is there, under its first name. Raises TooLarge, Invalid, Forbidden.
-
-    Files of other workers are not found again."""
+    """Stores a file; equal bytes are stored once. If the same worker uploads the same content and type again, the
+    existing file is returned, under its first name. Files of other workers are not reused. Raises TooLarge, Invalid,
+    Forbidden."""
     record_type = ctx.service.registry.type("attachment")
     sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
 
@@ -125,7 +124,7 @@ def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str,
 
 
 def decoded(content: bytes, encoding: str) -> bytes:
-    """The bytes of an upload: as they are, or base64. Raises Invalid."""
+    """The bytes of an upload, which may be base64. Raises Invalid."""
     if encoding in ("", "text"):
         return content
     if encoding != "base64":

@@ -1,5 +1,5 @@
-"""What hangs on a record goes over to another one, when two become one: comments, files, links, watchers, custom values
-and what points to it. Who may is not asked here."""
+"""Moves the data of a record to another one when the two are merged: comments, files, links, watchers, custom values
+and references to the record. Access is checked by the caller."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ from server.store.transaction import Transaction
 
 
 def move(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
-    """Comments, files, links and watchers of one record, onto another of its type."""
+    """Moves comments, files, links and watchers of one record to another record of its type."""
     context, tx = record_type.context, writing.tx
     writing.touch("comment", target__context=context, target_id=old)
     comments: Any = writing.registry.type("comment").table.sql
@@ -36,7 +36,7 @@ def move(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> 
 
 
 def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
-    """Values of custom fields that the other record has none of, and the fieldsets that it lacks."""
+    """Moves values of custom fields that the other record lacks, and the fieldsets that it lacks."""
     tx, context = writing.tx, record_type.context
     for field in custom.definitions(tx).of(context):
         if tx.first(CUSTOM_VALUE, field_id=field.id, record_id=new) is None:
@@ -48,7 +48,7 @@ def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int,
 
 
 def pointers(record_type: RecordType, reading: RecordReader) -> list[tuple[str, str]]:
-    """(type, column) of all that point to records of this type."""
+    """(type, column) of all columns that reference records of this type."""
     return [
         (each.uri, name)
         for each in reading.registry
@@ -58,7 +58,7 @@ def pointers(record_type: RecordType, reading: RecordReader) -> list[tuple[str, 
 
 
 def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
-    """Let all that points to one record point to another: columns, and custom fields that hold records."""
+    """Redirects all references from one record to another: columns, and custom fields that hold records."""
     for uri, column in pointers(record_type, writing):
         redirect(writing, uri, column, old, new)
     values: Any = CUSTOM_VALUE.sql
@@ -73,7 +73,7 @@ def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, ne
 
 
 def count_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> dict[str, int]:
-    """{type: how many of its records that the caller may read point to a record}, each counted up to `most`."""
+    """{type: number of its records that the caller may read and that reference a record}, each counted up to `most`."""
     counts: dict[str, int] = {}
     for uri, column in pointers(record_type, reading):
         pointing = reading.registry.type(uri)
@@ -84,8 +84,8 @@ def count_pointers(reading: RecordReader, record_type: RecordType, id: int, most
 
 
 def has_hidden_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> bool:
-    """Whether records that the caller may not read point to a record: one of their columns, or a custom field.
-    most: how many of one type are looked at."""
+    """Whether records that the caller may not read reference a record, by a column or a custom field. most: records
+    checked per type."""
     for uri, column in pointers(record_type, reading):
         pointing = reading.registry.type(uri)
         if reading.rules.readable(pointing) is ALWAYS:
@@ -109,7 +109,7 @@ def has_hidden_pointers(reading: RecordReader, record_type: RecordType, id: int,
 def _readable_pointers(
     reading: RecordReader, pointing: RecordType, column: str, id: int, most: int
 ) -> list[tuple[Any, ...]]:
-    """The ids of records whose column holds `id` and that the caller may read, at most `most`."""
+    """The ids of records whose column is `id` and that the caller may read, at most `most`."""
     condition = reading.rules.readable(pointing)
     if condition is ALWAYS:
         return reading.tx.some(pointing.table, most, **{column: id})
@@ -127,7 +127,7 @@ def _readable_pointers(
 
 
 def filled(record_type: RecordType, target: Record, source: Record) -> dict[str, Any]:
-    """The values of one record that the other one has none of, by field."""
+    """The values of the source for the fields that are empty in the target, by field."""
     return {
         name: source[name]
         for name, field in record_type.fields.items()
@@ -136,7 +136,7 @@ def filled(record_type: RecordType, target: Record, source: Record) -> dict[str,
 
 
 def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:
-    """Links and watchers. One between both records has nothing to say any more."""
+    """Moves links and watchers. A link between the two records is removed."""
     for _, _, other, id in tx.find(LINK, from_context=context, from_id=old):
         if (other, id) != (context, new):
             _link(tx, (context, new), (other, id))
@@ -145,7 +145,7 @@ def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:
 
 
 def contents(tx: Transaction, context: str, id: int) -> dict[str, list[Any]]:
-    """What hangs on a record, as JSON takes it: the ids of comments and files, and links as [context, id]."""
+    """The comments, files and links of a record as JSON: ids of comments and files, and links as [context, id]."""
     return {
         "comments": [row[0] for row in tx.rows(_comment_ids, (context, id))],
         "files": [row[0] for row in tx.find(ATTACHED, context=context, record_id=id)],
@@ -159,7 +159,8 @@ def _comment_ids() -> Any:
 
 
 def give_back(writing: RecordWriter, record_type: RecordType, old: int, new: int, hung: dict[str, list[Any]]) -> None:
-    """The opposite of `move`: comments that are still on `old`, files and links go back. hung: `contents` of `new`."""
+    """Reverts `move`: moves comments that are still on `old`, files and links back. hung: `contents` of `new` before
+    the move."""
     context, tx = record_type.context, writing.tx
     comments: Any = writing.registry.type("comment").table.sql
     for id in hung["comments"]:
@@ -179,8 +180,8 @@ def give_back(writing: RecordWriter, record_type: RecordType, old: int, new: int
 def remove_added(
     writing: RecordWriter, context: str, id: int, hung: dict[str, list[Any]], added: list[dict[str, list[Any]]]
 ) -> None:
-    """Take files and links away that came onto a record by `move`. hung: its `contents` before; added: those of the
-    records that were moved onto it."""
+    """Removes files and links that `move` added to a record. hung: its `contents` before the move. added: the contents
+    of the merged records."""
     tx = writing.tx
     for file_id in {each for part in added for each in part["files"]} - set(hung["files"]):
         tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)
@@ -188,7 +189,7 @@ def remove_added(
     for other, other_id in links:
         tx.delete(LINK, from_context=context, from_id=id, to_context=other, to_id=other_id)
         tx.delete(LINK, from_context=other, from_id=other_id, to_context=context, to_id=id)
-    for other, other_id in hung["links"]:  # those between records that were merged
+    for other, other_id in hung["links"]:  # restores links between the merged records
         _link(tx, (context, id), (other, other_id))
 
 

@@ -1,11 +1,10 @@
-"""Idempotency keys: the work of a key is done once, and its response is kept for a day.
+"""Idempotency keys: a request with a key runs once, and its response is stored for a day.
 
 A small request writes its changes, its key and its response in one transaction. A request on a thread claims its key
-first, and each of its writes also marks the key as written. So nothing is done twice when the service ends halfway: a
-key that wrote nothing is free again, and one that wrote something is refused.
+first, and each of its writes also marks the key as written. So a request is not repeated if the service ends
+halfway: a key that wrote nothing is free again, and a key that wrote something is refused.
 
-A kept response may hold a secret that is shown once, so it is encrypted with the key, which the database does not
-have."""
+A stored response may hold a secret that is shown once, so it is encrypted with the key, which is not stored."""
 
 import os
 from collections.abc import Callable
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 86_400
-MAX_RESPONSE_BYTES = 1_048_576  # a larger response is not kept
+MAX_RESPONSE_BYTES = 1_048_576  # a larger response is not stored
 RETRY_SECONDS = 1
 NONCE_BYTES = 12
-BATCH = 1000  # removed in one transaction
+BATCH = 1000  # keys removed in one transaction
 
 KEY = Table(
     "idempotency_key",
@@ -64,9 +63,9 @@ def once(
     work: Callable[[], Result],
     packed: Callable[[Result | HelpdeskError], bytes],
 ) -> Result | bytes:
-    """Do the work and return its result, or return the packed result of the first request with the same key. packed:
-    turns a result or an error into bytes. Raises Conflict while the first request runs or if its response is lost,
-    Invalid if the first request was a different one."""
+    """Runs the work and returns its result, or returns the packed result of the first request with the same key.
+    packed: turns a result or an error into bytes. Raises Conflict while the first request runs or if its response is
+    lost, and Invalid if the first request was a different one."""
     done_here = _in_write if store.is_writing else _on_thread
     return done_here(store, now, request, work, packed)
 
@@ -120,7 +119,7 @@ def _on_thread(
 
 
 def _settle(tx: Transaction, id: int, sealed: bytes) -> None:
-    """Settle a request that failed: if it wrote something, keep its response; otherwise free the key."""
+    """Settles a request that failed: stores its response if it wrote something, otherwise frees the key."""
     row = tx.first(KEY, id=id)
     if row is None or not row[KEY.position["has_written"]]:
         tx.delete(KEY, id=id)
@@ -129,7 +128,7 @@ def _settle(tx: Transaction, id: int, sealed: bytes) -> None:
 
 
 def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
-    """The row of a key; None if the key is free."""
+    """Returns the row of a key; None if the key is free."""
     row = tx.first(KEY, name=request.name)
     if row is None:
         return None
@@ -145,7 +144,7 @@ def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
 
 
 def _kept(request: KeyedRequest, row: Row) -> bytes:
-    """The response of the first request, packed. Raises as once."""
+    """Returns the packed response of the first request. Raises as `once` does."""
     found = dict(zip(KEY.names, row, strict=True))
     if found["fingerprint"] != request.fingerprint:
         raise Invalid(f"{HEADER}: this key was sent with another request; make a new one for each", field=HEADER)
@@ -167,7 +166,7 @@ def _new(request: KeyedRequest, now: int) -> dict[str, Any]:
 
 
 def _seal(request: KeyedRequest, response: bytes) -> bytes:
-    """The encrypted response; b"" for one that is empty or too large."""
+    """Encrypts a response; returns b"" for one that is empty or too large."""
     if not response or len(response) > MAX_RESPONSE_BYTES:
         return b""
     nonce = os.urandom(NONCE_BYTES)
@@ -182,7 +181,7 @@ def _cipher(request: KeyedRequest) -> "AESGCM":
 
 @processes.releases
 def _release(tx: Transaction, name: str) -> None:
-    """Settle the keys of a process that ended: free those that wrote nothing; the others have no response."""
+    """Settles the keys of a process that ended: frees those that wrote nothing; the others have no response."""
     table: Any = KEY.sql
     tx.run(lambda: table.delete().where(table.claimed_by == slot(0), table.has_written == 0), (name,))
     tx.run(lambda: table.update({table.claimed_by: ""}).where(table.claimed_by == slot(0)), (name,))
@@ -190,7 +189,7 @@ def _release(tx: Transaction, name: str) -> None:
 
 @periodic("old idempotency keys", deletes=True)
 def _forget_old(service: Service, now: int) -> None:
-    """Remove keys older than a day, BATCH at a time."""
+    """Removes keys older than a day, BATCH at a time."""
     table: Any = KEY.sql
 
     def build() -> Any:

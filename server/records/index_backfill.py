@@ -1,5 +1,6 @@
-"""Fills full-text indexes that came when there were records already, or that hold words by earlier rules, in portions,
-the newest records first. Progress survives a kill. Meanwhile searches say that words of older records may be missed."""
+"""Fills full-text indexes that are newer than their records, or that contain words by earlier rules: in portions, the
+newest records first. Progress survives a crash. Until then, searches report that words of older records may be
+missing."""
 
 import time
 from functools import partial
@@ -17,23 +18,23 @@ from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
-PORTION = 100  # records of one write at most
-PORTION_SECONDS = 0.02  # after which others may write
-TURN_PORTIONS = 50  # per scan, so that other scans get their turn
-FILLING: StoreLocal[dict[str, float]] = StoreLocal()  # {index that is being filled: how far, 0 to 1}
+PORTION = 100  # records per write
+PORTION_SECONDS = 0.02  # a portion ends after this time, so that other writes run
+TURN_PORTIONS = 50  # per scan, so that other scans run in between
+FILLING: StoreLocal[dict[str, float]] = StoreLocal()  # {index: progress from 0 to 1}
 
 
 @at_start("words of older records")
 def look(service: Service, now: int) -> None:
-    """Note which indexes are being filled, and how far."""
+    """Reads which indexes are incomplete, and their progress."""
     _read_progress(service.store)
 
 
 @periodic("words of older records", everywhere=True)
 def fill(service: Service, now: int) -> int | None:
-    """Fill one index after the other, a limited number of portions per scan. Returns `now` while some are left."""
+    """Fills indexes one by one, a limited number of portions per scan. Returns `now` while some are incomplete."""
     names = list(_read_progress(service.store))
-    if not names or not processes.leads(service):  # the others only need to know
+    if not names or not processes.leads(service):  # the other processes only report progress
         return None
     types = {each.text.name: each for each in service.registry if each.text is not None}
     for _ in range(TURN_PORTIONS):
@@ -46,9 +47,9 @@ def fill(service: Service, now: int) -> int | None:
 
 
 def notes(store: Store, registry: Registry, record_type: RecordType) -> list[str]:
-    """What a search of a type by words has to tell, [] when its indexes are complete."""
+    """The remarks for a search of a type by words; [] if its indexes are complete."""
     filling = FILLING.get(store)
-    if filling is None:  # a search that comes before the scheduler has begun
+    if filling is None:  # a search before the scheduler started
         filling = _read_progress(store)
     if not filling:
         return []
@@ -69,7 +70,7 @@ def _read_progress(store: Store) -> dict[str, float]:
 
 
 def _portion(service: Service, record_type: RecordType | None, name: str, now: int, tx: Transaction) -> bool:
-    """Whether there is more to do."""
+    """Indexes one portion of an index. Returns whether more remain."""
     row = tx.first(fulltext.TEXT_FILL, name=name)
     if row is None:
         return False
@@ -84,7 +85,7 @@ def _portion(service: Service, record_type: RecordType | None, name: str, now: i
 
 
 def _fill(writing: RecordWriter, record_type: RecordType, next_id: int, is_refill: bool) -> int:
-    """Put in records from this id down; return the id to go on with, 0 when all are there."""
+    """Indexes records from this id down; returns the id to continue with, 0 at the end."""
     began, tx, text = time.perf_counter(), writing.tx, record_type.text
     assert text is not None
     table = record_type.table

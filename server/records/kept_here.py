@@ -1,5 +1,5 @@
-"""What a process keeps of the database for as long as it runs, beside what it reads under a version at each use: the
-live settings and the record types of administrators. Another process may change both."""
+"""Data of the database that a process caches permanently: live settings and custom record types. Other caches are
+checked by version at each use. Another process may change both."""
 
 import threading
 
@@ -13,16 +13,16 @@ from server.store.transaction import Transaction
 
 
 class KeptHere:
-    """Of a service that runs beside others."""
+    """The permanent caches of a service with several processes."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._lock = threading.Lock()
-        self._settings = self._types = -1  # the versions that are kept
+        self._settings = self._types = -1  # the cached versions
 
     def renew(self) -> None:
-        """Read what has changed, as it is on disk: what a write that runs has done may yet be undone, so inside one
-        another thread reads."""
+        """Reloads changed data in its committed state. Inside a write, which may be rolled back, another thread reads
+        it."""
         try:
             self._service.store.require_off_writer()
         except NotOnWriter:
@@ -34,7 +34,7 @@ class KeptHere:
 
     def _renew(self) -> None:
         service = self._service
-        with self._lock:  # of two, the one that read later must not be overtaken
+        with self._lock:  # so that an older read does not overwrite a newer one
             settings, types = service.store.read(_versions)
             if settings != self._settings:
                 live_settings.apply(service)

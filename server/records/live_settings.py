@@ -1,5 +1,5 @@
-"""Settings of the process that administrators change in the console, while it runs. What a flag, a variable or the file
-tells is not for the console."""
+"""Settings of the process that administrators change in the console while it runs. Settings from a flag, an environment
+variable or the file cannot be changed there."""
 
 import threading
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from server.records.writing import RecordWriter
 from server.settings import BY_NAME, LIVE, Settings, Value, display_value, value_of
 from server.store.transaction import Transaction
 
-KEY = "settings"  # where they are kept: {name: text}
-LIVE_SETTINGS = "settings"  # what other processes are told that one has changed
+KEY = "settings"  # service setting that stores them as {name: text}
+LIVE_SETTINGS = "settings"  # the channel that announces a change to other processes
 _log = log.get("settings")
 _applying = threading.Lock()
 
 
 def apply(service: Service) -> None:
-    """Let what is kept hold from now on. What this version does not take any more is left out, and logged."""
-    with _applying:  # of two changes the later one is read by whoever comes last
+    """Applies the stored settings. Settings that this version rejects are skipped and logged."""
+    with _applying:  # concurrent changes: the later one must be applied last
         kept = service.store.read(_kept)
         values: dict[str, Value] = {}
         for name, text in kept.items():
@@ -36,7 +36,8 @@ def apply(service: Service) -> None:
 
 
 def check_settings(service: Service, changes: Mapping[str, str]) -> Settings:
-    """The settings as they would be. Raises Invalid at the name of what is wrong, and for what is given elsewhere."""
+    """Returns the settings with these changes. Raises Invalid with the name of a bad setting, also for one set outside
+    of the console."""
     for name in changes:
         if name not in LIVE:
             raise Invalid(f"'{name[:60]}' cannot be set in the console{nearest(name, LIVE)}", field=name)
@@ -46,9 +47,9 @@ def check_settings(service: Service, changes: Mapping[str, str]) -> Settings:
 
 
 def change(ctx: Context, changes: Mapping[str, str]) -> None:
-    """Set these settings, as text; one that is set to its default is kept no more. They hold at once.
+    """Stores settings, as text, and applies them; a setting with its default value is not stored.
 
-    Raises AdminOnly; Invalid as `checked` does."""
+    Raises AdminOnly, and Invalid as `check_settings` does."""
     ctx.require_admin("change settings")
     check_settings(ctx.service, changes)
 
@@ -85,8 +86,8 @@ def _value(settings: Settings, name: str, text: str) -> Value:
 
 
 def _inside(folder: Path, text: str) -> str:
-    """A folder below the data folder: who administrates the service need not be who says where on the machine it
-    writes. Raises Invalid."""
+    """Returns the path of a folder below the data folder. An administrator of the service need not be allowed to choose
+    where on the machine it writes. Raises Invalid."""
     base = folder.absolute().resolve()
     found = (base / text).resolve()
     if found == base or not found.is_relative_to(base):

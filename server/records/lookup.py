@@ -1,6 +1,6 @@
-"""What fields ask while values come in: is there such a record, such a type? Answers are kept for one operation.
+"""Looks up records and types for fields that read submitted values. Results are cached for one operation.
 
-A record that the caller may not read is not there: an error that differs would tell of it."""
+A record that the caller may not read is treated as missing: a different error would reveal it."""
 
 from server import contexts
 from server.access.rules import Rules
@@ -14,7 +14,7 @@ from server.store.transaction import Transaction
 
 
 class RecordLookup:
-    """fields.base.Lookup over one transaction."""
+    """Implements fields.base.Lookup over one transaction."""
 
     def __init__(self, registry: Registry, tx: Transaction, rules: Rules) -> None:
         self._registry = registry
@@ -33,7 +33,7 @@ class RecordLookup:
         return known
 
     def promise(self, record_type: RecordType, id: int) -> None:
-        """Let a record be there that is still to be made in this transaction."""
+        """Treats a record that this transaction is about to create as existing."""
         self._known[record_type.uri, id] = self._known[record_type.context, id] = True
 
     def _exists(self, target: str, id: int) -> bool:
@@ -49,7 +49,7 @@ class RecordLookup:
         return found is not None
 
     def reference(self, target: str, text: str) -> int | None:
-        """`svc:<type>:<id or lookup value>`; the type must be the target."""
+        """Reads `svc:<type>:<id or lookup value>`; the type must be the target."""
         _, _, rest = text.partition(":")
         name, _, value = rest.partition(":")
         try:

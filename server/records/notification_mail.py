@@ -1,7 +1,7 @@
-"""Which notifications reach a worker by mail as well: as they chose, or as the service is set for those who have not.
+"""Which notifications are also mailed to a worker: the worker's choice, or the setting of the service for workers
+without one.
 
-What is to be mailed is noted with the notification, in its transaction. Making the mail is not done here
-(notifying/mailing.py)."""
+A notification to be mailed is queued in its own transaction. notifying/mailing.py writes the mail."""
 
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ CHOICE = Table(
     "notification_mail_choice",
     [Column("worker_id", references="worker(id)"), Column("kinds", "TEXT")],
     key=("worker_id",),
-)  # kinds: with blanks between
+)  # kinds: separated by spaces
 TO_MAIL = Table(
     "notification_to_mail",
     [Column("notification_id", references="notification(id)"), Column("worker_id"), Column("kind", "TEXT")],
@@ -50,25 +50,25 @@ def kind_of(point: str) -> str:
 
 
 def chosen(ctx: Context, tx: Transaction, worker_id: int) -> frozenset[str]:
-    """The kinds that a worker wants by mail."""
+    """The kinds of notifications that a worker wants by mail."""
     row = tx.first(CHOICE, worker_id=worker_id)
     kinds = str(row[1]).split() if row is not None else ctx.service.settings.notification_mail
     return frozenset(kinds)
 
 
 def of_caller(ctx: Context) -> frozenset[str]:
-    """The kinds that the worker who asks wants by mail."""
+    """The kinds of notifications that the caller wants by mail."""
     return ctx.service.store.read(lambda tx: chosen(ctx, tx, ctx.actor.worker_id))
 
 
 def choose(ctx: Context, kinds: frozenset[str]) -> None:
-    """Keep which kinds the worker who acts wants by mail."""
+    """Stores the kinds of notifications that the caller wants by mail."""
     kept = " ".join(each for each in KINDS if each in kinds)
     ctx.service.store.write(lambda tx: tx.put(CHOICE, {"worker_id": ctx.actor.worker_id, "kinds": kept}))
 
 
 def hold(writing: "RecordWriter", notification_id: int, worker_id: int, kind: str) -> None:
-    """Note that a notification is to be mailed, if its worker wants such: later, unless they have read it by then."""
+    """Queues a notification for mail if its worker wants this kind. It is mailed later, unless read by then."""
     if kind not in chosen(writing.ctx, writing.tx, worker_id):
         return
     writing.tx.insert(TO_MAIL, {"notification_id": notification_id, "worker_id": worker_id, "kind": kind})

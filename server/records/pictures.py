@@ -1,4 +1,4 @@
-"""Pictures of records: the one that was given, else their initials on a colour that stays the same."""
+"""Pictures of records: the uploaded image, or initials on a colour that depends on the id."""
 
 import unicodedata
 from html import escape
@@ -11,15 +11,16 @@ from server.records import records
 from server.store import blobs
 from server.store.transaction import Transaction
 
-# White has a contrast of 4.5:1 and more on each.
+# White text has a contrast of at least 4.5:1 on each (WCAG 2.2, 1.4.3).
 COLOURS = ("#0b5f8a", "#1d6b3a", "#7d4e00", "#ab1f2d", "#3c4ba8", "#6b2f86", "#00666b", "#5a5149")
-SIDE = 100  # pixels of initials
+SIDE = 100  # pixels of a picture with initials
 LABEL = "_label"
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """content: the bytes of an image. is_given: whether somebody gave it, so that its version tells when it changes."""
+    """A picture. content: the bytes of an image. is_given: whether it was uploaded, so that its version changes with
+    it."""
 
     content: bytes
     content_type: str
@@ -28,7 +29,8 @@ class Picture:
 
 
 def picture(ctx: Context, uri: str, id: int) -> Picture:
-    """The picture of a record that the actor may see. Raises NotFound for a type without pictures, too; Forbidden."""
+    """Returns the picture of a record that the caller may read. Raises Forbidden, and NotFound, also for a type without
+    pictures."""
     record_type = ctx.service.registry.type(uri)
     if not record_type.has(Avatars):
         raise NotFound(f"records of type '{record_type.uri}' have no pictures")
@@ -56,7 +58,7 @@ def drawn(label: str, id: int) -> str:
 
 
 def initials(label: str) -> str:
-    """The first letters of the first and the last word; a question mark where there is none.
+    """The first letters of the first and the last word; a question mark if there are none.
 
     >>> initials("Mara Lindqvist"), initials("acme"), initials("Zoë 🛠️ van den Berg"), initials("— 7"), initials("")
     ('ML', 'A', 'ZB', '7', '?')

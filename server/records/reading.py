@@ -1,8 +1,7 @@
-"""Records as they are stored, read inside one transaction: pages, endpoints, automations and jobs look through here,
-and a write looks through the same words.
+"""Reads stored records inside one transaction. Pages, endpoints, automations and jobs use it; writes use its subclass.
 
-`retrieve` and `require` ask whether the caller may. What hooks and jobs use (`record`, `find`, `label`, `search_ids`)
-does not: it is the service that looks."""
+`retrieve` and `require` check the access of the caller. `record`, `find`, `label` and `search_ids`, for hooks and
+jobs, do not: they read as the service."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -27,7 +26,7 @@ MAX_FOUND = 100_000
 
 
 class RecordReader:
-    """records.parts.Reading: what one operation reads inside one transaction."""
+    """Implements record_types.parts.Reading: the reads of one operation inside one transaction."""
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         self.ctx = ctx
@@ -39,13 +38,13 @@ class RecordReader:
         self.lookup = RecordLookup(self.registry, tx, self.rules)
 
     def as_service(self) -> Self:
-        """The same transaction in the service's own name."""
+        """The same transaction with the service as actor."""
         return type(self)(replace(self.ctx, actor=system(self.actor.timezone)), self.tx)
 
     # -- as the caller ----------------------------------------------------------------------------------------------
 
     def retrieve(self, uri: str, id: int) -> Record:
-        """The record, when the caller may read it. Raises NotFound, Forbidden."""
+        """Returns a record that the caller may read. Raises NotFound, Forbidden."""
         record_type = self.registry.type(uri)
         record = self._existing(record_type, id)
         self.rules.require(self.tx, "read", record_type, record)
@@ -59,7 +58,7 @@ class RecordReader:
         self.rules.require(self.tx, operation, record_type, self._existing(record_type, id))
 
     def scope(self, everything: bool = False) -> SearchScope:
-        """For searches inside this transaction: what the caller may read, or everything."""
+        """The scope of searches inside this transaction: the records that the caller may read, or everything."""
         readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
         return SearchScope(
             self.registry,
@@ -73,7 +72,7 @@ class RecordReader:
         )
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:
-        """Where sent values come in."""
+        """The context in which fields read submitted values."""
         return Intake(self.now, self.ctx.tz, self.lookup, {} if values is None else values)
 
     # -- as the service ---------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""Records of any type: retrieve, search, create, update, upsert, delete.
+"""Operations on records of any type: retrieve, search, create, update, upsert, delete.
 
-Values come as they were sent; answers are dictionaries as they are shown."""
+Values are read as submitted; results are dictionaries as shown to the caller."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -29,21 +29,21 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 Result = TypeVar("Result")
-Condition = Callable[[Transaction, int], None]  # of a record's id before it is changed, 0 for a new one; raises if not
+Condition = Callable[[Transaction, int], None]  # by the id before a change, 0 for a new one; raises to veto
 MAX_PAGE = 10**9
 NOT_INDEXED = (
     "the database takes no writes, so the words of the newest texts are not in the index yet, and this search does not "
     "find them; make room on the disk"
 )
-UPSERT_STEPS = 1_000_000  # of SQLite for the search of an upsert, for which other writes wait: a tenth of a second
+UPSERT_STEPS = 1_000_000  # SQLite steps for the search of an upsert, about 0.1 s, while other writes wait
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search as asked for. `limit` and `page` are those of the parameters; those inside `q` win over them.
+    """The parameters of a search. `limit` and `page` inside `q` win over these.
 
-    cursor: of an earlier page, which the results come behind; wins over pages. tells_next: whether the answer has
-    `next`, the cursor of the page after it, "" for the last one."""
+    cursor: of an earlier page; results start after it; wins over `page`. tells_next: whether the result has `next`,
+    the cursor of the following page, "" on the last one."""
 
     q: str = ""
     limit: int = 10
@@ -56,17 +56,17 @@ class SearchRequest:
 
 
 def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
-    """Run `work` in one snapshot, within the step budget of the event loop when the context has one."""
+    """Runs `work` in one snapshot, within the step budget of the event loop if the context has one."""
     return ctx.service.store.read(work, ctx.steps)
 
 
 def require_thread(ctx: Context) -> None:
-    """Before work that takes long. Raises OutOfSteps on the event loop, so that it is begun again on a thread."""
+    """Call before slow work. Raises OutOfSteps on the event loop, so that the work starts again on a thread."""
     reading(ctx, lambda tx: tx.store.require_thread())
 
 
 def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
-    """The dictionary of one record. Raises NotFound, Forbidden, NotOffered."""
+    """Returns the dictionary of one record. Raises NotFound, Forbidden, NotOffered."""
     record_type = _offering(ctx, uri, "retrieve")
     return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand, opens=True))
 
@@ -74,7 +74,8 @@ def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any
 def shown(
     ctx: Context, tx: Transaction, record_type: RecordType, id: int, expand: str = "", *, opens: bool = False
 ) -> dict[str, Any]:
-    """As retrieve, inside a snapshot or a write. opens: whether the caller came for this record."""
+    """Returns a record as `retrieve` does, inside a snapshot or a write. opens: whether the caller requested this
+    record itself."""
     row = tx.get(record_type.table, id)
     if row is None:
         raise NotFound(
@@ -90,13 +91,13 @@ def shown(
 
 
 def opens_nothing(ctx: Context, uri: str, expand: str) -> list[str]:
-    """What is wrong with an `expand` parameter, a sentence for each path."""
+    """Returns an error for each wrong path of an `expand` parameter."""
     record_type = ctx.service.registry.type(uri)
     return reading(ctx, lambda tx: dictionary.opens_nothing(ctx.service.registry, record_type, expand, tx))
 
 
 def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
-    """The dictionary of the new record. Raises Forbidden, Invalid, Conflict."""
+    """Creates a record; returns its dictionary. Raises Forbidden, Invalid, Conflict."""
     record_type = _offering(ctx, uri, "create")
     if not fields:
         raise Required("fields is required: send fields[<name>]=<value>", field="fields")
@@ -113,7 +114,7 @@ def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> 
 def update(
     ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
 ) -> dict[str, Any]:
-    """The dictionary afterwards. Raises NotFound, Forbidden, Invalid, Conflict."""
+    """Updates a record; returns its new dictionary. Raises NotFound, Forbidden, Invalid, Conflict."""
     record_type = _offering(ctx, uri, "update")
     fields = record_type.before(fields)
 
@@ -128,9 +129,9 @@ def update(
 
 
 def require_fields(ctx: Context, uri: str, id: int, fields: dict[str, Any], how: str) -> None:
-    """Raises Required for an update of nothing, in the words `how`; before that NotFound, Forbidden, NotOffered.
+    """Raises Required with the message `how` for an update without fields; before that NotFound, Forbidden, NotOffered.
 
-    Ours: what was sent under a wrong name should not look done."""
+    Otherwise an update with a misspelled parameter would seem to succeed."""
     if fields:
         return
     record_type = _offering(ctx, uri, "update")
@@ -147,13 +148,13 @@ def require_fields(ctx: Context, uri: str, id: int, fields: dict[str, Any], how:
 def upsert(
     ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
 ) -> dict[str, Any]:
-    """Update the one record that `query` finds among those the caller may read, or create it.
+    """Updates the one record that `query` finds among those the caller may read, or creates it.
 
-    Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
-    that cannot be understood, Required for none, TimedOut for one that takes more than UPSERT_STEPS, Forbidden for a
-    type that nobody can create."""
+    The search and the write share one transaction. Raises AmbiguousUpsert for two or more matches, BadQuery for an
+    invalid query, Required for a missing one, TimedOut if it takes more than UPSERT_STEPS, Forbidden for a type
+    without create."""
     record_type = _offering(ctx, uri, "create")
-    if "nobody" in record_type.access.create:  # whatever it would find: there is no upsert without create
+    if "nobody" in record_type.access.create:  # even if the query would match: upsert requires create
         Rules(ctx.service.registry, ctx.actor).require_create(record_type)
     if not query.strip():
         raise Required("query is required: a search that finds the record to update", field="query")
@@ -184,7 +185,7 @@ def upsert(
 
 
 def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condition: Condition | None = None) -> None:
-    """Delete; a ticket only gets the status deleted. is_confirmed: although other records use it.
+    """Deletes a record; a ticket only gets the status deleted. is_confirmed: delete even if other records use it.
 
     Raises NotFound, Forbidden, Conflict."""
     record_type = _offering(ctx, uri, "delete")
@@ -198,14 +199,15 @@ def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condi
 
 
 def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
-    """results, count, total, page, limit and, asked for, subtotals. Counts cover what the caller may read.
+    """Returns results, count, total, page, limit and requested subtotals. Counts cover records that the caller may
+    read.
 
-    Raises BadQuery with a position, NotOffered for a type without search."""
+    Raises BadQuery with a position, and NotOffered for a type without search."""
     return search_parsed(ctx, uri, parse(asked.q), asked)
 
 
 def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -> dict[str, Any]:
-    """As search, by a tree in place of the `q` of the request."""
+    """Searches as `search` does, with a parsed tree in place of the `q` of the request."""
     record_type = ctx.service.registry.type(uri)
     if not record_type.offers("search"):
         raise _not_offered(record_type, "search")
@@ -217,7 +219,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
         scope = search_scope(ctx, tx, parsed)
         found = compile_search(record_type, parsed, scope)
         answer: dict[str, Any] = {}
-        # First: on the event loop a count that takes long ends the read, which begins again on a thread.
+        # Counted first: a slow count on the event loop aborts the read, which starts again on a thread.
         counted = {name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals}
         if asked.show_results:
             if asked.cursor:
@@ -255,7 +257,8 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
 
 
 def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
-    """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
+    """The scope in which the caller's searches are compiled, in the time zone that the query names. Raises BadQuery for
+    an unknown zone."""
     rules = Rules(ctx.service.registry, ctx.actor)
     scope = SearchScope(
         ctx.service.registry,
@@ -280,7 +283,8 @@ def _zoned(scope: SearchScope, query: Query) -> SearchScope:
 
 
 def _offering(ctx: Context, uri: str, operation: str) -> RecordType:
-    """The type, when it offers the operation. What nobody may do is left to the rules, which tell so."""
+    """Returns the type if it offers the operation, or if access rules forbid it to everyone: then the rules raise the
+    better error."""
     record_type = ctx.service.registry.type(uri)
     if not record_type.operations[operation] and "nobody" not in getattr(record_type.access, operation, ()):
         raise _not_offered(record_type, operation)
@@ -300,7 +304,7 @@ def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
 
 
 def meta(ctx: Context, uri: str) -> dict[str, Any]:
-    """{labels: {key: label}, types: {key: code}} of a type with its custom fields and two levels of links."""
+    """Returns {labels: {key: label}, types: {key: code}} of a type with its custom fields and two levels of links."""
     labels: dict[str, str] = {}
     types: dict[str, str] = {}
     registry = ctx.service.registry
@@ -330,8 +334,8 @@ META_CODES = {
 
 
 def stored(ctx: Context, uri: str, ids: Iterable[int]) -> list[Record]:
-    """The stored values of records, in the order of their ids, without those that are gone. Raises AdminOnly: nothing
-    of them is hidden."""
+    """Returns the stored values of records, ordered by id, without deleted ones. Raises AdminOnly, since all values are
+    included."""
     ctx.require_admin("see records as they are stored")
     record_type = ctx.service.registry.type(uri)
     rows = ctx.service.store.read(lambda tx: tx.get_many(record_type.table, list(ids)))
@@ -339,8 +343,9 @@ def stored(ctx: Context, uri: str, ids: Iterable[int]) -> list[Record]:
 
 
 def editable(ctx: Context, uri: str, id: int) -> Record:
-    """The stored values of a record for a form, to who may change it: without secrets and what else is never returned,
-    with `custom_<id>`: a value, or a list of a kind with several, and `fieldsets`: the ids of those that it has.
+    """Returns the stored values of a record for a form, without secrets and fields that are never returned. Adds
+    `custom_<id>`, a value or a list of values, and `fieldsets`, the ids of its fieldsets. The caller must be allowed
+    to change the record.
 
     Raises NotFound, Forbidden, NotOffered."""
     record_type = _offering(ctx, uri, "update")
@@ -362,10 +367,10 @@ def editable(ctx: Context, uri: str, id: int) -> Record:
 
 
 def _returned(ctx: Context, tx: Transaction, record_type: RecordType, record: Record) -> Record:
-    """The values that the dictionary tells, in one way or another."""
+    """The values that the dictionary contains in some form."""
     hidden = [name for name, field in record_type.fields.items() if isinstance(field, Text) and not field.shown]
     told = Dictionaries(ctx, tx).show(record_type, [record], paths(",".join(hidden)))[0]
-    plain = (Bit, ContextName, Id, Number)  # which hold no secret
+    plain = (Bit, ContextName, Id, Number)  # these fields hold no secrets
     return {
         name: record[name]
         for name, field in record_type.fields.items()
@@ -374,8 +379,8 @@ def _returned(ctx: Context, tx: Transaction, record_type: RecordType, record: Re
 
 
 def require(ctx: Context, uri: str, operation: str, id: int = 0) -> None:
-    """Raises Forbidden, NotFound, NotOffered unless the caller may create records of a type at all, or update or delete
-    this one; what values ask is not asked."""
+    """Raises Forbidden, NotFound, NotOffered unless the caller may create records of a type, or update or delete this
+    one. Rules about values are not checked."""
     _offering(ctx, uri, operation)
 
     def read(tx: Transaction) -> None:
@@ -389,7 +394,7 @@ def require(ctx: Context, uri: str, operation: str, id: int = 0) -> None:
 
 
 def may(ctx: Context, uri: str, operation: str, id: int = 0) -> bool:
-    """Whether `require` lets the caller."""
+    """Whether `require` allows the operation."""
     try:
         require(ctx, uri, operation, id)
     except (Forbidden, NotFound, NotOffered):
@@ -403,7 +408,7 @@ def may_read(ctx: Context, uri: str, id: int) -> bool:
 
 
 def id_of(ctx: Context, uri: str, **equals: Any) -> int:
-    """The id of the record with these stored values, 0 for none. Raises AdminOnly."""
+    """The id of the record with these stored values, 0 if there is none. Raises AdminOnly."""
     ctx.require_admin("see records as they are stored")
     row = ctx.service.store.read(lambda tx: tx.first(ctx.service.registry.type(uri).table, **equals))
     return int(row[0]) if row is not None else 0

@@ -1,6 +1,6 @@
-"""References to records as callers write them, `<type>:<id>`: read, and checked to be there, many at once.
+"""References to records in parameters of endpoints, `<type>:<id>`: parsed, and loaded many at once.
 
-For parameters of endpoints; those in the fields of a record are read by fields/structure.py."""
+fields/structure.py reads references in the fields of a record."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,14 +16,14 @@ from server.translation import about_field, lazy_gettext
 
 @dataclass(frozen=True)
 class Reference:
-    """A record by its type and id, as far as its text goes; whether it is there is another question."""
+    """A parsed reference: type and id. The record need not exist."""
 
     type: RecordType
     id: int
 
 
 def read(registry: Registry, text: str, field: str) -> Reference:
-    """`<uri, alias or context>:<id>` as a reference. Raises Required, Invalid, which name the parameter `field`."""
+    """Parses `<uri, alias or context>:<id>`. Raises Required, Invalid, which name the parameter `field`."""
     if not text.strip():
         raise Required(f"{field} is required: write <type>:<id>", field=field)
     name, _, number = text.strip().rpartition(":")
@@ -34,9 +34,9 @@ def read(registry: Registry, text: str, field: str) -> Reference:
 
 
 def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> list[Record]:
-    """The records behind references, in their order, with one statement for each type.
+    """Returns the records behind references, in their order, with one statement per type.
 
-    Raises Invalid for the first one that is not there; what the caller may not read is not there either."""
+    Raises Invalid for the first one that is missing or that the caller may not read."""
     ids: dict[str, set[int]] = {}
     for each in references:
         ids.setdefault(each.type.uri, set()).add(each.id)
@@ -50,7 +50,7 @@ def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> li
 
 
 def described(shown: Dictionaries, reference: Reference, record: Record) -> dict[str, Any]:
-    """{context, context_id, meta} of a record: its name, page and last change; its owner where one is assigned."""
+    """Returns {context, context_id, meta} of a record: its name, page and last change, and its owner if it has one."""
     own = reference.type
     changed = next((record[name] for name in ("updated", "updated_at") if name in record), 0)
     meta = {

@@ -1,5 +1,4 @@
-"""Link and unlink as operations of their own: one record with any number of others. How a link is kept is in
-record_types/traits/links.py."""
+"""Links a record with others, or unlinks it. record_types/traits/links.py stores links."""
 
 from typing import Any
 
@@ -15,10 +14,10 @@ from server.store.transaction import Transaction
 
 
 def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]:
-    """Link a record with others, or take links away; {on, targets}, each {context, context_id, meta}.
+    """Links a record with others, or removes links; returns {on, targets}, each {context, context_id, meta}.
 
-    on: `<type>:<id>`, which the caller may change; targets: a list of such. All are looked up before anything is
-    written. Linking twice, and removing what is not there, succeeds. Raises Required, Invalid, Forbidden."""
+    on: `<type>:<id>` of a record that the caller may change. targets: a list of references. All are loaded before
+    the first write. Linking twice and removing a missing link succeed. Raises Required, Invalid, Forbidden."""
     registry = ctx.service.registry
     own = references.read(registry, on, "on")
     others = [references.read(registry, text, "targets") for text in _texts(targets)]

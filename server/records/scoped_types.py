@@ -1,29 +1,30 @@
-"""The record types that the scopes of a token let a program read and change."""
+"""The record types that the scopes of a token allow a program to read and change."""
 
 from server.context import ScopeLimit
 from server.record_types.base import RecordType
 from server.record_types.registry import Registry, names_of
 from server.record_types.shared.scopes import Scope, allowed
 
-MAX_KEPT = 64  # sets of scopes whose types are kept
+MAX_KEPT = 64  # cached sets of scopes
 READ = (("GET", "1"), ("GET", "search"))
 CHANGE = (("PUT", "1"), ("POST", "create"), ("DELETE", "1"))
 
 
 def readable(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
-    """The types whose records these scopes let be read, or searched."""
+    """The types that these scopes allow to read or search."""
     return _kept(registry, scopes)[0]
 
 
 def changeable(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
-    """The types whose records these scopes let be created, changed or deleted."""
+    """The types that these scopes allow to create, change or delete."""
     return _kept(registry, scopes)[1]
 
 
 def limit_of(registry: Registry, scopes: tuple[Scope, ...], *, is_own: bool = False) -> ScopeLimit | None:
-    """The limit that the scopes put on linked records; None if they allow reading everything.
+    """The limit of these scopes on linked records; None if they allow reading everything.
 
-    is_own: whether the request reaches the worker's own records only; scopes that keep to those count nowhere else."""
+    is_own: whether the request is limited to the worker's own records; scopes with that limit do not count
+    elsewhere."""
     if not is_own and any(each.is_own for each in scopes):
         scopes = tuple(each for each in scopes if not each.is_own)
     if any(each.pattern == "*" and "GET" in each.methods for scope in scopes for each in scope.endpoints):
@@ -47,5 +48,5 @@ def _covered(registry: Registry, scopes: tuple[Scope, ...], requests: tuple[tupl
 
 def _covers(scopes: tuple[Scope, ...], record_type: RecordType, requests: tuple[tuple[str, str], ...]) -> bool:
     names = dict.fromkeys((record_type.uri, *names_of(record_type)))
-    paths = (f"{family}{name}" for name in names for family in ("records/", ""))  # `tickets/1` is of one type
+    paths = (f"{family}{name}" for name in names for family in ("records/", ""))  # records/ticket/1, tickets/1
     return any(allowed(scopes, method, f"{path}/{below}") for path in paths for method, below in requests)

@@ -1,4 +1,4 @@
-"""Cursors of searches: where a page ended, as a text that only this service can make."""
+"""Cursors of searches: the end of a page as a signed text, which only this service can create."""
 
 import base64
 import hashlib
@@ -13,13 +13,14 @@ from server.records import signed_names
 from server.search.select import CompiledSearch
 from server.store.store_local import StoreLocal
 
-KEY = "search_cursor_key"  # the setting that holds the signing key
+KEY = "search_cursor_key"  # the service setting that stores the signing key
 _SIGNATURE_BYTES = 16
 _KEYS: StoreLocal[bytes] = StoreLocal()
 
 
 def signing_key(ctx: Context) -> bytes:
-    """The key that cursors are signed with, made at their first use. Raises OutOfSteps on the event loop then."""
+    """Returns the key that signs cursors, created at first use. Raises OutOfSteps if it must be created on the event
+    loop."""
     service = ctx.service
     kept = _KEYS.get(service.store)
     if kept is None:
@@ -32,13 +33,13 @@ def signing_key(ctx: Context) -> bytes:
 
 
 def cursor(key: bytes, found: CompiledSearch, row: Sequence[Any]) -> str:
-    """The cursor behind a row in the order of a search."""
+    """Returns the cursor after a row in the order of a search."""
     told = json.dumps([_order(found), *found.position(row)]).encode()
     return base64.urlsafe_b64encode(_signature(key, told) + told).decode().rstrip("=")
 
 
 def position(key: bytes, found: CompiledSearch, text: str) -> tuple[Any, ...]:
-    """The position that a cursor names. Raises Invalid for a cursor of another order, or of another service."""
+    """Returns the position of a cursor. Raises Invalid for a cursor of another order or another service."""
     try:
         sealed = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError:
@@ -55,11 +56,11 @@ def position(key: bytes, found: CompiledSearch, text: str) -> tuple[Any, ...]:
 
 
 def _order(found: CompiledSearch) -> str:
-    """What tells the order of a search apart from others: its type, its keys and the reader's alphabet."""
+    """Identifies the order of a search: its type, its sort keys and the language of the reader."""
     keys = ",".join(f"-{name}" if descends else name for name, descends in found.order)
     return f"{found.record_type.uri}:{keys}:{found.scope.language}"
 
 
 def _signature(key: bytes, told: bytes) -> bytes:
-    """A keyed hash (RFC 7693), since every page of a search is signed."""
+    """A keyed BLAKE2b hash (RFC 7693), which is fast enough to sign every page of a search."""
     return hashlib.blake2b(told, key=key, digest_size=_SIGNATURE_BYTES).digest()

@@ -1,4 +1,5 @@
-"""Values as they were sent, on their way to a record: names known, required ones there, each read by its kind."""
+"""Turns submitted values into a change of a record: checks names and required fields, and lets each field read its
+value."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, fields: dict[str, Any]) -> Change:
-    """Sent values as a change: names known, required ones there, each value read by its kind."""
+    """Reads submitted values as a change. Raises Invalid with all mistakes, and Conflict for a value that must be
+    unique."""
     sent = dict(fields)
     taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
     mistakes = Mistakes()
@@ -35,12 +37,12 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
 
 
 def _coerce(change: Change, sent: dict[str, Any], values: dict[str, Any], intake: Intake, mistakes: Mistakes) -> None:
-    """values: of the record as far as they are read, which later ones may look at through the intake."""
+    """Reads each value. values: those of the record read so far, which later fields can see through the intake."""
     fields = {name: _field(change.type, name) for name in sent}
-    # A field whose target another one names comes after that one.
+    # A field whose target is named by another field is read after it.
     for name, field in sorted(fields.items(), key=lambda each: _is_dependent(each[1])):
         if mistakes and _is_dependent(field):
-            continue  # what it depends on may be what is wrong
+            continue  # the field it depends on may be the wrong one
         try:
             value = field.coerce(sent[name], intake)
         except Invalid as error:
@@ -57,7 +59,7 @@ def _is_dependent(field: Field) -> bool:
 
 
 def stamp(change: Change, now: int) -> None:
-    """Set the times that a write sets by itself."""
+    """Sets the times that every write sets."""
     new, is_create = change.new, change.is_create
     for name, is_always in change.type.stamped:
         if name not in new and (is_always or is_create):
@@ -71,7 +73,7 @@ def _field(record_type: RecordType, name: str) -> Field:
 def _check_names(
     writing: "RecordWriter", record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes
 ) -> None:
-    """Remove names that cannot be written from `sent`. Sending one is a mistake, unless its value is the one shown."""
+    """Removes read-only and unknown names from `sent`. Each is a mistake unless its value equals the shown one."""
     wrong = {name: mistake for name in sent if (mistake := _wrong_name(record_type, name)) is not None}
     if not wrong:
         return
@@ -83,7 +85,7 @@ def _check_names(
 
 
 def _is_as_shown(shown: Any, sent: Any) -> bool:
-    """Whether a sent value, from JSON or a form, equals the shown one."""
+    """Whether a submitted value, from JSON or a form, equals the shown one."""
     if isinstance(shown, dict | list) or isinstance(sent, dict | list):
         return bool(shown == sent)
     return as_text(shown) == as_text(sent)
@@ -98,7 +100,7 @@ def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
 
 
 def _check_required(record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes) -> None:
-    """What must not be blank and is, is taken out of what was sent."""
+    """Adds a mistake for each missing or blank required field, and removes blank ones from `sent`."""
     for name, field in record_type.required:
         given = [each for each in (name, *field.alternatives) if each in sent]
         if old is None and not given:
@@ -130,7 +132,8 @@ def _check_unique(writing: "RecordWriter", change: Change) -> None:
 
 
 def require_finished(change: Change) -> None:
-    """After `prepare`, every required column must hold something, whoever creates the record."""
+    """Raises Required unless every required column has a value after `prepare`. Applies to every creation, also by
+    hooks."""
     for name in change.type.never_empty:
         value, field = change.value(name), change.type.fields[name]
         is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto

@@ -1,4 +1,4 @@
-"""The languages that people are spoken to in."""
+"""The languages of workers and contacts."""
 
 from server import resources, translation
 from server.context import Service
@@ -7,12 +7,12 @@ from server.translation import Catalog, Languages
 
 
 def languages(service: Service) -> Languages:
-    """Ours, and those of the data folder, which go before."""
+    """The languages of the data folder, which take precedence, and the built-in ones."""
     return Languages((service.settings.data / translation.FOLDER, resources.path(translation.FOLDER)))
 
 
 def of_worker(service: Service, worker_id: int) -> Catalog:
-    """The language of a worker; to be asked before a write, as its file may have to be read first."""
+    """The catalog of a worker's language. Call it before a write, since it may read a file."""
     workers = service.registry.type("worker")
 
     def read(tx: Transaction) -> str:

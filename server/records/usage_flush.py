@@ -1,5 +1,5 @@
-"""Writes what was noted in memory: samples of metrics, when workers were active and tokens used, which workspace page
-workers are on, how automations ended."""
+"""Writes buffered usage data: samples of metrics, last activity of workers, use of tokens, open workspace pages,
+results of automations."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _log = log.get("metrics")
 
 @periodic("notes", everywhere=True)
 def write_notes(service: Service, now: int) -> None:
-    """One write for everything since the last time; none when there is nothing to do."""
+    """Writes everything buffered since the last call in one transaction; none if there is nothing to write."""
     taken = usage_buffer(service.store).take()
     if taken.dropped:
         _log.warning("samples.dropped", count=taken.dropped)
@@ -56,7 +56,7 @@ def _write_runs(tx: Transaction, runs: dict[int, tuple[int, str]]) -> None:
 
 
 def _has_old(tx: Transaction, now: int) -> bool:
-    """Whether somebody was on a page and no longer is."""
+    """Whether a visit of a workspace page has expired."""
     visit = VISIT.sql
     found = tx.value(
         lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),

@@ -1,7 +1,8 @@
-"""The one way that records are created, changed and deleted: REST, mail and the command line come through here.
+"""Creates, changes and deletes records. REST, mail, hooks and the command line all write through this module.
 
-Everything happens inside one write transaction: values are read and checked, hooks run, the row and what the type's
-traits keep beside it are written, the full-text index follows. Not for who may: callers ask access/rules.py."""
+Each operation runs inside one write transaction: it reads and checks values, runs hooks, writes the row and the data
+of the type's traits, and updates the full-text index. The methods for hooks do not check access; access/rules.py
+does."""
 
 from typing import Any
 
@@ -16,25 +17,24 @@ from server.records.reading import RecordReader
 from server.store import fulltext
 from server.store.transaction import Transaction
 
-PORTION = (
-    50  # messages, comments and files that go with a record in one transaction; deferred_deletion.py takes the rest
-)
+# Messages, comments and files deleted with a record in one transaction; deferred_deletion.py deletes the rest.
+PORTION = 50
 
 
 class RecordWriter(RecordReader):
-    """records.parts.Writing: one operation's writes inside one transaction."""
+    """Implements record_types.parts.Writing: the writes of one operation inside one transaction."""
 
     is_confirmed = False
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         super().__init__(ctx, tx)
-        self.shown_once: dict[str, Any] = {}  # secrets that the answer of this operation alone may show
+        self.shown_once: dict[str, Any] = {}  # secrets that only the response to this operation contains
 
-    # -- by what was sent -------------------------------------------------------------------------------------------
+    # -- with submitted values --------------------------------------------------------------------------------------
 
     def create_sent(self, record_type: RecordType, fields: dict[str, Any], reserved_id: int = 0) -> int:
-        """Create from sent values, as the caller; answers the id. reserved_id: of Transaction.reserve, 0 for the next
-        one. Raises Forbidden, Invalid, Conflict."""
+        """Creates a record from submitted values as the caller; returns its id. reserved_id: from Transaction.reserve,
+        0 for the next id. Raises Forbidden, Invalid, Conflict."""
         self.rules.require_create(record_type)
         change = sent_values.read(self, record_type, None, fields)
         if reserved_id:
@@ -51,7 +51,7 @@ class RecordWriter(RecordReader):
         return id
 
     def update_sent(self, record_type: RecordType, id: int, fields: dict[str, Any]) -> None:
-        """Change by sent values, as the caller. Raises NotFound, Forbidden, Invalid, Conflict."""
+        """Updates a record from submitted values as the caller. Raises NotFound, Forbidden, Invalid, Conflict."""
         record = self._existing(record_type, id)
         self.rules.require(self.tx, "read", record_type, record)
         self.rules.require(self.tx, "update", record_type, record)
@@ -68,7 +68,7 @@ class RecordWriter(RecordReader):
             self._write(change)
 
     def delete_sent(self, record_type: RecordType, id: int, *, is_confirmed: bool = False) -> None:
-        """Delete, as the caller. Raises NotFound, Forbidden, Conflict."""
+        """Deletes a record as the caller. Raises NotFound, Forbidden, Conflict."""
         self.is_confirmed = is_confirmed
         record = self._existing(record_type, id)
         self.rules.require(self.tx, "read", record_type, record)
@@ -147,7 +147,7 @@ class RecordWriter(RecordReader):
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _prepare(self, change: Change) -> None:
-        """Texts that a layer above understands are refused here for every type that has such."""
+        """Assigns the owner of limited actors, checks texts that upper layers understand, and runs the type's hook."""
         self.rules.claim(change)
         checks.require(change)
         change.type.prepare(change, self)
@@ -192,13 +192,13 @@ class RecordWriter(RecordReader):
 
     @staticmethod
     def _needs_words(change: Change) -> bool:
-        """Whether what the full-text index has of the record is another than before."""
+        """Whether the full-text index of the record changes."""
         columns = change.type.text_of
         return change.is_create or not columns or any(map(change.changes, columns))
 
     def _remove(self, record_type: RecordType, record: Record) -> None:
-        """Take away a record and all that hangs on it. Where there are many messages, comments and files, the rest of
-        them goes soon after."""
+        """Deletes a record and its data. If it has many messages, comments and files, deferred deletion removes the
+        rest."""
         tx, id, context = self.tx, record["id"], record_type.context
         record_type.check_delete(record, self)
         was = events.before(self, record_type, record)
@@ -215,8 +215,8 @@ class RecordWriter(RecordReader):
         events.changed(self, "deleted", record_type, id, was)
 
     def clear(self, context: str, id: int) -> bool:
-        """Take away records and files that hung on a record that is gone, PORTION of them, as others wait meanwhile.
-        Answers whether there may be more."""
+        """Deletes PORTION comments, messages and files of a deleted record, since other writes wait. Returns whether
+        more may remain."""
         room = PORTION
         owner = self.registry.find(context)
         for uri, column in owner.takes_along if owner is not None else ():
@@ -224,6 +224,6 @@ class RecordWriter(RecordReader):
             for row in rows:
                 self.delete(uri, row[0])
             room -= len(rows)
-        for trait in traits.ALL:  # the type may be gone, or may have had others
+        for trait in traits.ALL:  # all traits: the type may be deleted, or may have had others
             room -= trait.clear(context, id, room, self)
         return room == 0

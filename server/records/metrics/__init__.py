@@ -1,9 +1,8 @@
-"""What the service counts and measures about itself.
+"""Metrics about the service itself.
 
-    builtin.py   the metrics that are there from the start      gauges.py   what is measured from time to time
-    storing.py   samples into bins
+    builtin.py   the built-in metrics      storing.py   writes samples into bins
 
-Samples are noted in memory (record_types/shared/usage_buffer.py) and written by records/usage_flush.py."""
+Samples are buffered in memory (record_types/shared/usage_buffer.py) and written by records/usage_flush.py."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,14 +12,13 @@ from server.records.metrics import storing
 
 
 def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
-    """Note a sample of a metric: cheap, and without the database. One of an unknown metric is dropped when written.
-
-    now: Unix seconds."""
+    """Buffers a sample of a metric in memory, without the database. Samples of unknown metrics are dropped when
+    written. now: Unix seconds."""
     usage_buffer(service.store).sample(name, value, dimensions, now)
 
 
 def store(service: Service, name: str, values: Iterable[float], dimensions: Mapping[str, object], now: int) -> None:
-    """Write samples of a metric at once."""
+    """Writes samples of a metric at once, without the buffer."""
     notes = UsageBuffer()
     for value in values:
         notes.sample(name, value, dimensions, now)

@@ -1,4 +1,4 @@
-"""The metrics that every service has."""
+"""The built-in metrics."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """dimensions: name to what it is: a record type, or `text`."""
+    """A built-in metric. dimensions: names with their types: a record type, or `text`."""
 
     name: str
     type: str
@@ -20,7 +20,7 @@ class Builtin:
     dimensions: tuple[tuple[str, str], ...] = ()
 
     def values(self) -> dict[str, Any]:
-        """As fields of the record."""
+        """The fields of its record."""
         return {
             "name": self.name,
             "type": self.type,
@@ -61,7 +61,7 @@ BUILTIN = (
 
 
 def prepare(ctx: Context) -> None:
-    """Add those that are missing; what somebody changed stays. Without a write when none is."""
+    """Creates missing metrics; existing ones keep the changes of administrators. Writes only if a metric is missing."""
     if ctx.service.store.read(_missing):
         ctx.service.store.write(lambda tx: _add(ctx, tx))
 

@@ -1,4 +1,4 @@
-"""Samples into bins of three sizes: what was noted since the last time is added to what there is.
+"""Adds samples to bins of three sizes.
 
 Three statements for any number of samples."""
 
@@ -12,12 +12,12 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-Key = tuple[int, int, int, str]  # as the primary key of the table
+Key = tuple[int, int, int, str]  # the primary key of the table
 Bins = dict[Key, Totals]
 
 
 def store(tx: Transaction, samples: Samples) -> None:
-    """Add samples; those of metrics that there are not are dropped."""
+    """Adds samples to their bins; samples of unknown metrics are dropped."""
     added = _bins(samples, _ids(tx))
     if not added:
         return
@@ -31,7 +31,7 @@ def store(tx: Transaction, samples: Samples) -> None:
 
 
 def forget_old(tx: Transaction, now: int) -> None:
-    """Remove bins that are kept no longer."""
+    """Removes bins whose retention has ended."""
     table = METRIC_SAMPLE.sql
     for seconds, kept in KEPT.items():
         if kept:
@@ -58,7 +58,7 @@ def _bins(samples: Samples, ids: dict[str, int]) -> Bins:
 
 
 def _present(tx: Transaction, added: Bins) -> Iterator[tuple[Key, Totals]]:
-    """What the bins hold already."""
+    """Yields the stored totals of these bins."""
     table = METRIC_SAMPLE.sql
     metrics, bins = {key[0] for key in added}, {key[2] for key in added}
 
