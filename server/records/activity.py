@@ -53,12 +53,12 @@ def log(
     variables: text by placeholder; `actor` is added. urls: address by placeholder. about: context and id of a second
     record whose label is among the variables; only workers who may read both records see the entry and are notified.
     Entries of administrative acts notify no workers."""
-    told = _write(writing, point, context, id, variables, urls, about)
+    entry_params = _write(writing, point, context, id, variables, urls, about)
     if POINTS[point].is_administrative:
         return
     for worker_id in _listeners(writing, context, id, also_notify, about, stands_in=point in URGENT):
         is_mention = point == MENTIONING and worker_id in also_notify
-        notify(writing, worker_id, point, context, id, told, notification_mail.MENTIONED if is_mention else "")
+        notify(writing, worker_id, point, context, id, entry_params, notification_mail.MENTIONED if is_mention else "")
 
 
 def newest_id(writing: "RecordWriter") -> int:
@@ -71,9 +71,9 @@ def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequenc
     point and variables."""
     written = [(point, _write(writing, point, context, id, variables)) for point, variables in entries]
     listeners = _listeners(writing, context, id, (), NOTHING)
-    for point, told in written:
+    for point, entry_params in written:
         for worker_id in listeners:
-            notify(writing, worker_id, point, context, id, told)
+            notify(writing, worker_id, point, context, id, entry_params)
 
 
 def _write(
@@ -86,7 +86,7 @@ def _write(
     about: tuple[str, int] = NOTHING,
 ) -> dict[str, object]:
     """Writes an entry; returns its params: {message, variables, urls}."""
-    actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
+    actor, entry_params = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
     writing.tx.append(
         _entry,
         (
@@ -96,12 +96,12 @@ def _write(
             actor.id,
             writing.now,
             int(POINTS[point].is_administrative),
-            _text_of(told),
+            _text_of(entry_params),
             context,
             id,
         ),
     )
-    return told
+    return entry_params
 
 
 def _entry() -> Any:
@@ -195,21 +195,21 @@ def _listeners(
     if not id or writing.ctx.is_quiet:
         return []
     record_type = writing.registry.find(context)
-    found = set(also)
+    worker_ids = set(also)
     for trait in record_type.telling if record_type is not None else ():
-        found.update(trait.listeners(context, id, writing.tx))
+        worker_ids.update(trait.listeners(context, id, writing.tx))
     if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
         record = writing.record(context, id)
         if record is not None and record["owner_id"]:
-            found.add(record["owner_id"])
+            worker_ids.add(record["owner_id"])
             if stands_in and (
                 other := stand_in(lambda each: writing.record("worker", each), record["owner_id"], writing.now)
             ):
-                found.add(other)
+                worker_ids.add(other)
     author = writing.actor.author
     if author.context == WORKER:
-        found.discard(author.id)
-    return [worker_id for worker_id in sorted(found) if may_read_all(writing, worker_id, (context, id), about)]
+        worker_ids.discard(author.id)
+    return [worker_id for worker_id in sorted(worker_ids) if may_read_all(writing, worker_id, (context, id), about)]
 
 
 def may_read_all(writing: RecordReader, worker_id: int, *pairs: tuple[str, int]) -> bool:

@@ -30,8 +30,8 @@ def create(
 
     def write(tx: Transaction) -> dict[str, Any]:
         own = references.read(registry, on, "on")
-        writing, shown = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
-        references.load(shown, [own], "on")
+        writing, view = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
+        references.load(view, [own], "on")
         point = _point(point_id)
         variables = _texts(read_variables(), "variables")
         urls = {name: url for name, url in _texts(read_urls(), "urls").items() if _leads_somewhere(url)}
@@ -47,7 +47,7 @@ def create(
             "urls": urls,
             "message": {
                 "plaintext": entries.plain_text(entry["params"]),
-                "html": entries.html(entry["params"], entries.pages(shown)),
+                "html": entries.html(entry["params"], entries.pages(view)),
             },
         }
 
@@ -58,12 +58,12 @@ def _point(id: str) -> points.ActivityPoint:
     if not id.strip():
         raise Required("activity_point is required: the id of an activity event", field="activity_point")
     try:
-        found = points.point(id)
+        point = points.point(id)
     except NotFound as error:
         raise Invalid(f"activity_point: {error.message}", field="activity_point") from None
-    if found.is_reserved:
-        raise Invalid(f"activity_point: entries of {found.id} are written by the service alone", field="activity_point")
-    return found
+    if point.is_reserved:
+        raise Invalid(f"activity_point: entries of {point.id} are written by the service alone", field="activity_point")
+    return point
 
 
 def _texts(sent: Any, field: str) -> dict[str, str]:

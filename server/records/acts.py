@@ -41,8 +41,8 @@ def changed(writing: "RecordWriter", change: Change, customs: Sequence[str]) -> 
 
 def deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
     """Logs the deletion of a record. The entry outlives the record and has no target."""
-    told = {"record_label": record_type.told_as(record), "record_id": str(record["id"])}
-    writing.log(f"{record_type.uri}.{WORDS['delete']}", "", 0, told)
+    variables = {"record_label": record_type.told_as(record), "record_id": str(record["id"])}
+    writing.log(f"{record_type.uri}.{WORDS['delete']}", "", 0, variables)
 
 
 def _names(change: Change) -> Iterator[str]:
@@ -65,8 +65,8 @@ def _shown(change: Change, name: str) -> str:
     return f"{name} ({'yes' if change.value(name) else 'no'})" if is_flag else name
 
 
-def _log(writing: "RecordWriter", change: Change, operation: str, told: dict[str, str]) -> None:
-    _log_point(writing, change, f"{change.type.uri}.{WORDS[operation]}", told)
+def _log(writing: "RecordWriter", change: Change, operation: str, variables: dict[str, str]) -> None:
+    _log_point(writing, change, f"{change.type.uri}.{WORDS[operation]}", variables)
 
 
 def _log_switch(writing: "RecordWriter", change: Change, name: str) -> None:
@@ -74,7 +74,7 @@ def _log_switch(writing: "RecordWriter", change: Change, name: str) -> None:
     _log_point(writing, change, on if change.new.get(name, True) else off, {})
 
 
-def _log_point(writing: "RecordWriter", change: Change, point: str, told: dict[str, str]) -> None:
+def _log_point(writing: "RecordWriter", change: Change, point: str, variables: dict[str, str]) -> None:
     record_type = change.type
     target = record_type.told_as(writing.record(record_type.uri, change.id) or {})
-    writing.log(point, record_type.context, change.id, {"target": target, **told})
+    writing.log(point, record_type.context, change.id, {"target": target, **variables})

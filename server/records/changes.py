@@ -87,8 +87,8 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
 
     def build() -> Any:
         at = len(names)
-        found = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
-        return _LOG.insert(found, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
+        rows = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
+        return _LOG.insert(rows, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
 
     if record_type.changed_column:
         changed = (record_type.changed_column, *names)
@@ -186,12 +186,12 @@ def cursor_at(tx: Transaction, at: int) -> int:
             low = row[0][0] + 1
         else:
             high = middle
-    found = tx.value(
+    first_id = tx.value(
         lambda: _LOG.select(peewee.fn.MIN(_LOG.id)).where(_LOG.id >= slot(0), _LOG.at >= slot(1)), (low, at)
     )
-    if first > 1 and (found == first or first > last):
+    if first > 1 and (first_id == first or first > last):
         raise _gone("the changes since then are not all kept any more", last)
-    return last if found is None else int(found) - 1
+    return last if first_id is None else int(first_id) - 1
 
 
 def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:

@@ -43,8 +43,8 @@ def on_record(ctx: Context, uri: str, id: int, text: str, field: str) -> int:
     return ctx.service.store.write(write)
 
 
-def _require_files(shown: Dictionaries, file_ids: Sequence[int]) -> None:
-    readable = {each["id"] for each in shown.records("attachment", file_ids)}
+def _require_files(view: Dictionaries, file_ids: Sequence[int]) -> None:
+    readable = {each["id"] for each in view.records("attachment", file_ids)}
     for id in file_ids:
         if id not in readable:
             raise Invalid(f"file_id: there is no attachment {id} that you may read", field="file_id")

@@ -21,12 +21,12 @@ def list_contexts(ctx: Context) -> list[Dictionary]:
     """Returns every record type, ordered by uri, with the custom fields and fieldsets that the caller may read."""
 
     def read(tx: Transaction) -> list[Dictionary]:
-        shown = Dictionaries(ctx, tx)
+        view = Dictionaries(ctx, tx)
         inner: dict[int, list[Dictionary]] = {}
-        for each in _fields(shown):
+        for each in _fields(view):
             inner.setdefault(each["custom_fieldset_id"], []).append(each)
         fieldsets = [
-            fieldset | {"custom_fields": inner.get(fieldset["id"], [])} for fieldset in _all(shown, "custom_fieldset")
+            fieldset | {"custom_fields": inner.get(fieldset["id"], [])} for fieldset in _all(view, "custom_fieldset")
         ]
         own, sets = _by_context(inner.get(0, [])), _by_context(fieldsets)
         return [
@@ -45,11 +45,11 @@ def fields_of(ctx: Context, name: str) -> Dictionary:
     record_type = ctx.service.registry.type(name)
 
     def read(tx: Transaction) -> Dictionary:
-        shown = Dictionaries(ctx, tx)
-        readable = {each["id"] for each in _all(shown, "custom_fieldset")} | {0}
+        view = Dictionaries(ctx, tx)
+        readable = {each["id"] for each in _all(view, "custom_fieldset")} | {0}
         return {
             f"custom_{each['id']}": _brief(each)
-            for each in _fields(shown)
+            for each in _fields(view)
             if each["context"] == record_type.context and each["custom_fieldset_id"] in readable
         }
 
@@ -58,7 +58,7 @@ def fields_of(ctx: Context, name: str) -> Dictionary:
 
 def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: list[Dictionary]) -> Dictionary:
     singular, plural = record_type.label_names
-    found: Dictionary = {
+    description: Dictionary = {
         "id": record_type.context,
         "name": singular,
         "plugin_id": record_type.plugin,
@@ -70,28 +70,28 @@ def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: lis
         },
         "custom_fieldsets": fieldsets,
     }
-    return found | {"custom_fields": fields} if fields else found
+    return description | {"custom_fields": fields} if fields else description
 
 
-def _by_context(listed: list[Dictionary]) -> dict[str, list[Dictionary]]:
-    found: dict[str, list[Dictionary]] = {}
-    for each in listed:
-        found.setdefault(each["context"], []).append(each)
-    return found
+def _by_context(dictionaries: list[Dictionary]) -> dict[str, list[Dictionary]]:
+    groups: dict[str, list[Dictionary]] = {}
+    for each in dictionaries:
+        groups.setdefault(each["context"], []).append(each)
+    return groups
 
 
-def _fields(shown: Dictionaries) -> list[Dictionary]:
+def _fields(view: Dictionaries) -> list[Dictionary]:
     """All custom fields, by position."""
-    found = [each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(shown, "custom_field")]
-    return sorted(found, key=lambda each: (each["pos"], each["id"]))
+    fields = [each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(view, "custom_field")]
+    return sorted(fields, key=lambda each: (each["pos"], each["id"]))
 
 
-def _all(shown: Dictionaries, uri: str) -> list[Dictionary]:
+def _all(view: Dictionaries, uri: str) -> list[Dictionary]:
     """The dictionaries of all records of a type that the caller may read; for types with tens of records."""
-    table: Any = shown.registry.type(uri).table.sql
-    ids = [row[0] for row in shown.tx.rows(lambda: table.select(table.id).order_by(table.id))]
-    found: list[Record] = shown.records(uri, ids)
-    return shown.dictionaries(uri, found)
+    table: Any = view.registry.type(uri).table.sql
+    ids = [row[0] for row in view.tx.rows(lambda: table.select(table.id).order_by(table.id))]
+    records_of_type: list[Record] = view.records(uri, ids)
+    return view.dictionaries(uri, records_of_type)
 
 
 def _brief(field: Dictionary) -> Dictionary:

@@ -56,26 +56,26 @@ class Criteria:
     order: tuple[Sort, ...] = field(default=())
 
 
-def search(ctx: Context, uri: str, asked: SearchRequest, criteria: Criteria) -> dict[str, Any]:
+def search(ctx: Context, uri: str, request: SearchRequest, criteria: Criteria) -> dict[str, Any]:
     """Searches as records.search does, with these conditions and this order. Conditions of `q` apply too, and its
     `sort:` wins.
 
     Raises BadQuery, which names criteria, oper, value or sortBy, or a position of `q`."""
     record_type = ctx.service.registry.type(uri)
-    query = parse(asked.q)
+    query = parse(request.q)
     terms = _terms(record_type, criteria.listed)
     root = BooleanGroup("and", (query.root, *criteria.also, *terms), False, 0)
     order = query.sort or _order(record_type, criteria)
     try:
-        return records.search_parsed(ctx, uri, replace(query, root=root, sort=order), asked)
+        return records.search_parsed(ctx, uri, replace(query, root=root, sort=order), request)
     except BadQuery as error:
         raise _told(error) from None
 
 
-def _terms(record_type: RecordType, listed: Sequence[Criterion]) -> list[Term]:
-    if len(listed) > MAX_TERMS:
+def _terms(record_type: RecordType, criteria: Sequence[Criterion]) -> list[Term]:
+    if len(criteria) > MAX_TERMS:
         raise BadQuery(f"criteria: at most {MAX_TERMS}", field="criteria")
-    return [_term(record_type, each, FIRST_POSITION + place) for place, each in enumerate(listed)]
+    return [_term(record_type, each, FIRST_POSITION + place) for place, each in enumerate(criteria)]
 
 
 def _term(record_type: RecordType, criterion: Criterion, position: int) -> Term:
@@ -110,9 +110,9 @@ def filter_name(record_type: RecordType, name: str) -> str:
     return name
 
 
-def _value(found: Filter | None, operator: str, criterion: Criterion, position: int) -> SearchValue | Items:
+def _value(filter: Filter | None, operator: str, criterion: Criterion, position: int) -> SearchValue | Items:
     if operator == "is null":
-        if found is not None and found.type == "fulltext":
+        if filter is not None and filter.type == "fulltext":
             raise BadQuery(f"oper: '{criterion.name}' holds words and takes no null", field="oper")
         return SearchValue("null", False, position)
     if operator == "in":
@@ -124,7 +124,7 @@ def _value(found: Filter | None, operator: str, criterion: Criterion, position: 
         return SearchValue(f"{ends[0]} to {ends[1]}", False, position)
     text = _one(criterion)
     if operator in ("=", "like", "fulltext"):
-        is_whole = operator == "=" and (found is None or found.type in WORDS)
+        is_whole = operator == "=" and (filter is None or filter.type in WORDS)
         return SearchValue(text, is_whole, position)
     return SearchValue(operator + text, False, position)
 
@@ -141,18 +141,18 @@ def _one(criterion: Criterion) -> str:
 def _several(value: Any) -> list[str]:
     """Returns the items of a list, sent as a list, as JSON, or as text separated by commas. Raises BadQuery for an
     empty item."""
-    found = value
+    items = value
     if isinstance(value, str):
         try:
-            found = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+            items = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
         except (ValueError, RecursionError):
             raise BadQuery("value: begins like a JSON list and is none", field="value") from None
-    if isinstance(found, dict):
-        found = list(found.values())
-    listed = found if isinstance(found, list) else [found]
-    if any(isinstance(each, list | dict) for each in listed):
+    if isinstance(items, dict):
+        items = list(items.values())
+    plain = items if isinstance(items, list) else [items]
+    if any(isinstance(each, list | dict) for each in plain):
         raise BadQuery("value: takes a list of plain values", field="value")
-    texts = [str(each).strip() for each in listed]
+    texts = [str(each).strip() for each in plain]
     if not all(texts):
         raise BadQuery("value: takes a list of values, none of them empty", field="value")
     return texts

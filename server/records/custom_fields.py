@@ -34,9 +34,9 @@ def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
 
     def build() -> Any:
         table: Any = CUSTOM_VALUE.sql
-        asked = listed_values(slot(0), "INTEGER", "asked")
-        some = table.select(table.record_id).where(table.field_id == asked.each, table.place == 0).limit(slot(1))
-        return peewee.Select((asked,), (asked.each, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
+        fields = listed_values(slot(0), "INTEGER", "asked")
+        some = table.select(table.record_id).where(table.field_id == fields.each, table.place == 0).limit(slot(1))
+        return peewee.Select((fields,), (fields.each, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
 
     ids = json.dumps(list(field_ids))
     return dict(ctx.service.store.read(lambda tx: tx.rows(build, (ids, MAX_COUNTED + 1))))
@@ -98,8 +98,8 @@ def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
             raise Conflict(f"there is an option '{new[:80]}' already", field="new_name")
         renamed = [new if each == old else each for each in options]
         writing.update_sent(writing.registry.type(URI), id, {"params": field["params"] | {"options": renamed}})
-        told = {"target": str(field["name"]), "old": old, "new": new}
-        writing.log("custom_field.option.renamed", writing.registry.type(URI).context, id, told)
+        variables = {"target": str(field["name"]), "old": old, "new": new}
+        writing.log("custom_field.option.renamed", writing.registry.type(URI).context, id, variables)
         table: Any = CUSTOM_VALUE.sql
         return tx.run(
             lambda: table.update({table.text: slot(0)}).where(
@@ -121,10 +121,10 @@ def free_uri(tx: Transaction, table: Table, text: str) -> str:
 
 
 def _field(writing: RecordWriter, id: int) -> Record:
-    found = writing.record(URI, id)
-    if found is None:
+    field = writing.record(URI, id)
+    if field is None:
         raise NotFound(f"there is no custom field {id}")
-    return found
+    return field
 
 
 def unused_uri(ctx: Context, name: str) -> str:

@@ -47,8 +47,8 @@ def list_deleted_fields(ctx: Context) -> list[DeletedField]:
     ctx.require_admin(DOING)
     rows = [row for row in ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD)) if row[2] != GOING]
     uses = custom_fields.uses(ctx, (row[0] for row in rows))
-    found = [DeletedField(row[0], json.loads(row[1]), uses.get(row[0], 0), row[2]) for row in rows]
-    return sorted(found, key=lambda each: (-each.deleted_at, -each.id))
+    fields = [DeletedField(row[0], json.loads(row[1]), uses.get(row[0], 0), row[2]) for row in rows]
+    return sorted(fields, key=lambda each: (-each.deleted_at, -each.id))
 
 
 def restore(ctx: Context, id: int) -> Record:
@@ -79,9 +79,9 @@ def remove(ctx: Context, id: int) -> Record:
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> Record:
-        found = _deleted(tx, id)
-        RecordWriter(ctx, tx).log("custom_field.removed", APP, 0, {"field": str(found["name"])})
-        return found
+        field = _deleted(tx, id)
+        RecordWriter(ctx, tx).log("custom_field.removed", APP, 0, {"field": str(field["name"])})
+        return field
 
     record = ctx.service.store.write(write)
     _remove(ctx.service, id)
@@ -149,10 +149,10 @@ def _drop_orphans(store: Store, id: int, target: Table) -> None:
     """Removes values of records that no longer exist. They are searched for outside of the writer. Only earlier
     versions of the program left such values."""
     last = -1
-    while found := store.read(partial(_some_records, id, last)):
-        last = found[-1]
-        there = store.read(partial(_there, target, found))
-        if gone := [each for each in found if each not in there]:
+    while record_ids := store.read(partial(_some_records, id, last)):
+        last = record_ids[-1]
+        there = store.read(partial(_there, target, record_ids))
+        if gone := [each for each in record_ids if each not in there]:
             store.write(partial(_drop, id, gone))
 
 

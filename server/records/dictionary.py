@@ -53,9 +53,9 @@ class Dictionaries:
         return self.rules.readable(self.registry.type(uri))
 
     def readable_ids(self, uri: str, ids: Iterable[int]) -> set[int]:
-        wanted, condition = set(ids), self.readable(uri)
-        if not wanted or condition is ALWAYS:
-            return wanted
+        id_set, condition = set(ids), self.readable(uri)
+        if not id_set or condition is ALWAYS:
+            return id_set
         if condition is NEVER:
             return set()
         table = self.registry.type(uri).table
@@ -63,18 +63,18 @@ class Dictionaries:
             lambda: table.sql.select(table.sql.id).where(
                 condition.build(slots_from(0)), in_list(table.sql.id, slot(len(condition.values)))
             ),
-            (*condition.values, json.dumps(sorted(wanted))),
+            (*condition.values, json.dumps(sorted(id_set))),
         )
         return {row[0] for row in rows}
 
     def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
-        wanted = sorted({id for id in ids if id})
+        sorted_ids = sorted({id for id in ids if id})
         record_type = self.registry.type(uri)
         condition = self.rules.readable(record_type)
-        if not wanted or condition is NEVER:
+        if not sorted_ids or condition is NEVER:
             return []
         if condition is ALWAYS:
-            rows = self.tx.get_many(record_type.table, wanted)
+            rows = self.tx.get_many(record_type.table, sorted_ids)
         else:
             table = record_type.table
             rows = self.tx.rows(
@@ -83,7 +83,7 @@ class Dictionaries:
                     .where(condition.build(slots_from(0)), in_list(table.sql.id, slot(len(condition.values))))
                     .order_by(table.sql.id)
                 ),
-                (*condition.values, "[" + ",".join(map(str, wanted)) + "]"),
+                (*condition.values, "[" + ",".join(map(str, sorted_ids)) + "]"),
             )
         return [record_type.record(row) for row in rows]
 
@@ -91,41 +91,41 @@ class Dictionaries:
         return self.show(self.registry.type(uri), records, paths(expand))
 
     def show(
-        self, record_type: RecordType, records: Sequence[Record], wanted: Sequence[str] = (), depth: int = 0
+        self, record_type: RecordType, records: Sequence[Record], expand_paths: Sequence[str] = (), depth: int = 0
     ) -> list[dict[str, Any]]:
         """Returns the dictionaries of records of one type, in the given order."""
         shape = _shape(record_type, self.registry)
-        shown = [shape.base(record, self) for record in records]
+        dictionaries = [shape.base(record, self) for record in records]
         if not records:
-            return shown
-        wants_label = not record_type.label_on_expand or "_label" in wanted
+            return dictionaries
+        wants_label = not record_type.label_on_expand or "_label" in expand_paths
         if wants_label:
             labels = record_type.labels(self, records)
-            for record, dictionary in zip(records, shown, strict=True):
+            for record, dictionary in zip(records, dictionaries, strict=True):
                 dictionary["_label"] = labels[record["id"]]
                 if record_type.label_key:
                     dictionary[record_type.label_key] = labels[record["id"]]
-        if wanted and depth < MAX_DEPTH:
-            self._open(record_type, records, shown, wanted, depth)
+        if expand_paths and depth < MAX_DEPTH:
+            self._open(record_type, records, dictionaries, expand_paths, depth)
         if record_type.for_admins and not self.actor.is_admin:
-            for dictionary in shown:
+            for dictionary in dictionaries:
                 for key in record_type.for_admins:
                     dictionary.pop(key, None)
-        return shown
+        return dictionaries
 
     def _open(
         self,
         record_type: RecordType,
         records: Sequence[Record],
-        shown: list[dict[str, Any]],
-        wanted: Sequence[str],
+        dictionaries: list[dict[str, Any]],
+        expand_paths: Sequence[str],
         depth: int,
     ) -> None:
         below: dict[str, list[str]] = {}
         links: dict[int, list[str]] = {}
         loads: dict[str, tuple[Expand, str]] = {}
         on_expand = {key.name: key for key in record_type.keys if key.on_expand and key.value is not None}
-        for path in wanted:
+        for path in expand_paths:
             prefix = _longest_prefix(record_type, path)
             match = _CUSTOM_LINK.match(path)
             if prefix is not None:
@@ -134,14 +134,14 @@ class Dictionaries:
                 links.setdefault(int(match[1]), []).append(match[2])
             elif path in on_expand:
                 key = on_expand[path]
-                for record, dictionary in zip(records, shown, strict=True):
+                for record, dictionary in zip(records, dictionaries, strict=True):
                     value = key.value(record, self) if key.value else None
                     if value is not None:
                         dictionary[path] = value
             else:
-                found = _expand_named(record_type, path)
-                if found is not None:
-                    loads[found[0].name + found[1]] = found
+                named = _expand_named(record_type, path)
+                if named is not None:
+                    loads[named[0].name + named[1]] = named
                 else:
                     brought = (trait.expand_named(record_type, path, self.tx) for trait in record_type.traits)
                     for name in filter(None, brought):
@@ -152,19 +152,24 @@ class Dictionaries:
             if not self.covers(each.reads or each.target):
                 continue
             answers = each.load(self, list(records), form)
-            for record, dictionary in zip(records, shown, strict=True):
+            for record, dictionary in zip(records, dictionaries, strict=True):
                 dictionary.update(answers.get(record["id"], {}))
         for prefix, rest in below.items():
-            self._open_nested(record_type.nested_by_prefix[prefix], records, shown, rest, depth)
+            self._open_nested(record_type.nested_by_prefix[prefix], records, dictionaries, rest, depth)
         for number, rest in links.items():
-            self._open_custom(f"custom_{number}", shown, rest, depth)
+            self._open_custom(f"custom_{number}", dictionaries, rest, depth)
 
     def covers(self, uri: str) -> bool:
         """Whether the scopes of the caller's token cover a type; true for "", which reads no other record."""
         return not uri or self.ctx.limit is None or self.ctx.limit.covers(uri)
 
     def _open_nested(
-        self, nested: NestedRecord, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
+        self,
+        nested: NestedRecord,
+        records: Sequence[Record],
+        dictionaries: list[dict[str, Any]],
+        rest: list[str],
+        depth: int,
     ) -> None:
         """Adds the keys of the records behind one prefix, of any type."""
         column = nested.id_column
@@ -173,33 +178,35 @@ class Dictionaries:
             targets = [(str(context_of(record)), int(record[column])) for record in records]
         else:
             targets = [(nested.target, int(record[column])) for record in records]
-        self.open_under(nested.prefix, targets, shown, rest, depth)
+        self.open_under(nested.prefix, targets, dictionaries, rest, depth)
 
-    def _open_custom(self, prefix: str, shown: list[dict[str, Any]], rest: list[str], depth: int) -> None:
-        targets = [(str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in shown]
-        self.open_under(prefix, targets, shown, rest, depth)
+    def _open_custom(self, prefix: str, dictionaries: list[dict[str, Any]], rest: list[str], depth: int) -> None:
+        targets = [
+            (str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in dictionaries
+        ]
+        self.open_under(prefix, targets, dictionaries, rest, depth)
 
     def open_under(
         self,
         prefix: str,
         targets: list[tuple[str, int]],
-        shown: list[dict[str, Any]],
+        dictionaries: list[dict[str, Any]],
         rest: list[str],
         depth: int = 0,
     ) -> None:
         """Adds the keys of other records to dictionaries, prefixed with `<prefix>_`. targets: (type name, id), one for
         each dictionary. rest: paths to expand in those records."""
-        found: dict[tuple[str, int], dict[str, Any]] = {}
-        wanted = sorted({path for path in rest if path} | {"_label"})
+        nested_keys: dict[tuple[str, int], dict[str, Any]] = {}
+        expand_paths = sorted({path for path in rest if path} | {"_label"})
         for name in {name for name, _ in targets}:
             target = self.registry.find(name)
             if target is None or not self.covers(target.uri):
                 continue
             records = self.records(target.uri, {id for each, id in targets if each == name})
-            for record, dictionary in zip(records, self.show(target, records, wanted, depth + 1), strict=True):
-                found[name, record["id"]] = {f"{prefix}_{key}": value for key, value in dictionary.items()}
-        for pair, dictionary in zip(targets, shown, strict=True):
-            for key, value in found.get(pair, {}).items():
+            for record, dictionary in zip(records, self.show(target, records, expand_paths, depth + 1), strict=True):
+                nested_keys[name, record["id"]] = {f"{prefix}_{key}": value for key, value in dictionary.items()}
+        for pair, dictionary in zip(targets, dictionaries, strict=True):
+            for key, value in nested_keys.get(pair, {}).items():
                 dictionary.setdefault(key, value)  # own keys win: a message has its own ticket_url
 
 
@@ -208,8 +215,8 @@ def paths(expand: str) -> list[str]:
     characters."""
     if not expand:
         return []
-    listed = [part.strip() for part in expand.split(",")]
-    return [path for path in dict.fromkeys(listed) if path and len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
+    parts = [part.strip() for part in expand.split(",")]
+    return [path for path in dict.fromkeys(parts) if path and len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
 
 
 def is_key(registry: Registry, record_type: RecordType, path: str, tx: Transaction, depth: int = 0) -> bool:
@@ -262,8 +269,8 @@ def _expand_named(record_type: RecordType, path: str) -> tuple[Expand, str] | No
         return plain, ""
     for place, char in enumerate(path):
         if char in ".~:":
-            found = record_type.expand_by_name.get(path[:place])
-            return (found, path[place:]) if found else None
+            expand = record_type.expand_by_name.get(path[:place])
+            return (expand, path[place:]) if expand else None
     return None
 
 
@@ -306,20 +313,20 @@ class _Shape:
         columns = [column for _, column in self.plain]
         self.values = itemgetter(*columns) if len(columns) > 1 else lambda record: (record["id"],)
 
-    def base(self, record: Record, shown: Dictionaries) -> dict[str, Any]:
+    def base(self, record: Record, view: Dictionaries) -> dict[str, Any]:
         dictionary = dict(self.constants)
         dictionary.update(zip(self.keys, self.values(record), strict=True))
         if self.record_type.has_url:
-            dictionary["record_url"] = shown.url(self.record_type, record)
+            dictionary["record_url"] = view.url(self.record_type, record)
         for key, value in self.computed:
-            dictionary[key] = value(record, shown)
+            dictionary[key] = value(record, view)
         for key, shown_as in self.again:
             dictionary[key] = dictionary[shown_as]
         return dictionary
 
 
 def _or_null(column: str) -> Callable[[Record, Dictionaries], Any]:
-    return lambda record, shown: record[column] or None
+    return lambda record, view: record[column] or None
 
 
 # Contexts of types that are referenced but not declared yet.

@@ -49,8 +49,8 @@ def is_bound(ctx: Context, *names: str) -> bool:
 
 def is_likely_bound(ctx: Context, *names: str) -> bool:
     """Whether an automation is bound according to the cache: a hint for callers that check again inside the write."""
-    known = BOUND.newest(ctx.service.store)
-    return is_bound(ctx, *names) if known is None else not known.isdisjoint(names)
+    cached = BOUND.newest(ctx.service.store)
+    return is_bound(ctx, *names) if cached is None else not cached.isdisjoint(names)
 
 
 def is_yes(value: Any) -> bool:
@@ -63,25 +63,25 @@ BOUND: VersionedLocal[frozenset[str]] = VersionedLocal()
 
 def bound(tx: Transaction) -> frozenset[str]:
     """The names of the events that have automations. Read on every write, therefore cached by version."""
-    found: frozenset[str] | None = tx.memo.get("events bound")
-    if found is None:
-        found = tx.memo["events bound"] = _bound(tx)
-    return found
+    names: frozenset[str] | None = tx.memo.get("events bound")
+    if names is None:
+        names = tx.memo["events bound"] = _bound(tx)
+    return names
 
 
 def _bound(tx: Transaction) -> frozenset[str]:
     version = tx.version(VERSION)
-    kept = BOUND.get(tx.store, version)
-    if kept is not None:
-        return kept
+    cached = BOUND.get(tx.store, version)
+    if cached is not None:
+        return cached
     event: Any = table_named("automation_event")
     rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
-    found = frozenset(row[0] for row in rows)
+    names = frozenset(row[0] for row in rows)
     if tx.can_write:  # the write may be rolled back, so the next reader fills the cache
         tx.after_commit(lambda: _prime(tx.store))
     else:
-        BOUND.set(tx.store, version, found)
-    return found
+        BOUND.set(tx.store, version, names)
+    return names
 
 
 def _prime(store: Store) -> None:
@@ -127,8 +127,8 @@ def before(writing: "RecordWriter", record_type: RecordType, old: Record | None)
         return None
     if old is None:
         return {}
-    shown = Dictionaries(writing.as_service().ctx, writing.tx)
-    return shown.show(record_type, [old], [name for trait in record_type.traits for name in trait.state])[0]
+    view = Dictionaries(writing.as_service().ctx, writing.tx)
+    return view.show(record_type, [old], [name for trait in record_type.traits for name in trait.state])[0]
 
 
 def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:
@@ -139,9 +139,9 @@ def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int
     if was is None:
         return
     tx, key = writing.tx, ("record changed", record_type.context, id)
-    told = tx.memo.get(key)
-    if told is not None:
-        first, job_id, was = told
+    published = tx.memo.get(key)
+    if published is not None:
+        first, job_id, was = published
         if kind != "deleted":
             return
         JobQueue.drop(tx, job_id)

@@ -114,9 +114,9 @@ def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str,
         sent = {"name": name, "mime_type": mime_type or OCTETS}
         read = {field: record_type.fields[field].coerce(text, writing.intake()) for field, text in sent.items()}
         own = {"mime_type": read["mime_type"], "uploader_id": ctx.actor.worker_id}
-        known = tx.first(record_type.table, storage_sha1hash=sha1, size=len(content), **own)
-        if known is not None and writing.rules.may_read(tx, record_type, known[0]):
-            return records.shown(ctx, tx, record_type, known[0])
+        row = tx.first(record_type.table, storage_sha1hash=sha1, size=len(content), **own)
+        if row is not None and writing.rules.may_read(tx, record_type, row[0]):
+            return records.shown(ctx, tx, record_type, row[0])
         id = writing.create("attachment", read | own | {"content": content})
         return records.shown(ctx, tx, record_type, id)
 

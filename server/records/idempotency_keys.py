@@ -145,19 +145,19 @@ def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
 
 def _kept(request: KeyedRequest, row: Row) -> bytes:
     """Returns the packed response of the first request. Raises as `once` does."""
-    found = dict(zip(KEY.names, row, strict=True))
-    if found["fingerprint"] != request.fingerprint:
+    values = dict(zip(KEY.names, row, strict=True))
+    if values["fingerprint"] != request.fingerprint:
         raise Invalid(f"{HEADER}: this key was sent with another request; make a new one for each", field=HEADER)
-    if found["claimed_by"]:
+    if values["claimed_by"]:
         raise Conflict(
             "the first request with this key is being worked on; send it again in a moment", retry_after=RETRY_SECONDS
         )
-    if not found["sealed"]:
+    if not values["sealed"]:
         raise Conflict(
             "the first request with this key did its work, but its response is lost; look for what it made before you "
             "send another request with a new key"
         )
-    sealed = bytes(found["sealed"])
+    sealed = bytes(values["sealed"])
     return _cipher(request).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)
 
 

@@ -23,9 +23,9 @@ _applying = threading.Lock()
 def apply(service: Service) -> None:
     """Applies the stored settings. Settings that this version rejects are skipped and logged."""
     with _applying:  # concurrent changes: the later one must be applied last
-        kept = service.store.read(_kept)
+        texts = service.store.read(_kept)
         values: dict[str, Value] = {}
-        for name, text in kept.items():
+        for name, text in texts.items():
             try:
                 values[name] = _value(service.settings, name, text)
             except HelpdeskError as error:
@@ -54,13 +54,13 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     check_settings(ctx.service, changes)
 
     def write(tx: Transaction) -> None:
-        known = _kept(tx)
-        kept = known | dict(changes)
+        stored = _kept(tx)
+        merged = stored | dict(changes)
         for name, text in changes.items():
-            before = known.get(name, display_value(BY_NAME[name].default))
+            before = stored.get(name, display_value(BY_NAME[name].default))
             if text.strip() != before:
                 service_settings.log_change(RecordWriter(ctx, tx), name, before, text.strip())
-        others = {name: text for name, text in kept.items() if text.strip() != display_value(BY_NAME[name].default)}
+        others = {name: text for name, text in merged.items() if text.strip() != display_value(BY_NAME[name].default)}
         service_settings.put(tx, KEY, others)
         ctx.service.store.announce_after(tx, LIVE_SETTINGS)
 
@@ -69,31 +69,31 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
 
 
 def _kept(tx: Transaction) -> dict[str, str]:
-    found = service_settings.get(tx, KEY, {})
-    return {name: str(text) for name, text in found.items() if name in LIVE}
+    stored = service_settings.get(tx, KEY, {})
+    return {name: str(text) for name, text in stored.items() if name in LIVE}
 
 
 def _value(settings: Settings, name: str, text: str) -> Value:
-    found = value_of(name, text.strip())
-    if name == "backup_folder" and found:
-        return _inside(Path(settings.data), str(found))
+    value = value_of(name, text.strip())
+    if name == "backup_folder" and value:
+        return _inside(Path(settings.data), str(value))
     if name == "mail_mask_pattern":
         try:
-            new_mask(str(found))
+            new_mask(str(value))
         except Invalid as error:
             raise Invalid(error.message, field=name) from error
-    return found
+    return value
 
 
 def _inside(folder: Path, text: str) -> str:
     """Returns the path of a folder below the data folder. An administrator of the service need not be allowed to choose
     where on the machine it writes. Raises Invalid."""
     base = folder.absolute().resolve()
-    found = (base / text).resolve()
-    if found == base or not found.is_relative_to(base):
+    path = (base / text).resolve()
+    if path == base or not path.is_relative_to(base):
         raise Invalid(
             "backup_folder: in the console this is a folder inside the data folder, such as backups; set another one "
             "in helpdesk.toml or by HELPDESK_BACKUP_FOLDER",
             field="backup_folder",
         )
-    return str(found)
+    return str(path)

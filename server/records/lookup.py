@@ -23,14 +23,14 @@ class RecordLookup:
         self._known: dict[tuple[str, int], bool] = {}
 
     def context(self, name: str) -> str | None:
-        found = self._registry.find(name)
-        return found.context if found else None
+        record_type = self._registry.find(name)
+        return record_type.context if record_type else None
 
     def exists(self, target: str, id: int) -> bool:
-        known = self._known.get((target, id))
-        if known is None:
-            known = self._known[target, id] = self._exists(target, id)
-        return known
+        exists = self._known.get((target, id))
+        if exists is None:
+            exists = self._known[target, id] = self._exists(target, id)
+        return exists
 
     def promise(self, record_type: RecordType, id: int) -> None:
         """Treats a record that this transaction is about to create as existing."""
@@ -45,8 +45,8 @@ class RecordLookup:
         if self._rules.readable(record_type) is not ALWAYS:
             return self._rules.may_read(self._tx, record_type, id)
         table = record_type.table.sql
-        found = self._tx.value(lambda: table.select(table.id).where(table.id == slot(0)), (id,))
-        return found is not None
+        row_id = self._tx.value(lambda: table.select(table.id).where(table.id == slot(0)), (id,))
+        return row_id is not None
 
     def reference(self, target: str, text: str) -> int | None:
         """Reads `svc:<type>:<id or lookup value>`; the type must be the target."""

@@ -63,8 +63,8 @@ def of_caller(ctx: Context) -> frozenset[str]:
 
 def choose(ctx: Context, kinds: frozenset[str]) -> None:
     """Stores the kinds of notifications that the caller wants by mail."""
-    kept = " ".join(each for each in KINDS if each in kinds)
-    ctx.service.store.write(lambda tx: tx.put(CHOICE, {"worker_id": ctx.actor.worker_id, "kinds": kept}))
+    text = " ".join(each for each in KINDS if each in kinds)
+    ctx.service.store.write(lambda tx: tx.put(CHOICE, {"worker_id": ctx.actor.worker_id, "kinds": text}))
 
 
 def hold(writing: "RecordWriter", notification_id: int, worker_id: int, kind: str) -> None:

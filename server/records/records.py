@@ -165,17 +165,17 @@ def upsert(
 
     def write(tx: Transaction) -> dict[str, Any]:
         writing = RecordWriter(ctx, tx)
-        wanted = compile_search(record_type, parsed, _zoned(writing.scope(), parsed))
-        found = tx.store.bounded(UPSERT_STEPS, lambda: wanted.ids(2))
-        if len(found) > 1:
-            count = tx.store.bounded(UPSERT_STEPS, wanted.total)
+        matches = compile_search(record_type, parsed, _zoned(writing.scope(), parsed))
+        ids = tx.store.bounded(UPSERT_STEPS, lambda: matches.ids(2))
+        if len(ids) > 1:
+            count = tx.store.bounded(UPSERT_STEPS, matches.total)
             raise AmbiguousUpsert(f"query finds {count} records; it must find one or none", query=query, count=count)
         if condition is not None:
-            condition(tx, found[0] if found else 0)
-        if found:
+            condition(tx, ids[0] if ids else 0)
+        if ids:
             if not record_type.operations["update"]:
                 raise _not_offered(record_type, "update")
-            id = found[0]
+            id = ids[0]
             writing.update_sent(record_type, id, fields)
         else:
             id = writing.create_sent(record_type, fields)
@@ -198,62 +198,62 @@ def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condi
     ctx.service.store.write(write)
 
 
-def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
+def search(ctx: Context, uri: str, request: SearchRequest) -> dict[str, Any]:
     """Returns results, count, total, page, limit and requested subtotals. Counts cover records that the caller may
     read.
 
     Raises BadQuery with a position, and NotOffered for a type without search."""
-    return search_parsed(ctx, uri, parse(asked.q), asked)
+    return search_parsed(ctx, uri, parse(request.q), request)
 
 
-def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -> dict[str, Any]:
+def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest) -> dict[str, Any]:
     """Searches as `search` does, with a parsed tree in place of the `q` of the request."""
     record_type = ctx.service.registry.type(uri)
     if not record_type.offers("search"):
         raise _not_offered(record_type, "search")
-    limit = parsed.limit or asked.limit
-    page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
-    key = search_cursors.signing_key(ctx) if asked.cursor or asked.tells_next else b""
+    limit = parsed.limit or request.limit
+    page = parsed.page or min(max(request.page, 1), MAX_PAGE)
+    key = search_cursors.signing_key(ctx) if request.cursor or request.tells_next else b""
 
     def read(tx: Transaction) -> tuple[dict[str, Any], bool]:
         scope = search_scope(ctx, tx, parsed)
-        found = compile_search(record_type, parsed, scope)
+        compiled = compile_search(record_type, parsed, scope)
         answer: dict[str, Any] = {}
         # Counted first: a slow count on the event loop aborts the read, which starts again on a thread.
-        counted = {name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals}
-        if asked.show_results:
-            if asked.cursor:
-                behind = found.after(search_cursors.position(key, found, asked.cursor))
-                rows, total = behind.rows(limit + 1), found.total()
+        counted = {name: subtotals(compiled, name, Dictionaries(ctx, tx)) for name in request.subtotals}
+        if request.show_results:
+            if request.cursor:
+                behind = compiled.after(search_cursors.position(key, compiled, request.cursor))
+                rows, total = behind.rows(limit + 1), compiled.total()
                 has_more, rows = len(rows) > limit, rows[:limit]
             else:
-                rows, total = found.page(limit, (page - 1) * limit)
+                rows, total = compiled.page(limit, (page - 1) * limit)
                 has_more = (page - 1) * limit + len(rows) < total
             records = [record_type.record(row) for row in rows]
-            results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
+            results = Dictionaries(ctx, tx).show(record_type, records, paths(request.expand))
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
-            if asked.cursor:
+            if request.cursor:
                 del answer["page"]
-            if asked.tells_next:
+            if request.tells_next:
                 is_last = not has_more or not records
-                answer["next"] = "" if is_last else search_cursors.cursor(key, found, rows[-1])
+                answer["next"] = "" if is_last else search_cursors.cursor(key, compiled, rows[-1])
         else:
-            answer = {"total": found.total()}
-        if asked.subtotals:
+            answer = {"total": compiled.total()}
+        if request.subtotals:
             answer["subtotals"] = counted
         return answer, tx.lacks_texts
 
-    found, lacks_texts = reading(ctx, read)
+    result, lacks_texts = reading(ctx, read)
     notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)
     if lacks_texts:
         notes = [*notes, NOT_INDEXED]
-    if not found["total"]:
+    if not result["total"]:
         notes = [*notes, *remarks(parsed)]
     if notes:
-        found["notes"] = notes
+        result["notes"] = notes
     asked_by = {"record_type": record_type.uri, "worker_id": ctx.actor.worker_id}
     metrics.record(ctx.service, RECORD_SEARCH, 1, asked_by, ctx.now)
-    return found
+    return result
 
 
 def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
@@ -369,12 +369,12 @@ def editable(ctx: Context, uri: str, id: int) -> Record:
 def _returned(ctx: Context, tx: Transaction, record_type: RecordType, record: Record) -> Record:
     """The values that the dictionary contains in some form."""
     hidden = [name for name, field in record_type.fields.items() if isinstance(field, Text) and not field.shown]
-    told = Dictionaries(ctx, tx).show(record_type, [record], paths(",".join(hidden)))[0]
+    dictionary_keys = Dictionaries(ctx, tx).show(record_type, [record], paths(",".join(hidden)))[0]
     plain = (Bit, ContextName, Id, Number)  # these fields hold no secrets
     return {
         name: record[name]
         for name, field in record_type.fields.items()
-        if field.stored and (field.shown or isinstance(field, plain) or (name in hidden and name in told))
+        if field.stored and (field.shown or isinstance(field, plain) or (name in hidden and name in dictionary_keys))
     }
 
 

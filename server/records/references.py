@@ -27,36 +27,36 @@ def read(registry: Registry, text: str, field: str) -> Reference:
     if not text.strip():
         raise Required(f"{field} is required: write <type>:<id>", field=field)
     name, _, number = text.strip().rpartition(":")
-    found, id = registry.find(name.lower()), id_in(number)
-    if found is None or id is None:
+    record_type, id = registry.find(name.lower()), id_in(number)
+    if record_type is None or id is None:
         raise Invalid(f"{field}: '{text[:80]}' is not <type>:<id> of a known record type", field=field)
-    return Reference(found, id)
+    return Reference(record_type, id)
 
 
-def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> list[Record]:
+def load(view: Dictionaries, references: Sequence[Reference], field: str) -> list[Record]:
     """Returns the records behind references, in their order, with one statement per type.
 
     Raises Invalid for the first one that is missing or that the caller may not read."""
     ids: dict[str, set[int]] = {}
     for each in references:
         ids.setdefault(each.type.uri, set()).add(each.id)
-    found = {(uri, record["id"]): record for uri in ids for record in shown.records(uri, ids[uri])}
+    records = {(uri, record["id"]): record for uri in ids for record in view.records(uri, ids[uri])}
     for each in references:
-        if (each.type.uri, each.id) not in found:
+        if (each.type.uri, each.id) not in records:
             raise Invalid(
                 about_field(field, lazy_gettext("there is no {type} {id}", type=each.type.uri, id=each.id)), field=field
             )
-    return [found[each.type.uri, each.id] for each in references]
+    return [records[each.type.uri, each.id] for each in references]
 
 
-def described(shown: Dictionaries, reference: Reference, record: Record) -> dict[str, Any]:
+def described(view: Dictionaries, reference: Reference, record: Record) -> dict[str, Any]:
     """Returns {context, context_id, meta} of a record: its name, page and last change, and its owner if it has one."""
     own = reference.type
     changed = next((record[name] for name in ("updated", "updated_at") if name in record), 0)
     meta = {
         "id": reference.id,
-        "name": own.named_in_links(record, own.labels(shown, [record])[reference.id]),
-        "permalink": shown.url(own, record) if own.has_url else "",
+        "name": own.named_in_links(record, own.labels(view, [record])[reference.id]),
+        "permalink": view.url(own, record) if own.has_url else "",
         "updated": changed,
     }
     if "owner_id" in record and "owner__context" not in record:

@@ -23,17 +23,17 @@ def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]
     others = [references.read(registry, text, "targets") for text in _texts(targets)]
 
     def write(tx: Transaction) -> dict[str, Any]:
-        writing, shown = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
-        [record] = references.load(shown, [own], "on")
-        found = references.load(shown, others, "targets")
+        writing, view = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
+        [record] = references.load(view, [own], "on")
+        records = references.load(view, others, "targets")
         for reference, field in ((own, "on"), *((each, "targets") for each in others)):
             _require_links(reference, field)
         writing.rules.require(tx, "update", own.type, record)
         for each in others:
             link(writing, own.type.context, own.id, each.type.context, each.id, adds)
         return {
-            "on": references.described(shown, own, record),
-            "targets": [references.described(shown, each, other) for each, other in zip(others, found, strict=True)],
+            "on": references.described(view, own, record),
+            "targets": [references.described(view, each, other) for each, other in zip(others, records, strict=True)],
         }
 
     return ctx.service.store.write(write)

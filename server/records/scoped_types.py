@@ -33,13 +33,13 @@ def limit_of(registry: Registry, scopes: tuple[Scope, ...], *, is_own: bool = Fa
 
 
 def _kept(registry: Registry, scopes: tuple[Scope, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    kept: dict[tuple[Scope, ...], tuple[frozenset[str], frozenset[str]]] = registry.kept.setdefault(_kept, {})
-    found = kept.get(scopes)
-    if found is None:
-        if len(kept) >= MAX_KEPT:
-            kept.clear()
-        found = kept[scopes] = (_covered(registry, scopes, READ), _covered(registry, scopes, CHANGE))
-    return found
+    cache: dict[tuple[Scope, ...], tuple[frozenset[str], frozenset[str]]] = registry.kept.setdefault(_kept, {})
+    types = cache.get(scopes)
+    if types is None:
+        if len(cache) >= MAX_KEPT:
+            cache.clear()
+        types = cache[scopes] = (_covered(registry, scopes, READ), _covered(registry, scopes, CHANGE))
+    return types
 
 
 def _covered(registry: Registry, scopes: tuple[Scope, ...], requests: tuple[tuple[str, str], ...]) -> frozenset[str]:

@@ -22,45 +22,45 @@ def signing_key(ctx: Context) -> bytes:
     """Returns the key that signs cursors, created at first use. Raises OutOfSteps if it must be created on the event
     loop."""
     service = ctx.service
-    kept = _KEYS.get(service.store)
-    if kept is None:
-        kept = service.store.read(lambda tx: signed_names.stored_key(tx, KEY))
-        if kept is None:
+    key = _KEYS.get(service.store)
+    if key is None:
+        key = service.store.read(lambda tx: signed_names.stored_key(tx, KEY))
+        if key is None:
             service.store.read(lambda tx: tx.store.require_thread(), ctx.steps)
-            kept = signed_names.signing_key(service, KEY)
-        _KEYS.set(service.store, kept)
-    return kept
+            key = signed_names.signing_key(service, KEY)
+        _KEYS.set(service.store, key)
+    return key
 
 
-def cursor(key: bytes, found: CompiledSearch, row: Sequence[Any]) -> str:
+def cursor(key: bytes, compiled: CompiledSearch, row: Sequence[Any]) -> str:
     """Returns the cursor after a row in the order of a search."""
-    told = json.dumps([_order(found), *found.position(row)]).encode()
-    return base64.urlsafe_b64encode(_signature(key, told) + told).decode().rstrip("=")
+    payload = json.dumps([_order(compiled), *compiled.position(row)]).encode()
+    return base64.urlsafe_b64encode(_signature(key, payload) + payload).decode().rstrip("=")
 
 
-def position(key: bytes, found: CompiledSearch, text: str) -> tuple[Any, ...]:
+def position(key: bytes, compiled: CompiledSearch, text: str) -> tuple[Any, ...]:
     """Returns the position of a cursor. Raises Invalid for a cursor of another order or another service."""
     try:
         sealed = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError:
         sealed = b""
-    signature, told = sealed[:_SIGNATURE_BYTES], sealed[_SIGNATURE_BYTES:]
-    if not hmac.compare_digest(signature, _signature(key, told)):
+    signature, payload = sealed[:_SIGNATURE_BYTES], sealed[_SIGNATURE_BYTES:]
+    if not hmac.compare_digest(signature, _signature(key, payload)):
         raise Invalid("cursor: is not one that this service gave; send that of the Link header", field="cursor")
-    order, *values = json.loads(told)
-    if order != _order(found):
+    order, *values = json.loads(payload)
+    if order != _order(compiled):
         raise Invalid(
             "cursor: belongs to a search of other records or in another order; begin again without it", field="cursor"
         )
     return tuple(values)
 
 
-def _order(found: CompiledSearch) -> str:
+def _order(compiled: CompiledSearch) -> str:
     """Identifies the order of a search: its type, its sort keys and the language of the reader."""
-    keys = ",".join(f"-{name}" if descends else name for name, descends in found.order)
-    return f"{found.record_type.uri}:{keys}:{found.scope.language}"
+    keys = ",".join(f"-{name}" if descends else name for name, descends in compiled.order)
+    return f"{compiled.record_type.uri}:{keys}:{compiled.scope.language}"
 
 
-def _signature(key: bytes, told: bytes) -> bytes:
+def _signature(key: bytes, payload: bytes) -> bytes:
     """A keyed BLAKE2b hash (RFC 7693), which is fast enough to sign every page of a search."""
-    return hashlib.blake2b(told, key=key, digest_size=_SIGNATURE_BYTES).digest()
+    return hashlib.blake2b(payload, key=key, digest_size=_SIGNATURE_BYTES).digest()

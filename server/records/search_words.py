@@ -42,8 +42,8 @@ def named(ctx: Context, record_type: RecordType, text: str, limit: int) -> list[
 
     def read(tx: Transaction) -> list[tuple[int, str]]:
         tx.store.require_thread()  # on the event loop, its budget and LOOKUP_STEPS raise the same error
-        wanted = compile_search(record_type, parse(q), _scope(ctx, tx))
-        return _labelled(ctx, tx, record_type, tx.store.bounded(LOOKUP_STEPS, lambda: wanted.ids(limit)))
+        search = compile_search(record_type, parse(q), _scope(ctx, tx))
+        return _labelled(ctx, tx, record_type, tx.store.bounded(LOOKUP_STEPS, lambda: search.ids(limit)))
 
     try:
         return records.reading(ctx, read)
@@ -58,8 +58,8 @@ def labels(ctx: Context, record_type: RecordType, ids: Sequence[int]) -> dict[in
     q = f"id:[{','.join(str(id) for id in ids)}]"
 
     def read(tx: Transaction) -> dict[int, str]:
-        found = compile_search(record_type, parse(q), _scope(ctx, tx)).ids(len(ids))
-        return dict(_labelled(ctx, tx, record_type, found))
+        readable_ids = compile_search(record_type, parse(q), _scope(ctx, tx)).ids(len(ids))
+        return dict(_labelled(ctx, tx, record_type, readable_ids))
 
     return records.reading(ctx, read)
 
@@ -76,9 +76,9 @@ def _term(record_type: RecordType) -> str:
 
 
 def _labelled(ctx: Context, tx: Transaction, record_type: RecordType, ids: list[int]) -> list[tuple[int, str]]:
-    found = [record_type.record(row) for row in tx.get_many(record_type.table, ids)]
-    shown = record_type.labels(Dictionaries(ctx, tx), found)
-    return [(id, shown[id]) for id in ids if id in shown]
+    named_records = [record_type.record(row) for row in tx.get_many(record_type.table, ids)]
+    names = record_type.labels(Dictionaries(ctx, tx), named_records)
+    return [(id, names[id]) for id in ids if id in names]
 
 
 def _scope(ctx: Context, tx: Transaction) -> SearchScope:

@@ -18,7 +18,7 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
     """Reads submitted values as a change. Raises Invalid with all mistakes, and Conflict for a value that must be
     unique."""
     sent = dict(fields)
-    taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
+    trait_values = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
     mistakes = Mistakes()
     _check_names(writing, record_type, old, sent, mistakes)
     _check_required(record_type, old, sent, mistakes)
@@ -27,7 +27,7 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
     intake = writing.intake(values)
     _coerce(change, sent, values, intake, mistakes)
     stamp(change, writing.now)
-    for trait, values_taken in taken:
+    for trait, values_taken in trait_values:
         trait.coerce(values_taken, change, intake, mistakes)
     mistakes.require_none()
     for trait in record_type.checking:
@@ -77,10 +77,10 @@ def _check_names(
     wrong = {name: mistake for name in sent if (mistake := _wrong_name(record_type, name)) is not None}
     if not wrong:
         return
-    shown = {} if old is None else Dictionaries(writing.ctx, writing.tx).show(record_type, [old])[0]
+    dictionary = {} if old is None else Dictionaries(writing.ctx, writing.tx).show(record_type, [old])[0]
     for name, mistake in wrong.items():
         value = sent.pop(name)
-        if name not in shown or not _is_as_shown(shown[name], value):
+        if name not in dictionary or not _is_as_shown(dictionary[name], value):
             mistakes.add(mistake)
 
 
@@ -92,23 +92,23 @@ def _is_as_shown(shown: Any, sent: Any) -> bool:
 
 
 def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
-    known = record_type.alternatives.get(name, name)
-    field = record_type.fields.get(known)
+    stored_name = record_type.alternatives.get(name, name)
+    field = record_type.fields.get(stored_name)
     if name == "id" or (field is not None and field.immutable):
         return Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
-    return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in known else None
+    return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in stored_name else None
 
 
 def _check_required(record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes) -> None:
     """Adds a mistake for each missing or blank required field, and removes blank ones from `sent`."""
     for name, field in record_type.required:
-        given = [each for each in (name, *field.alternatives) if each in sent]
-        if old is None and not given:
+        names = [each for each in (name, *field.alternatives) if each in sent]
+        if old is None and not names:
             mistakes.add(Required(lazy_gettext("{field} is required", field=name), field=name))
-        is_blank = all(_field(record_type, each).is_blank(sent[each]) for each in given)
-        if given and is_blank and not getattr(field, "blank_ok", False):
-            mistakes.add(Required(lazy_gettext("{field} must not be empty", field=given[0]), field=given[0]))
-            for each in given:
+        is_blank = all(_field(record_type, each).is_blank(sent[each]) for each in names)
+        if names and is_blank and not getattr(field, "blank_ok", False):
+            mistakes.add(Required(lazy_gettext("{field} must not be empty", field=names[0]), field=names[0]))
+            for each in names:
                 del sent[each]
 
 
@@ -123,10 +123,10 @@ def _check_unique(writing: "RecordWriter", change: Change) -> None:
             if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
                 continue
             raise Required(lazy_gettext("{field} must not be empty", field=name), field=name)
-        taken = writing.tx.first(change.type.table, **{name: value})
-        if taken is not None and taken[0] != change.id:
+        row = writing.tx.first(change.type.table, **{name: value})
+        if row is not None and row[0] != change.id:
             problem = lazy_gettext(
-                "'{value}' belongs to {type} {id} already", value=value, type=change.type.uri, id=taken[0]
+                "'{value}' belongs to {type} {id} already", value=value, type=change.type.uri, id=row[0]
             )
             raise Conflict(about_field(name, problem), field=name)
 

@@ -20,20 +20,26 @@ _log = log.get("metrics")
 @periodic("notes", everywhere=True)
 def write_notes(service: Service, now: int) -> None:
     """Writes everything buffered since the last call in one transaction; none if there is nothing to write."""
-    taken = usage_buffer(service.store).take()
-    if taken.dropped:
-        _log.warning("samples.dropped", count=taken.dropped)
-    if taken.samples or taken.active or taken.visits or taken.runs or service.store.read(lambda tx: _has_old(tx, now)):
-        service.store.write(lambda tx: _write(tx, taken, now))
+    buffer = usage_buffer(service.store).take()
+    if buffer.dropped:
+        _log.warning("samples.dropped", count=buffer.dropped)
+    if (
+        buffer.samples
+        or buffer.active
+        or buffer.visits
+        or buffer.runs
+        or service.store.read(lambda tx: _has_old(tx, now))
+    ):
+        service.store.write(lambda tx: _write(tx, buffer, now))
 
 
-def _write(tx: Transaction, taken: UsageBuffer, now: int) -> None:
-    storing.store(tx, taken.samples)
+def _write(tx: Transaction, buffer: UsageBuffer, now: int) -> None:
+    storing.store(tx, buffer.samples)
     storing.forget_old(tx, now)
-    _write_activity(tx, taken.active)
-    _write_runs(tx, taken.runs)
-    tokens.note_use(tx, taken.tokens)
-    tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in taken.visits.items()])
+    _write_activity(tx, buffer.active)
+    _write_runs(tx, buffer.runs)
+    tokens.note_use(tx, buffer.tokens)
+    tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in buffer.visits.items()])
     tx.run(lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
 
 
@@ -58,8 +64,8 @@ def _write_runs(tx: Transaction, runs: dict[int, tuple[int, str]]) -> None:
 def _has_old(tx: Transaction, now: int) -> bool:
     """Whether a visit of a workspace page has expired."""
     visit = VISIT.sql
-    found = tx.value(
+    worker_id = tx.value(
         lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),
         (now - VISIT_SECONDS,),
     )
-    return found is not None
+    return worker_id is not None

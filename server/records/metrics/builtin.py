@@ -74,8 +74,8 @@ def _add(ctx: Context, tx: Transaction) -> None:
 
 def _missing(tx: Transaction) -> list[Builtin]:
     metric = table_named("metric")
-    known = {row[0] for row in tx.rows(lambda: metric.select(metric.c.name))}
-    return [each for each in BUILTIN if each.name not in known]
+    names = {row[0] for row in tx.rows(lambda: metric.select(metric.c.name))}
+    return [each for each in BUILTIN if each.name not in names]
 
 
 def _written(name: str, kind: str) -> str:

@@ -33,11 +33,11 @@ def store(tx: Transaction, samples: Samples) -> None:
 def forget_old(tx: Transaction, now: int) -> None:
     """Removes bins whose retention has ended."""
     table = METRIC_SAMPLE.sql
-    for seconds, kept in KEPT.items():
-        if kept:
+    for seconds, retention in KEPT.items():
+        if retention:
             tx.run(
                 lambda: table.delete().where(table.seconds == slot(0), table.bin < slot(1)),
-                (seconds, now - kept - seconds),
+                (seconds, now - retention - seconds),
             )
 
 
@@ -47,14 +47,14 @@ def _ids(tx: Transaction) -> dict[str, int]:
 
 
 def _bins(samples: Samples, ids: dict[str, int]) -> Bins:
-    found: Bins = {}
+    bins: Bins = {}
     for (name, start, dimensions), totals in samples.items():
         if name not in ids:
             continue
         text = json.dumps(dict(dimensions), ensure_ascii=False)
         for seconds in (FIVE_MINUTES, HOUR, DAY):
-            found.setdefault((ids[name], seconds, start - start % seconds, text), Totals()).add(totals)
-    return found
+            bins.setdefault((ids[name], seconds, start - start % seconds, text), Totals()).add(totals)
+    return bins
 
 
 def _present(tx: Transaction, added: Bins) -> Iterator[tuple[Key, Totals]]:
