@@ -35,7 +35,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),
         ("counting.subtotals.MAX_COUNTED", "", "stored values that these are chosen from, those with most hits"),
         ("store.postgresql.small_reads.MAX_WAITING", "", "small reads that wait on PostgreSQL; more are answered 503"),
-        ("records.changes.MAX_KEPT", "", "changes of the change log; the oldest go first"),
+        ("records.changes.MAX_RETAINED", "", "changes of the change log; the oldest go first"),
         (
             "web.streams.MAX_PENDING_BYTES", "bytes",
             "what the client of a stream may not have taken yet; beyond it the connection closes",

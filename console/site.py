@@ -18,7 +18,7 @@ from server.context import Context, Service
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.people import preferences
 from server.record_types.shared.usage_buffer import usage_buffer
-from server.records import speech
+from server.records import catalogs
 from server.store.transaction import Transaction
 from server.translation import _
 from server.web.call import SANDBOX, Answer
@@ -112,7 +112,7 @@ class Console(Site):
         """Returns the page in the language of the worker, or an error page."""
         try:
             self._identify(visit)
-            translation.speak(speech.languages(self.service).catalog_for(visit.language))
+            translation.speak(catalogs.languages(self.service).catalog_for(visit.language))
             return self._respond(visit)
         except HelpdeskError as error:
             return problem(visit, error)

@@ -64,9 +64,9 @@ from server.record_types import registry as record_types
 from server.record_types.registry import Registry
 from server.record_types.shared import custom_types
 from server.records import live_settings, service_settings
-from server.records.kept_here import KeptHere
 from server.records.live_settings import LIVE_SETTINGS
 from server.records.metrics import builtin as builtin_metrics
+from server.records.process_caches import ProcessCaches
 from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
 from server.store.database import NO_FILE
@@ -483,7 +483,7 @@ def _follow_others(service: Service, members: Membership) -> None:
         return
     if "base_url" not in service.settings.sources:
         LOG.warning("base_url.differs", base_url=service.base_url, advice="set one base_url for all processes")
-    types = KeptHere(service)
+    types = ProcessCaches(service)
     members.on_beat += [types.renew, lambda: mail_listening.follow(service)]
     for what in (LIVE_SETTINGS, custom_types.CHANGED):
         service.hearing[what] = lambda text: members.look()

@@ -38,7 +38,7 @@ class MailServer:
         self.next_uid = 1
         self.validity = 100
         self.has_uidplus = True
-        self.tells_next = True
+        self.has_next_cursor = True
         self.breaks_after = 0
         self.moods: dict[int, str] = {}
         self.without: set[str] = set()
@@ -225,7 +225,7 @@ class _Imap(_Session):
         self.is_readonly = is_readonly
         self.send(f"* {len(self.server.mails)} EXISTS\r\n* 0 RECENT\r\n* FLAGS (\\Deleted \\Seen)\r\n")
         self.send(f"* OK [UIDVALIDITY {self.server.validity}] uids\r\n")
-        if self.server.tells_next:
+        if self.server.has_next_cursor:
             self.send(f"* OK [UIDNEXT {self.server.next_uid}] next\r\n")
         return f"OK [{'READ-ONLY' if is_readonly else 'READ-WRITE'}] open"
 

@@ -122,7 +122,7 @@ INTERNAL = {
         console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
         console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
         console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.help.MAX_LABELS
-        console.search.options.MAX_NAMES console.search.options.MAX_RECORDS records.search_words.MAX_NAME_WORDS
+        console.search.options.MAX_NAMES console.search.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS
         packages.results.MAX_STORED console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
@@ -169,7 +169,7 @@ INTERNAL = {
     "what is only shown shorter": """
         console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
-        records.acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED
+        records.administrative_acts.MAX_CHANGES_CHARS records.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_NAMED
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES

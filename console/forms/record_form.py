@@ -311,5 +311,5 @@ def _is_for_people(field: Field, stored: Mapping[str, Any] | None) -> bool:
 
 def _customs(visit: Visit, record_type: RecordType, fieldsets: Any) -> list[FieldDefinition]:
     """The custom fields that every record of a type has, and those of the record's own fieldsets."""
-    known = records.reading(visit.ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    known = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
     return [each for each in known if not each.fieldset_id or each.fieldset_id in fieldsets]

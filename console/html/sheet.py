@@ -112,7 +112,7 @@ def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
     """The sheet of a record. more: further paths to expand. Raises NotFound, Forbidden, NotOffered, as the API does."""
     registry = ctx.service.registry
     record_type = registry.type(uri)
-    fields = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    fields = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
     found = records.retrieve(ctx, uri, id, ",".join((*_opened(record_type), *more)))
     return Sheet(
         type=record_type,

@@ -23,7 +23,7 @@ from server.first_start import setup
 from server.people import form_drafts
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
-from server.records import speech
+from server.records import catalogs
 from server.store.transaction import Transaction
 from server.translation import Words, _, shown
 from server.upkeep import verdict
@@ -115,7 +115,7 @@ class Visit:
         """The locale of the worker, else the preferred one of the browser, such as `de_CH`."""
         if self.session is not None and self.session.actor.language:
             return self.session.actor.language
-        return speech.languages(self.service).accepted(self.request.headers.get("Accept-Language", ""))
+        return catalogs.languages(self.service).accepted(self.request.headers.get("Accept-Language", ""))
 
     @property
     def peer(self) -> Peer:

@@ -48,7 +48,7 @@ def available(
     for each in (_label(record_type, row_path), *_of_type(record_type)):
         found.setdefault(each.key, each)
     if "custom_" in record_type.expand_by_name:
-        fields = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+        fields = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
         for field in fields:
             column = _of_custom(field)
             found.setdefault(column.key, column)

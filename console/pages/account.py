@@ -102,7 +102,7 @@ def save_appearance(visit: Visit) -> PageResponse:
 @page("POST", "/account/notifications")
 def save_notifications(visit: Visit) -> PageResponse:
     """Choose what one gets by mail, too."""
-    form, before = Form.sent(visit.form, (), ("mailed",)), notification_mail.of_caller(visit.ctx)
+    form, before = Form.sent(visit.form, (), ("mailed",)), notification_mail.caller_kinds(visit.ctx)
     unknown = next((each for each in form.several["mailed"] if each not in notification_mail.KINDS), "")
     if unknown:
         form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
@@ -248,7 +248,7 @@ def _absence(visit: Visit) -> Form:
 
 def _notifications(visit: Visit) -> Form:
     form = Form()
-    form.several["mailed"] = sorted(notification_mail.of_caller(visit.ctx))
+    form.several["mailed"] = sorted(notification_mail.caller_kinds(visit.ctx))
     return form
 
 

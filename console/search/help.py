@@ -9,7 +9,7 @@ from console.search.options import MAX_RECORDS, Offer, QueryOption, offered, rec
 from server.context import Context
 from server.record_types.base import RecordType
 from server.record_types.shared import custom
-from server.records import search_words
+from server.records import search_suggestions
 from server.search.compile import SearchScope
 from server.search.filters import Filter
 
@@ -49,7 +49,7 @@ class QueryHelp:
         offer = offered(typed, record_type, found, self._customs(record_type), self.registry)
         if offer.wanted is None:
             return offer
-        listed = search_words.named(self.ctx, offer.wanted.record_type, typed.text, MAX_RECORDS)
+        listed = search_suggestions.records_by_name(self.ctx, offer.wanted.record_type, typed.text, MAX_RECORDS)
         return Offer([*offer.options, *record_options(typed, offer.wanted, listed)], None, offer.takes_first)
 
     def mistake_while_typing(self, q: str, at: int, typed: Typed, options: list[QueryOption]) -> QueryMistake | None:
@@ -78,18 +78,20 @@ class QueryHelp:
         def look(scope: SearchScope) -> Filter | None:
             return record_type.filter_named(name, scope)
 
-        return plain if plain is not None else search_words.within(self.ctx, look)
+        return plain if plain is not None else search_suggestions.run_in_scope(self.ctx, look)
 
     def _own(self, name: str) -> Filter | None:
         return self.named(self.type.uri, name)
 
     def _check(self, q: str) -> None:
-        search_words.check(self.ctx, self.type, q)
+        search_suggestions.check(self.ctx, self.type, q)
 
     def _customs(self, record_type: RecordType | None) -> Iterable[custom.FieldDefinition]:
         if record_type is None or "custom_" not in record_type.expand_by_name:
             return ()
-        return search_words.within(self.ctx, lambda scope: custom.definitions(scope.tx).of(record_type.context))
+        return search_suggestions.run_in_scope(
+            self.ctx, lambda scope: custom.definitions(scope.tx).fields_of(record_type.context)
+        )
 
     def _labels(self, ids: dict[str, list[str]]) -> dict[tuple[str, str], str]:
         found: dict[tuple[str, str], str] = {}
@@ -97,6 +99,6 @@ class QueryHelp:
             record_type = self.registry.find(uri)
             if record_type is not None:
                 wanted = [int(each) for each in dict.fromkeys(listed)][:MAX_LABELS]
-                labels = search_words.labels(self.ctx, record_type, wanted)
+                labels = search_suggestions.labels(self.ctx, record_type, wanted)
                 found |= {(uri, str(id)): label for id, label in labels.items()}
         return found

@@ -313,7 +313,7 @@ def may_be_own(record_type: RecordType) -> bool:
 def _shared_conditions(registry: Registry, actor: Actor) -> Conditions:
     """Returns the conditions that all actors with the same rights share, cached as long as the types stay the same. The
     type itself is part of the key: a custom type whose transaction failed leaves its name to another one."""
-    cache: dict[Any, Conditions] = registry.kept.setdefault(Rules, {})
+    cache: dict[Any, Conditions] = registry.cache.setdefault(Rules, {})
     rights = actor.reading
     conditions = cache.get(rights)
     if conditions is None:

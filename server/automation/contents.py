@@ -15,7 +15,7 @@ from server.jobs.scheduler import periodic
 from server.record_types.base import Record, RecordType
 from server.record_types.shared.file_content import keep
 from server.records import files
-from server.records.files import OCTETS, StoredFile, require_kept
+from server.records.files import OCTETS, StoredFile, require_content
 from server.records.writing import RecordWriter
 from server.store import blobs
 from server.store.statements import slot
@@ -153,7 +153,7 @@ def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -
     if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, record["id"]):
         raise Forbidden(f"you may not read {record_type.uri} '{name[:100]}'")
     if record_type.uri == "attachment":
-        require_kept(record)
+        require_content(record)
     blob = tx.get(blobs.BLOB, record["blob_id"]) if record["blob_id"] else None
     sha1 = str(blob[blobs.BLOB.position["sha1"]]) if blob is not None else ""
     return StoredFile(

@@ -51,7 +51,7 @@ def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
     """The targets of a type by name: `id` first, which only finds records. Raises NotFound."""
     registry = ctx.service.registry
     record_type = registry.type(uri)
-    customs = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    customs = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
     found = {ID: CsvTarget(ID, is_key=True)}
     creating = {each.alternative_to: name for name, each in record_type.fields.items() if each.alternative_to}
     for name, field in record_type.fields.items():

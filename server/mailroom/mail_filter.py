@@ -56,7 +56,7 @@ def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
         return _values(ctx, incoming) | parent
 
     found = FilteredMail(incoming)
-    for answer in events.ask(ctx, FILTER, values):
+    for answer in events.automation_results(ctx, FILTER, values):
         if events.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
             raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
@@ -91,7 +91,7 @@ def _routed(ctx: Context, incoming: IncomingMail) -> Mapping[str, Any]:
     """Asked for new tickets only; the first automation that returns something decides."""
 
     if events.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
-        return next(events.ask(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
+        return next(events.automation_results(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
     return {}
 
 

@@ -206,7 +206,7 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
     mail_filter.write_customs(writing, asked.customs, ticket["id"], message_id)
-    events.tell(
+    events.publish(
         writing,
         "mail.received",
         {

@@ -12,7 +12,7 @@ from server.outbox.sending import send_soon
 from server.people import login_changes
 from server.record_types.base import Record
 from server.record_types.shared.sending import TRANSACTIONAL
-from server.records import speech
+from server.records import catalogs
 from server.records.notification_mail import JOB, TO_MAIL
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -23,7 +23,7 @@ from server.tickets import letter as mails
 def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
     """Put what waits for a worker on its way."""
     ctx, worker_id = own_context(service, now), int(payload["worker_id"])
-    language, key = speech.of_worker(service, worker_id), answer_ids.key(service)
+    language, key = catalogs.worker_catalog(service, worker_id), answer_ids.key(service)
     batch = service.store.read(lambda tx: letters.batch_for(ctx, tx, worker_id, language, key))
 
     def write(tx: Transaction) -> list[tuple[int, str]]:

@@ -83,7 +83,7 @@ def note_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: Accept
     report = accepted.report
     holds.release_transport(writing, accepted.transport_id)
     if row["message_id"] and not rows.is_partly_sent(row["settled"]):
-        events.tell(writing, "mail.sent", events.record_values("message", contexts.MESSAGE, row["message_id"]))
+        events.publish(writing, "mail.sent", events.record_values("message", contexts.MESSAGE, row["message_id"]))
     refused = dict(report.refused)
     if draft["queue_fails"]:  # else they were tried once more, and have it now
         refused = {each: text for each, text in row["settled"].items() if text} | refused

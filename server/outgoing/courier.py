@@ -29,7 +29,7 @@ from server.outgoing.pace import Pace
 from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
 from server.people.administrators import administrators
 from server.records import changes
-from server.records.changes import ToldChange
+from server.records.changes import LoggedChange
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Table
@@ -205,7 +205,7 @@ class Courier:
             self._lines[row[0]].has_more = True
         return page.has_more
 
-    def _rows_of(self, id: int, receiver: Receiver, found: Iterable[ToldChange]) -> list[tuple[Any, ...]]:
+    def _rows_of(self, id: int, receiver: Receiver, found: Iterable[LoggedChange]) -> list[tuple[Any, ...]]:
         """Returns the values of NEW_COLUMNS for each change that the receiver subscribes to."""
         cursor = self._states[id].cursor
         return [
@@ -214,7 +214,7 @@ class Courier:
             if each.cursor > cursor and self._is_for(receiver, each)
         ]
 
-    def _is_for(self, receiver: Receiver, each: ToldChange) -> bool:
+    def _is_for(self, receiver: Receiver, each: LoggedChange) -> bool:
         """Records of types that only administrators see may hold secrets: patterns must name these types."""
         is_named_only = self._service.registry.type(each.type).access.read == "admins"
         return event_names.matches(receiver.events, each.type, each.event, is_named_only=is_named_only)

@@ -14,7 +14,7 @@ from server.errors import Conflict, NotFound
 from server.people import password_change, token_lists
 from server.people.password_change import ServiceMail
 from server.record_types.base import Record
-from server.records import speech
+from server.records import catalogs
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
@@ -90,7 +90,7 @@ def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
         _log(writing, "worker.invited", worker_id)
 
     ctx.require_admin(DOING)
-    letter = ServiceMail(SUBJECT, TEXT, speech.of_worker(ctx.service, worker_id))
+    letter = ServiceMail(SUBJECT, TEXT, catalogs.worker_catalog(ctx.service, worker_id))
     ctx.service.store.write(write)
 
 

@@ -10,7 +10,7 @@ from server.jobs.queue import job
 from server.people import password_change
 from server.people.password_change import ServiceMail
 from server.people.sign_in import LOCKED
-from server.records import speech
+from server.records import catalogs
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_
@@ -46,7 +46,7 @@ def _send(service: Service, payload: dict[str, Any], now: int) -> None:
         "account": f"{service.base_url}/account",
     }
 
-    letter = ServiceMail(SUBJECT, TEXT, speech.of_worker(service, worker_id))
+    letter = ServiceMail(SUBJECT, TEXT, catalogs.worker_catalog(service, worker_id))
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)

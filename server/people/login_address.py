@@ -19,7 +19,7 @@ from server.people.password_change import ServiceMail
 from server.people.sign_in import WORKER, require_password
 from server.record_types.base import Record
 from server.record_types.shared.resolve import address_in
-from server.records import speech
+from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -135,7 +135,7 @@ def confirm(ctx: Context, code: str) -> LoginChange:
 def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
     """Mails a link to the new address and a notice to the present one."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
-    spoken = speech.of_worker(service, worker_id)
+    spoken = catalogs.worker_catalog(service, worker_id)
     confirm = ServiceMail(CONFIRM_SUBJECT, CONFIRM_TEXT, spoken)
     notice = ServiceMail(NOTICE_SUBJECT, NOTICE_TEXT, spoken)
 

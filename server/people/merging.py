@@ -11,7 +11,7 @@ from server.errors import Forbidden, Invalid, NotFound, NotOffered, TooLarge
 from server.people import identity
 from server.record_types.base import Record, RecordType
 from server.record_types.shared.resolve import reindex
-from server.records import events, hanging
+from server.records import events, merging_records
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -72,7 +72,7 @@ def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePrev
             for name in written
             if target[name] and source[name] and target[name] != source[name]
         }
-        moved = hanging.count_pointers(reader, record_type, source_id, MAX_MOVED)
+        moved = merging_records.count_references(reader, record_type, source_id, MAX_MOVED)
         return MergePreview(target, source, differing, moved)
 
     return ctx.service.store.read(read)
@@ -86,10 +86,10 @@ def _merge(
     label, filled = writing.label(record_type.uri, target_id), dict[str, Any]()
     for source in sources:
         _require_movable(writing, record_type, source)
-        filled |= hanging.filled(record_type, {**target, **filled}, source)
-        hanging.point_elsewhere(writing, record_type, source["id"], target_id)
-        hanging.move(writing, record_type, source["id"], target_id)
-        hanging.move_custom_values(writing, record_type, source["id"], target_id)
+        filled |= merging_records.missing_values(record_type, {**target, **filled}, source)
+        merging_records.redirect_references(writing, record_type, source["id"], target_id)
+        merging_records.move_data(writing, record_type, source["id"], target_id)
+        merging_records.move_custom_values(writing, record_type, source["id"], target_id)
     names = [writing.label(record_type.uri, id) for id in ids]
     for id in ids:
         writing.delete(record_type.uri, id)
@@ -103,14 +103,14 @@ def _merge(
     for name in names:
         details = {"context_label": record_type.label_names[0].lower(), "source": name, "target": label}
         writing.log(POINT, record_type.context, target_id, details)
-    events.tell(writing, "record.merged", _values(writing.ctx, record_type, target_id, ids))
+    events.publish(writing, "record.merged", _values(writing.ctx, record_type, target_id, ids))
 
 
 def _require_movable(writing: RecordWriter, record_type: RecordType, source: Record) -> None:
     """Raises TooLarge for a merge that takes too long, AdminOnly if it moves an address of a worker or sender,
     Forbidden if it would change records that the caller may not read."""
     _require_no_hidden(writing, record_type, source)
-    for uri, count in hanging.count_pointers(writing, record_type, source["id"], MAX_MOVED + 1).items():
+    for uri, count in merging_records.count_references(writing, record_type, source["id"], MAX_MOVED + 1).items():
         if count > MAX_MOVED:
             raise TooLarge(
                 f"more than {MAX_MOVED} records of the type {uri} belong to {record_type.uri} {source['id']}; "
@@ -125,7 +125,7 @@ def _require_movable(writing: RecordWriter, record_type: RecordType, source: Rec
 
 def _require_no_hidden(reader: RecordReader, record_type: RecordType, source: Record) -> None:
     """Raises Forbidden if a merge would change records that the caller may not read, without naming them."""
-    if hanging.has_hidden_pointers(reader, record_type, source["id"], MAX_MOVED + 1):
+    if merging_records.has_hidden_references(reader, record_type, source["id"], MAX_MOVED + 1):
         raise Forbidden(
             f"records that you may not read belong to {record_type.uri} {source['id']}; "
             "ask an administrator to merge it"
@@ -152,7 +152,7 @@ def _offered(ctx: Context, uri: str) -> RecordType:
 
 def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
-    for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)):
+    for answer in events.automation_results(ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)):
         if answer.get("deny"):
             raise Forbidden(f"an automation does not let these records be merged: {str(answer['deny'])[:200]}")
         return  # the first automation that returns decides

@@ -14,7 +14,7 @@ from server.people import late_links, login_changes
 from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
 from server.record_types.base import Record
 from server.record_types.shared.sending import LETTER, TRANSACTIONAL
-from server.records import speech
+from server.records import catalogs
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, Catalog, Words, _, shown_mark, speaking
@@ -95,7 +95,7 @@ def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
     """Sends the mail of a requested link. It is created in a job, so that the request takes the same time for every
     address."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
-    spoken = speech.of_worker(service, worker_id)
+    spoken = catalogs.worker_catalog(service, worker_id)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)

@@ -40,7 +40,7 @@ def _remind(ctx: Context, tx: Transaction) -> None:
     writing = RecordWriter(ctx, tx)
     for id, worker_id, name in _due(tx, ctx.now, BATCH):
         writing.update("reminder", id, {"is_closed": 1})
-        events.tell(writing, "reminder.remind", events.record_values("reminder", CONTEXT, id))
+        events.publish(writing, "reminder.remind", events.record_values("reminder", CONTEXT, id))
         about = _about(writing, worker_id, id)
         params = points.body(POINT, {"message": name}, {"message": f"ctx://{about[0]}:{about[1]}"})
         activity.notify(writing, worker_id, POINT, *about, params, notification_mail.DUE)

@@ -318,7 +318,7 @@ def _require_code(ctx: Context, worker_id: int, code: str, peer: Peer, keys: tup
 
 def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
     """Raises Forbidden if an automation refuses the sign-in."""
-    for answer in events.ask(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
+    for answer in events.automation_results(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
         reason = answer.get("deny")
         if reason:
             _note_failure(ctx, worker_id, peer)
@@ -344,7 +344,7 @@ def _note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> 
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
-        events.tell(writing, FAILED, _values(worker_id, peer))
+        events.publish(writing, FAILED, _values(worker_id, peer))
         writing.log("worker.login.failed", WORKER, worker_id, _log_values(writing, worker_id, peer))
         if locks:
             _notify_locked(writing, worker_id, peer, locks)

@@ -121,10 +121,10 @@ class RecordType:
 
     def __init__(self) -> None:
         self.acts = _acts(self)
-        self.traits = traits.of(self.features)
-        self.telling = traits.having(self.traits, "listeners")
-        self.taking = traits.having(self.traits, "take", "coerce")
-        self.checking = traits.having(self.traits, "check")
+        self.traits = traits.of_features(self.features)
+        self.notifying_traits = traits.having(self.traits, "listeners")
+        self.value_traits = traits.having(self.traits, "take", "coerce")
+        self.checking_traits = traits.having(self.traits, "check")
         self._trait_classes = frozenset(map(type, self.traits))
         self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
         declared = dict(type(self).fields)
@@ -221,7 +221,7 @@ class RecordType:
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Outside the transaction, on the caller's thread, with a copy of the sent fields: what is too slow for the one
         writer, such as hashing a password, is done here. Answers the fields, with values replaced."""
-        checks.look(self.checked, fields)
+        checks.precompute(self.checked, fields)
         return fields
 
     def prepare(self, change: Change, writing: Writing) -> None:
@@ -259,7 +259,7 @@ class RecordType:
         """What the answers of link and unlink call it."""
         return label
 
-    def told_as(self, record: Record) -> str:
+    def name_in_log(self, record: Record) -> str:
         """What the activity log calls this record: its label, where that is no secret."""
         return self.label(record)
 

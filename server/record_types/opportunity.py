@@ -65,7 +65,7 @@ class Opportunity(RecordType):
             "text",
             "The amount as people write it, with symbol and code of its currency.",
             lambda record, shown: (
-                custom.definitions(shown.tx).currencies.of(record["amount_currency_id"]).label(record["amount"])
+                custom.definitions(shown.tx).currencies.by_id(record["amount_currency_id"]).label(record["amount"])
             ),
         ),
         Key("is_closed", "boolean", "Whether it is won or lost.", lambda record, shown: record["status_id"] != OPEN),

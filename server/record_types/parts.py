@@ -269,7 +269,9 @@ class Writing(Reading, Protocol):
         """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
         about: context and id of a second record that the entry names. urls: placeholder to address."""
 
-    def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
+    def notify(
+        self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
+    ) -> None:
         """Notify one worker about a record that they may read, of what they did not do themselves. message: a text with
         `{{variables}}`."""
 

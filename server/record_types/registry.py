@@ -36,7 +36,7 @@ class Registry:
         self.built_in_names = frozenset(name for each in self._built_in for name in (each.uri, *names_of(each)))
         self.custom: tuple[RecordType, ...] = ()
         self.revision = 0
-        self.kept: dict[Any, Any] = {}
+        self.cache: dict[Any, Any] = {}
         self.renew: Callable[[], object] = lambda: None  # reads what other processes changed
         self._here = threading.local()
         self._index()
@@ -48,13 +48,13 @@ class Registry:
         self.custom = tuple(types)
         self._index()
         self.revision += 1
-        self.kept = {}
+        self.cache = {}
 
     def without_custom(self) -> "Registry":
         """The built-in types alone, as they are now: what anybody may know of."""
         found = copy.copy(self)
         found.custom = ()
-        found.kept = {}
+        found.cache = {}
         found._index()
         return found
 

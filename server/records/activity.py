@@ -157,7 +157,7 @@ def notify(
     writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
 
-def tell(
+def notify_reader(
     writing: "RecordWriter", worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
 ) -> None:
     """Notifies one worker, unless the worker is the actor or may not read the record."""
@@ -196,7 +196,7 @@ def _listeners(
         return []
     record_type = writing.registry.find(context)
     worker_ids = set(also)
-    for trait in record_type.telling if record_type is not None else ():
+    for trait in record_type.notifying_traits if record_type is not None else ():
         worker_ids.update(trait.listeners(context, id, writing.tx))
     if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
         record = writing.record(context, id)

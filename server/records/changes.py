@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 Event = Literal["created", "updated", "deleted"]
 CHANNEL = "changes"
 DAY_SECONDS = 86400
-MAX_KEPT = 2_000_000  # changes, approximately; the oldest are removed first
-LOOKED_AT = 10_000  # rows that one page scans for changes of its types; the next page continues after them
+MAX_RETAINED = 2_000_000  # changes, approximately; the oldest are removed first
+MAX_SCANNED = 10_000  # rows that one page scans for changes of its types; the next page continues after them
 SKEW_SECONDS = 60  # a change may be this much older than one with a smaller id
 SKIPPED = 1_000_000_000  # ids skipped after a restore: more than the changes since the backup
 BATCH = 1000  # rows removed in one transaction
 _LOG: Any = CHANGE.sql
 
 
-def is_kept(record_type: RecordType) -> bool:
+def is_logged(record_type: RecordType) -> bool:
     """Whether changes of a type are in the log."""
     return not record_type.is_silent
 
@@ -46,7 +46,7 @@ def is_kept(record_type: RecordType) -> bool:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def note(
+def log_change(
     writing: "RecordWriter",
     event: Event,
     record_type: RecordType,
@@ -60,7 +60,7 @@ def note(
 
     is_stamped: whether the record already has the time of the change."""
     tx, key = writing.tx, ("change noted", record_type.context, id)
-    if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
+    if not is_logged(record_type) or (key in tx.memo and event != "deleted"):
         return
     tx.memo[key] = True
     if event == "updated" and record_type.changed_column and not is_stamped:
@@ -74,14 +74,14 @@ def _row() -> Any:
     return _LOG.insert({column: slot(place) for place, column in enumerate(columns)})
 
 
-def note_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
+def log_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
     """Logs the deletion of a record, with its owner."""
-    note(writing, "deleted", record_type, record["id"], owner_of(record_type, record))
+    log_change(writing, "deleted", record_type, record["id"], owner_of(record_type, record))
 
 
-def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str, Any]) -> None:
+def log_all_updated(writing: "RecordWriter", record_type: RecordType, equals: dict[str, Any]) -> None:
     """Logs changes of all records with these column values, before one statement changes them."""
-    if not is_kept(record_type):
+    if not is_logged(record_type):
         return
     names, table = tuple(equals), record_type.table
 
@@ -103,13 +103,13 @@ def _stamping(table: Table, changed: tuple[str, ...]) -> Any:
     return with_equal(table, table.sql.update({getattr(table.sql, column): slot(0)}), names, first=1)
 
 
-def date_anew(tx: Transaction, cursor: int, at: int) -> None:
+def set_time_after(tx: Transaction, cursor: int, at: int) -> None:
     """Sets the time (Unix seconds) of the entries that this transaction wrote after a cursor. The log is pruned by
     time, so its times must rise even if the records have older ones."""
     tx.run(lambda: _LOG.update({_LOG.at: slot(0)}).where(_LOG.id > slot(1)), (at, cursor))
 
 
-def begin_anew(tx: Transaction) -> None:
+def invalidate_cursors(tx: Transaction) -> None:
     """Invalidates all cursors after a backup was restored: those from before the backup, and those issued after it,
     whose changes are undone."""
     tx.delete(CHANGE)
@@ -120,7 +120,7 @@ def begin_anew(tx: Transaction) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldChange:
+class LoggedChange:
     """A logged change. cursor: the id of its row. at: Unix seconds."""
 
     cursor: int
@@ -138,7 +138,7 @@ class ChangePage:
     """A page of changes, in order. cursor: where the next page starts. has_more: whether rows after the cursor exist
     already; a page with few changes or none can have more."""
 
-    changes: list[ToldChange]
+    changes: list[LoggedChange]
     cursor: int
     has_more: bool
 
@@ -152,7 +152,7 @@ def now(tx: Transaction) -> int:
     return tx.next_ids(CHANGE, 1).start - 1
 
 
-def require_kept(tx: Transaction, cursor: int) -> int:
+def require_retained(tx: Transaction, cursor: int) -> int:
     """Returns the current cursor. Raises Gone if changes after the given cursor were removed, or if this database has
     not issued it."""
     last = now(tx)
@@ -199,14 +199,14 @@ def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collectio
     seeing = Dictionaries(ctx, tx)
     types = _types(seeing, uris)
     rows, end, has_more = _after(tx, cursor, types, limit)
-    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, has_more)
+    return ChangePage([_logged_change(types[row[2]], row) for row in _readable(seeing, types, rows)], end, has_more)
 
 
 def page_for_service(service: Service, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
     """Returns a page as `page` does, without checking read access. Raises Gone."""
     types = {each.context: each for each in service.registry if each.uri in uris}
     rows, end, has_more = _after(tx, cursor, types, limit)
-    return ChangePage([_told(types[row[2]], row) for row in rows], end, has_more)
+    return ChangePage([_logged_change(types[row[2]], row) for row in rows], end, has_more)
 
 
 def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]:
@@ -214,15 +214,15 @@ def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]
     return {
         each.context: each
         for each in seeing.registry
-        if each.uri in uris and is_kept(each) and seeing.rules.readable(each) is not NEVER
+        if each.uri in uris and is_logged(each) and seeing.rules.readable(each) is not NEVER
     }
 
 
 def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) -> tuple[list[Row], int, bool]:
     """Returns up to `limit` rows after a cursor, the cursor after the scanned rows, and whether more rows follow.
     Raises Gone."""
-    last = require_kept(tx, cursor)
-    end = min(cursor + LOOKED_AT, last)
+    last = require_retained(tx, cursor)
+    end = min(cursor + MAX_SCANNED, last)
     rows = [] if cursor == end else _between(tx, cursor, end, contexts, limit)
     if len(rows) == limit:
         end = rows[-1][0]
@@ -258,9 +258,9 @@ def _may_know(seeing: Dictionaries, record_type: RecordType, row: Row, readable:
     return id in readable[context]
 
 
-def _told(record_type: RecordType, row: Row) -> ToldChange:
+def _logged_change(record_type: RecordType, row: Row) -> LoggedChange:
     cursor, at, _, id, event, _, _ = row
-    return ToldChange(cursor, record_type.uri, id, event, at)
+    return LoggedChange(cursor, record_type.uri, id, event, at)
 
 
 # -- clearing out -----------------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def _told(record_type: RecordType, row: Row) -> ToldChange:
 
 @periodic("old changes", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Removes changes that are older than the setting `change_log_days`, and the oldest beyond MAX_KEPT."""
+    """Removes changes that are older than the setting `change_log_days`, and the oldest beyond MAX_RETAINED."""
     before = now - service.settings.change_log_days * DAY_SECONDS
     while up_to := service.store.read(lambda tx: _old_up_to(tx, before)):
         service.store.write(
@@ -282,6 +282,6 @@ def _old_up_to(tx: Transaction, before: int) -> int:
     """The id up to which old changes are removed, fewer than BATCH at once; 0 if there are none. The newest old change
     stays: it marks the time since which the log is complete."""
     oldest = tx.rows(lambda: _LOG.select(_LOG.id, _LOG.at).order_by(_LOG.id).limit(slot(0)), (BATCH,))
-    beyond = now(tx) - MAX_KEPT
+    beyond = now(tx) - MAX_RETAINED
     removable = [id for id, at in oldest if at < before or id <= beyond]
     return max(removable[:-1], default=0)

@@ -49,7 +49,7 @@ class Criteria:
 
     also: conditions added to every search. order: the default order."""
 
-    listed: Sequence[Criterion] = ()
+    conditions: Sequence[Criterion] = ()
     sort_by: str = ""
     ascending: bool = True
     also: Sequence[Node] = ()
@@ -63,13 +63,13 @@ def search(ctx: Context, uri: str, request: SearchRequest, criteria: Criteria) -
     Raises BadQuery, which names criteria, oper, value or sortBy, or a position of `q`."""
     record_type = ctx.service.registry.type(uri)
     query = parse(request.q)
-    terms = _terms(record_type, criteria.listed)
+    terms = _terms(record_type, criteria.conditions)
     root = BooleanGroup("and", (query.root, *criteria.also, *terms), False, 0)
     order = query.sort or _order(record_type, criteria)
     try:
         return records.search_parsed(ctx, uri, replace(query, root=root, sort=order), request)
     except BadQuery as error:
-        raise _told(error) from None
+        raise _with_parameter_name(error) from None
 
 
 def _terms(record_type: RecordType, criteria: Sequence[Criterion]) -> list[Term]:
@@ -164,7 +164,7 @@ def _order(record_type: RecordType, criteria: Criteria) -> tuple[Sort, ...]:
     return (Sort(filter_name(record_type, criteria.sort_by), not criteria.ascending, SORT_POSITION),)
 
 
-def _told(error: BadQuery) -> BadQuery:
+def _with_parameter_name(error: BadQuery) -> BadQuery:
     """Returns the error with the name of its parameter in place of a position outside of `q`."""
     position = error.details.get("position")
     if not isinstance(position, int) or position < SORT_POSITION:

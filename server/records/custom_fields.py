@@ -67,7 +67,9 @@ def move(ctx: Context, id: int, by: int) -> None:
         writing = RecordWriter(ctx, tx)
         field = _field(writing, id)
         order = [
-            each for each in definitions(tx).of(field["context"]) if each.fieldset_id == field["custom_fieldset_id"]
+            each
+            for each in definitions(tx).fields_of(field["context"])
+            if each.fieldset_id == field["custom_fieldset_id"]
         ]
         if len(order) > MAX_ORDERED:
             raise Conflict(f"at most {MAX_ORDERED} fields can be put in order; make a fieldset of some of them")

@@ -334,7 +334,7 @@ _ABSENT = {"gpg_private_key": contexts.GPG_PRIVATE_KEY}
 
 
 def _shape(record_type: RecordType, registry: Registry) -> _Shape:
-    shape: _Shape | None = registry.kept.get(record_type)
+    shape: _Shape | None = registry.cache.get(record_type)
     if shape is None:
-        shape = registry.kept[record_type] = _Shape(record_type, registry)
+        shape = registry.cache[record_type] = _Shape(record_type, registry)
     return shape

@@ -23,23 +23,23 @@ JOB = "event"
 VERSION = "automations"
 CHANGED = "record.changed"
 Values = dict[str, Any]
-Ask = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
-_asked: list[Ask] = []
+Runner = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
+_runners: list[Runner] = []
 
 
-def answers(ask: Ask) -> Ask:
+def register_runner(run: Runner) -> Runner:
     """Registers the function that runs the automations of an event before an action: run(ctx, event, values) yields the
     return values, one by one while the caller iterates."""
-    _asked[:] = [ask]
-    return ask
+    _runners[:] = [run]
+    return run
 
 
-def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
+def automation_results(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
     """Yields the return values of the automations bound to an event. values: builds their input; called only if an
     automation is bound. Raises NotOnWriter inside a write: a script would block other writes."""
-    if _asked and is_bound(ctx, name):
+    if _runners and is_bound(ctx, name):
         ctx.service.store.require_off_writer()
-        yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
+        yield from _runners[0](replace(ctx, depth=ctx.depth + 1), name, values())
 
 
 def is_bound(ctx: Context, *names: str) -> bool:
@@ -54,7 +54,7 @@ def is_likely_bound(ctx: Context, *names: str) -> bool:
 
 
 def is_yes(value: Any) -> bool:
-    """Whether a returned flag is set, in any notation: true, 1, a text other than 0."""
+    """Whether a returned flag is set: false values are None, false, 0, "0" and an empty text."""
     return value not in (None, False, "", 0, "0")
 
 
@@ -88,7 +88,7 @@ def _prime(store: Store) -> None:
     store.read(bound)
 
 
-def tell(writing: Writing, name: str, values: Values) -> int:
+def publish(writing: Writing, name: str, values: Values) -> int:
     """Adds a job that runs the automations bound to an event. Returns its id, or 0 if no automation is bound."""
     tx, ctx = writing.tx, writing.ctx
     if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
@@ -152,7 +152,7 @@ def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int
         values |= {f"record_{name}": value for name, value in was.items()}
     values |= record_values("record", record_type.context, id) | {"record__type": record_type.uri}
     values |= {f"was_record_{name}": value for name, value in was.items()} | actor_values(writing)
-    tx.memo[key] = (kind, tell(writing, CHANGED, values), was)
+    tx.memo[key] = (kind, publish(writing, CHANGED, values), was)
 
 
 def is_change(change: Change, differing: Mapping[str, Any]) -> bool:

@@ -64,7 +64,7 @@ def find(ctx: Context, id: int) -> StoredFile:
 
     def read(tx: Transaction) -> StoredFile:
         record = RecordReader(ctx, tx).retrieve("attachment", id)
-        require_kept(record)
+        require_content(record)
         return StoredFile(
             id,
             record["name"],
@@ -78,7 +78,7 @@ def find(ctx: Context, id: int) -> StoredFile:
     return records.reading(ctx, read)
 
 
-def require_kept(record: Record) -> None:
+def require_content(record: Record) -> None:
     """Raises NotFound if the content of an attachment was not stored, as for files of a mail that was too large."""
     if record["dropped"]:
         raise NotFound(f"attachment {record['id']} was not kept: {record['dropped']}")

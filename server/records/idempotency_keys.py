@@ -80,7 +80,7 @@ def _in_write(
     def write(tx: Transaction) -> Result | bytes:
         row = _current(tx, request, now)
         if row is not None:
-            return _kept(request, row)
+            return _stored_response(request, row)
         result = work()
         tx.insert(KEY, _new(request, now) | {"sealed": _seal(request, packed(result))})
         return result
@@ -98,7 +98,7 @@ def _on_thread(
     def claim(tx: Transaction) -> bytes | int:
         row = _current(tx, request, now)
         if row is not None:
-            return _kept(request, row)
+            return _stored_response(request, row)
         return tx.insert(KEY, _new(request, now) | {"claimed_by": queue.run_name()})
 
     claimed = store.write(claim)
@@ -143,7 +143,7 @@ def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
     return row
 
 
-def _kept(request: KeyedRequest, row: Row) -> bytes:
+def _stored_response(request: KeyedRequest, row: Row) -> bytes:
     """Returns the packed response of the first request. Raises as `once` does."""
     values = dict(zip(KEY.names, row, strict=True))
     if values["fingerprint"] != request.fingerprint:

@@ -23,7 +23,7 @@ _applying = threading.Lock()
 def apply(service: Service) -> None:
     """Applies the stored settings. Settings that this version rejects are skipped and logged."""
     with _applying:  # concurrent changes: the later one must be applied last
-        texts = service.store.read(_kept)
+        texts = service.store.read(_stored)
         values: dict[str, Value] = {}
         for name, text in texts.items():
             try:
@@ -54,7 +54,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     check_settings(ctx.service, changes)
 
     def write(tx: Transaction) -> None:
-        stored = _kept(tx)
+        stored = _stored(tx)
         merged = stored | dict(changes)
         for name, text in changes.items():
             before = stored.get(name, display_value(BY_NAME[name].default))
@@ -68,7 +68,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     apply(ctx.service)
 
 
-def _kept(tx: Transaction) -> dict[str, str]:
+def _stored(tx: Transaction) -> dict[str, str]:
     stored = service_settings.get(tx, KEY, {})
     return {name: str(text) for name, text in stored.items() if name in LIVE}
 

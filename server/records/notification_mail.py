@@ -56,7 +56,7 @@ def chosen(ctx: Context, tx: Transaction, worker_id: int) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def of_caller(ctx: Context) -> frozenset[str]:
+def caller_kinds(ctx: Context) -> frozenset[str]:
     """The kinds of notifications that the caller wants by mail."""
     return ctx.service.store.read(lambda tx: chosen(ctx, tx, ctx.actor.worker_id))
 

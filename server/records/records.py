@@ -42,8 +42,8 @@ UPSERT_STEPS = 1_000_000  # SQLite steps for the search of an upsert, about 0.1 
 class SearchRequest:
     """The parameters of a search. `limit` and `page` inside `q` win over these.
 
-    cursor: of an earlier page; results start after it; wins over `page`. tells_next: whether the result has `next`,
-    the cursor of the following page, "" on the last one."""
+    cursor: of an earlier page; results start after it; wins over `page`. has_next_cursor: whether the result
+    includes `next`, the cursor of the following page, "" on the last one."""
 
     q: str = ""
     limit: int = 10
@@ -52,7 +52,7 @@ class SearchRequest:
     subtotals: tuple[str, ...] = ()
     show_results: bool = True
     cursor: str = ""
-    tells_next: bool = False
+    has_next_cursor: bool = False
 
 
 def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
@@ -213,7 +213,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest)
         raise _not_offered(record_type, "search")
     limit = parsed.limit or request.limit
     page = parsed.page or min(max(request.page, 1), MAX_PAGE)
-    key = search_cursors.signing_key(ctx) if request.cursor or request.tells_next else b""
+    key = search_cursors.signing_key(ctx) if request.cursor or request.has_next_cursor else b""
 
     def read(tx: Transaction) -> tuple[dict[str, Any], bool]:
         scope = search_scope(ctx, tx, parsed)
@@ -234,7 +234,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest)
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
             if request.cursor:
                 del answer["page"]
-            if request.tells_next:
+            if request.has_next_cursor:
                 is_last = not has_more or not records
                 answer["next"] = "" if is_last else search_cursors.cursor(key, compiled, rows[-1])
         else:
@@ -314,7 +314,7 @@ def meta(ctx: Context, uri: str) -> dict[str, Any]:
             if key["type"] != "record":
                 labels[prefix + key["key"]] = f"{name} {key['key'].strip('_').replace('_', ' ')}".strip()
                 types[prefix + key["key"]] = META_CODES.get(key["type"], "S")
-        for field in definitions(tx).of(record_type.context):
+        for field in definitions(tx).fields_of(record_type.context):
             labels[f"{prefix}custom_{field.id}"] = f"{name} {field.name}".strip()
             types[f"{prefix}custom_{field.id}"] = field.kind
         for nested in record_type.nested:
@@ -354,7 +354,7 @@ def editable(ctx: Context, uri: str, id: int) -> Record:
         reader = RecordReader(ctx, tx)
         record = reader.retrieve(uri, id)
         reader.require("update", uri, id)
-        fields, uses = definitions(tx).of(record_type.context), {"context": record_type.context, "record_id": id}
+        fields, uses = definitions(tx).fields_of(record_type.context), {"context": record_type.context, "record_id": id}
         values = values_of(tx, fields, [record])[id]
         customs = {f"custom_{each.id}": shown_value(each, values.get(each.id, [])) for each in fields}
         return (

@@ -5,19 +5,19 @@ from server.record_types.base import RecordType
 from server.record_types.registry import Registry, names_of
 from server.record_types.shared.scopes import Scope, allowed
 
-MAX_KEPT = 64  # cached sets of scopes
+MAX_CACHED = 64  # cached sets of scopes
 READ = (("GET", "1"), ("GET", "search"))
 CHANGE = (("PUT", "1"), ("POST", "create"), ("DELETE", "1"))
 
 
 def readable(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
     """The types that these scopes allow to read or search."""
-    return _kept(registry, scopes)[0]
+    return _cached_types(registry, scopes)[0]
 
 
 def changeable(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
     """The types that these scopes allow to create, change or delete."""
-    return _kept(registry, scopes)[1]
+    return _cached_types(registry, scopes)[1]
 
 
 def limit_of(registry: Registry, scopes: tuple[Scope, ...], *, is_own: bool = False) -> ScopeLimit | None:
@@ -32,11 +32,11 @@ def limit_of(registry: Registry, scopes: tuple[Scope, ...], *, is_own: bool = Fa
     return ScopeLimit(readable(registry, scopes))
 
 
-def _kept(registry: Registry, scopes: tuple[Scope, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    cache: dict[tuple[Scope, ...], tuple[frozenset[str], frozenset[str]]] = registry.kept.setdefault(_kept, {})
+def _cached_types(registry: Registry, scopes: tuple[Scope, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    cache: dict[tuple[Scope, ...], tuple[frozenset[str], frozenset[str]]] = registry.cache.setdefault(_cached_types, {})
     types = cache.get(scopes)
     if types is None:
-        if len(cache) >= MAX_KEPT:
+        if len(cache) >= MAX_CACHED:
             cache.clear()
         types = cache[scopes] = (_covered(registry, scopes, READ), _covered(registry, scopes, CHANGE))
     return types

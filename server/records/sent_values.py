@@ -18,7 +18,7 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
     """Reads submitted values as a change. Raises Invalid with all mistakes, and Conflict for a value that must be
     unique."""
     sent = dict(fields)
-    trait_values = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
+    trait_values = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.value_traits]
     mistakes = Mistakes()
     _check_names(writing, record_type, old, sent, mistakes)
     _check_required(record_type, old, sent, mistakes)
@@ -30,7 +30,7 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
     for trait, values_taken in trait_values:
         trait.coerce(values_taken, change, intake, mistakes)
     mistakes.require_none()
-    for trait in record_type.checking:
+    for trait in record_type.checking_traits:
         trait.check(change, writing)
     _check_unique(writing, change)
     return change

@@ -12,7 +12,7 @@ from server.record_types.base import Change, Record, RecordType
 from server.record_types.shared import checks
 from server.record_types.shared.tables import REMAINS
 from server.record_types.traits.links import UNLINKED
-from server.records import activity, acts, changes, events, sent_values
+from server.records import activity, administrative_acts, changes, events, sent_values
 from server.records.reading import RecordReader
 from server.store import fulltext
 from server.store.transaction import Transaction
@@ -47,7 +47,7 @@ class RecordWriter(RecordReader):
         id = self._write(change)
         self.rules.require_own(self.tx, record_type, id)
         if "create" in record_type.acts:
-            acts.created(self, change)
+            administrative_acts.log_created(self, change)
         return id
 
     def update_sent(self, record_type: RecordType, id: int, fields: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ class RecordWriter(RecordReader):
             self.rules.require(self.tx, "update", record_type, self._after(change))
         if "update" in record_type.acts:
             self._write(change)
-            acts.changed(self, change, change.also_changed)
+            administrative_acts.log_changed(self, change, change.also_changed)
         else:
             self._write(change)
 
@@ -80,7 +80,7 @@ class RecordWriter(RecordReader):
         else:
             self._remove(record_type, record)
         if "delete" in record_type.acts:
-            acts.deleted(self, record_type, record)
+            administrative_acts.log_deleted(self, record_type, record)
         else:
             activity.log_deleted(self, record_type, id, label)
 
@@ -107,14 +107,14 @@ class RecordWriter(RecordReader):
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
         self.tx.set(record_type.table, id, record_type.row_values(values))
-        changes.note(self, "updated", record_type, id)
+        changes.log_change(self, "updated", record_type, id)
 
     def touch(self, uri: str, **equals: Any) -> None:
         record_type = self.registry.type(uri)
         if equals.keys() == {"id"}:
-            changes.note(self, "updated", record_type, equals["id"])
+            changes.log_change(self, "updated", record_type, equals["id"])
         else:
-            changes.note_all(self, record_type, equals)
+            changes.log_all_updated(self, record_type, equals)
 
     def delete(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
@@ -132,8 +132,10 @@ class RecordWriter(RecordReader):
     ) -> None:
         activity.log(self, point, context, id, variables, urls, also_notify, about)
 
-    def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
-        activity.tell(self, worker_id, point, message, context, id, variables)
+    def notify(
+        self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
+    ) -> None:
+        activity.notify_reader(self, worker_id, point, message, context, id, variables)
 
     def texts_changed(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
@@ -173,14 +175,14 @@ class RecordWriter(RecordReader):
             change.id = tx.insert(record_type.table, values)
             tx.keep_added(record_type.table, change.id, values)
             tx.memo[UNLINKED, record_type.context, change.id] = True
-            changes.note(self, "created", record_type, change.id)
+            changes.log_change(self, "created", record_type, change.id)
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}
             tx.set(record_type.table, change.id, record_type.row_values(differing))
         for trait in record_type.traits if change.extras else ():
             trait.write(change, self)
         if events.is_change(change, differing):
-            changes.note(self, "updated", record_type, change.id, is_stamped=True)
+            changes.log_change(self, "updated", record_type, change.id, is_stamped=True)
             events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
         record_type.after_write(change, self)
         if record_type.wakes(change):
@@ -207,7 +209,7 @@ class RecordWriter(RecordReader):
         if record_type.text is not None:
             fulltext.remove(tx, record_type.text, id)
         tx.delete(record_type.table, id=id)
-        changes.note_deleted(self, record_type, record)
+        changes.log_deleted(self, record_type, record)
         if self.clear(context, id):
             tx.add(REMAINS, {"context": context, "record_id": id})
             self.wake()

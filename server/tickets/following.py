@@ -2,7 +2,7 @@
 
 from server.context import Context
 from server.records import changes
-from server.records.changes import ToldChange
+from server.records.changes import LoggedChange
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 
@@ -44,7 +44,7 @@ def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int]:
     return ctx.service.store.read(read)
 
 
-def _is_on(reader: RecordReader, change: ToldChange, ticket_id: int) -> bool:
+def _is_on(reader: RecordReader, change: LoggedChange, ticket_id: int) -> bool:
     if change.type == "ticket":
         return change.id == ticket_id
     record = reader.record(change.type, change.id)

@@ -27,7 +27,7 @@ from server.record_types.shared import custom
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.tables import ATTACHED
 from server.record_types.traits.custom_fields import write_values
-from server.records import speech
+from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.settings import VERSION
@@ -180,7 +180,7 @@ def facts_of(
 def voice_of(ctx: Context, group: Record, worker: Record | None, zone: str = "UTC") -> Voice:
     """Returns the voice of a group's mail. zone: the fallback if neither the group nor the worker has one."""
     language = group["language"] or (worker["language"] if worker else "")
-    catalog = speech.languages(ctx.service).catalog_for(language) if language else ENGLISH
+    catalog = catalogs.languages(ctx.service).catalog_for(language) if language else ENGLISH
     return Voice(catalog, group["timezone"] or (worker["timezone"] if worker else "") or zone)
 
 

@@ -10,7 +10,7 @@ from server.errors import Forbidden, Invalid, NotFound
 from server.record_types.base import Record
 from server.record_types.shared.references import redirect
 from server.record_types.shared.tables import REQUESTER
-from server.records import events, hanging
+from server.records import events, merging_records
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters, unmerge
@@ -52,7 +52,7 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
         writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": survivor["id"]})
         counters.recount(writing, other["id"])
     counters.recount(writing, survivor["id"])
-    events.tell(writing, "record.merged", _values(ctx, ids))
+    events.publish(writing, "record.merged", _values(ctx, ids))
     return int(survivor["id"])
 
 
@@ -69,7 +69,7 @@ def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
 
 def _require_assent(ctx: Context, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
-    for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, ids)):
+    for answer in events.automation_results(ctx, "record.merge", lambda: _values(ctx, ids)):
         if answer.get("deny"):
             raise Forbidden(f"an automation does not let these tickets be merged: {str(answer['deny'])[:200]}")
         return  # the first automation that returns decides
@@ -101,4 +101,4 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     redirect(writing, "ticket", "merged_into", old, new)
     requesters.add(writing, new, requesters.ids_of(tx, old))
     tx.delete(REQUESTER, ticket_id=old)
-    hanging.move(writing, writing.registry.type("ticket"), old, new)
+    merging_records.move_data(writing, writing.registry.type("ticket"), old, new)

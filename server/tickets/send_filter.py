@@ -63,7 +63,7 @@ def _require_assent(ctx: Context, draft: Record) -> None:
         worker = events.record_values("worker", contexts.WORKER, draft.get("worker_id") or 0)
         return _values(draft) | caller | worker
 
-    for answer in events.ask(ctx, VALIDATE[is_reply], values):
+    for answer in events.automation_results(ctx, VALIDATE[is_reply], values):
         if events.is_yes(answer.get("reject")):
             why = printed(answer.get("message") or answer.get("reject_message") or "").strip()
             raise Forbidden(f"an automation refuses this mail{f': {why[:300]}' if why else ''}")
@@ -78,7 +78,7 @@ def apply_changes(ctx: Context, draft: Record) -> Record | None:
         return values
 
     params: dict[str, Any] = dict(draft["params"])
-    for answer in events.ask(ctx, SEND, begin):
+    for answer in events.automation_results(ctx, SEND, begin):
         changes = answer.get("draft") if isinstance(answer.get("draft"), Mapping) else {}
         sent = changes.get("params") if isinstance(changes, Mapping) else None
         for name, value in (sent or {}).items() if isinstance(sent, Mapping) else ():

@@ -107,7 +107,7 @@ def _notify(writing: RecordWriter, ticket: Record) -> None:
         variables["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
     point = "ticket.target.missed" if is_missed else "ticket.target.due"
     writing.log(point, contexts.TICKET, ticket["id"], variables, also_notify=_managers(writing, ticket))
-    events.tell(
+    events.publish(
         writing,
         "ticket.target",
         {

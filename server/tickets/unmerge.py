@@ -17,7 +17,7 @@ from server.mail.headers import ids_in
 from server.record_types.base import Record
 from server.record_types.shared.references import ids_pointing
 from server.record_types.shared.tables import REQUESTER
-from server.records import hanging
+from server.records import merging_records
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
@@ -58,7 +58,7 @@ def part_of(writing: RecordWriter, ticket: Record) -> dict[str, Any]:
         "requesters": requesters.ids_of(tx, id),
         "merged": ids_pointing(tx, "ticket", "merged_into", id),
         "moved": {uri: ids_pointing(tx, uri, "ticket_id", id) for uri in MOVED},
-        "hung": hanging.contents(tx, contexts.TICKET, id),
+        "hung": merging_records.attached_data(tx, contexts.TICKET, id),
     }
 
 
@@ -152,7 +152,7 @@ def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arriv
     _point(writing, "ticket", "merged_into", other["merged"], kept_id, id)
     for address_id in other["requesters"]:
         tx.add(REQUESTER, {"ticket_id": id, "address_id": address_id})
-    hanging.give_back(writing, writing.registry.type("ticket"), kept_id, id, other["hung"])
+    merging_records.move_back(writing, writing.registry.type("ticket"), kept_id, id, other["hung"])
     writing.update("ticket", id, {"merged_into": 0, "status_id": other["status"]["status_id"]})
     writing.set("ticket", id, other["status"])
     source, target = writing.label("ticket", kept_id), writing.label("ticket", id)
@@ -168,7 +168,7 @@ def _restore_kept(
     id = survivor["id"]
     added = {address for other in others for address in other["requesters"]} - set(survivor["requesters"])
     requesters.remove(writing, id, [each for each in requesters.ids_of(writing.tx, id) if each in added])
-    hanging.remove_added(writing, contexts.TICKET, id, survivor["hung"], [other["hung"] for other in others])
+    merging_records.remove_moved(writing, contexts.TICKET, id, survivor["hung"], [other["hung"] for other in others])
     ticket = writing.record("ticket", id)
     was = survivor["status"]
     is_opened = any(other["status"]["status_id"] == OPEN for other in others) and was["status_id"] != OPEN

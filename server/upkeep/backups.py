@@ -23,7 +23,7 @@ from server.outbox.sender import default_sender, way_of
 from server.people.administrators import administrators
 from server.people.password_change import ServiceMail, send
 from server.record_types.shared.points import POINTS
-from server.records import activity, live_settings, speech
+from server.records import activity, catalogs, live_settings
 from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
 from server.settings import MiB, Settings
@@ -273,7 +273,7 @@ def _failed(service: Service, now: int, error: str) -> None:
     set up."""
     ctx, values = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
     recipients = service.store.read(administrators)
-    letters = {id: ServiceMail(SUBJECT, TEXT, speech.of_worker(service, id)) for id in recipients}
+    letters = {id: ServiceMail(SUBJECT, TEXT, catalogs.worker_catalog(service, id)) for id in recipients}
 
     def write(tx: Transaction) -> None:
         is_known = get(tx, FAILURE) is not None

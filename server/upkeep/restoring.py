@@ -139,7 +139,7 @@ def log_restored(ctx: Context, name: str, previous: str) -> None:
     values = {"file": name, "kept": previous or "nothing, as there was none"}
 
     def write(tx: Transaction) -> None:
-        changes.begin_anew(tx)
+        changes.invalidate_cursors(tx)
         RecordWriter(ctx, tx).log("backup.restored", APP, 0, values)
 
     ctx.service.store.write(write)

@@ -12,7 +12,7 @@ from console.search.chips import chips
 from console.search.help import QueryHelp
 from console.search.mistakes import QueryMistake
 from console.search.options import MAX_NAMES, MAX_RECORDS, QueryOption
-from server.records import search_words
+from server.records import search_suggestions
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS
 from server.store.database import OutOfSteps
 from tests.console.browser import Browser, intercept, violations
@@ -258,9 +258,9 @@ def test_chips_stay_within_the_budget_of_the_event_loop(small: Desk) -> None:
     """The list was found there, and would otherwise be searched again on a thread."""
     on_loop = replace(small.context(), steps=100_000)
     record_type = small.registry.type("worker")
-    assert search_words.labels(on_loop, record_type, [MILO, 10**17]) == {MILO: "Milo Hart"}
+    assert search_suggestions.labels(on_loop, record_type, [MILO, 10**17]) == {MILO: "Milo Hart"}
     with pytest.raises(OutOfSteps):
-        search_words.named(on_loop, record_type, "milo", 1)
+        search_suggestions.records_by_name(on_loop, record_type, "milo", 1)
 
 
 @pytest.mark.parametrize("q", ['"' * 3001, "(" * 3000, "[" * 3000, "a:" * 3000, "! " * 3000, "x," * 4000, ":" * 8000])

@@ -101,7 +101,7 @@ def test_an_imported_reply_is_placed_no_earlier_than_its_original(desk: Desk) ->
 @pytest.fixture(params=["imap", "imap that does not say its next uid", "pop3"])
 def server(request: pytest.FixtureRequest) -> Iterator[MailServer]:
     with Pop3Server() if request.param == "pop3" else ImapServer() as started:
-        started.tells_next = "not" not in request.param
+        started.has_next_cursor = "not" not in request.param
         yield started
 
 
@@ -118,13 +118,13 @@ def test_history_of_a_mailbox_is_placed_by_date_and_new_mail_by_arrival(
     monkeypatch.setattr(checking.clock, "now", lambda: NOW)
     monkeypatch.setattr(checking, "MAX_MAILS", 2)
     numbered = [mail(Message_Id=f"<{number}@kite.example>", Date=LAST_YEAR) for number in range(5)]
-    server.put(*numbered[:3] if server.tells_next else numbered[:2])
+    server.put(*numbered[:3] if server.has_next_cursor else numbered[:2])
     id = mailbox(desk, server)
     checking.check(desk.service, id, NOW)
     server.put(*numbered[len(server.mails) :])
     checking.check(desk.service, id, NOW)
     checking.check(desk.service, id, NOW)
-    history = 3 if server.tells_next else 2
+    history = 3 if server.has_next_cursor else 2
     assert [at for at, _ in times(desk)] == [LAST_YEAR_AT] * history + [NOW] * (5 - history)
     assert desk.read(lambda tx: tx.find(desk_history(desk), mailbox_id=id)) == []
 

@@ -187,7 +187,7 @@ def test_a_mailbox_moved_to_another_server_is_read_from_its_beginning(desk: Desk
 
 
 def test_a_server_that_does_not_report_its_next_uid(desk: Desk, imap: ImapServer) -> None:
-    imap.tells_next = False
+    imap.has_next_cursor = False
     id = box(desk, imap, is_mail_kept=1)
     imap.put(without_id(1), without_id(2))
     assert (check(desk, id), check(desk, id)) == (2, 0)

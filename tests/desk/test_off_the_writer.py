@@ -29,7 +29,7 @@ def test_no_automation_is_queried_inside_a_write(desk: Post) -> None:
     ctx = desk.context()
 
     def ask(_: Any = None) -> list[Any]:
-        return list(events.ask(ctx, "mail.filter", dict))
+        return list(events.automation_results(ctx, "mail.filter", dict))
 
     assert desk.service.store.write(ask) == []  # none is bound
     read_before = mailroom.quick(ctx, mail())

@@ -28,7 +28,7 @@ from server.packages.making import ImportResult
 from server.people import presence
 from server.record_types.registry import load as load_types
 from server.records import live_settings, records
-from server.records.kept_here import KeptHere
+from server.records.process_caches import ProcessCaches
 from server.settings import ALL, WEB, WORKER, Settings
 from server.store.database import Store
 from server.store.sqlite import SqliteStore
@@ -343,7 +343,7 @@ def fail() -> None:
 
 
 def test_settings_of_the_console_and_record_types_apply_in_the_other_process(pair: Pair) -> None:
-    kept = KeptHere(pair.second)
+    kept = ProcessCaches(pair.second)
     kept.renew()
     pair.second.registry.renew = kept.renew
     live_settings.change(pair.context(pair.first, pair.desk.nora), {"base_url": "https://moved.example"})

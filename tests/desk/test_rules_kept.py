@@ -61,4 +61,4 @@ def test_the_number_of_cached_workers_is_limited(desk: Post, monkeypatch: pytest
     monkeypatch.setattr(rules, "MAX_CACHED", 2)
     for number in range(4):
         search(desk, desk.worker(f"Worker{number}", "Test"), "comment", "")
-        assert len(desk.service.registry.kept[rules.Rules]) <= 2
+        assert len(desk.service.registry.cache[rules.Rules]) <= 2

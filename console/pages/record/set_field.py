@@ -105,7 +105,7 @@ def _fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
     """The fields that can be set, as controls by name, ordered by label. Custom fields of a fieldset are refused for
     records without it."""
     known = RecordForm(record_type.uri, has_customs=False).open(visit).controls
-    defined = records.reading(visit.ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    defined = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
     customs = [controls.of_custom(visit.service.registry, each) for each in defined]
     named = [each for each in (*known, *customs) if each.kind not in _SINGLE and not each.is_kept]
     return {each.name: each for each in sorted(named, key=lambda each: shown(each.label).casefold())}

@@ -49,7 +49,7 @@ class AutomationResource(RecordType):
     subtotals = Subtotals(search=("fieldset", "mimetype", "name"))
     label_column = "token"
 
-    def told_as(self, record: Record) -> str:
+    def name_in_log(self, record: Record) -> str:
         """Names the file without its label: the token is all that is needed to read it."""
         return f"{record['name'] or record['mime_type'] or 'without a name'} ({record['id']})"
 

@@ -103,7 +103,7 @@ class Fields:
 
     def _unknown(self, options: Options) -> BadDataQuery:
         own = self.record_type
-        custom = [each.filter for each in definitions(self.scope.tx).of(own.context)]
+        custom = [each.filter for each in definitions(self.scope.tx).fields_of(own.context)]
         names = [*own.sort_names(), *own.subtotals.also, *own.subtotals.virtual, *own.subtotals.aliases, *custom]
         return BadDataQuery(
             f"{own.uri} cannot be counted by '{options.name[:80]}'{nearest(options.name, names)}",

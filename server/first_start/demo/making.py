@@ -90,7 +90,7 @@ def _dated(ctx: Context, tx: Transaction, work: Callable[[RecordWriter], Any]) -
     """Runs `work` at other times; the change log records the present time."""
     before = changes.now(tx)
     result = work(RecordWriter(ctx, tx))
-    changes.date_anew(tx, before, ctx.now)
+    changes.set_time_after(tx, before, ctx.now)
     return result
 
 

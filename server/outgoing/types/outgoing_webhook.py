@@ -138,7 +138,7 @@ class OutgoingWebhook(RecordType):
 
 def told_types(registry: Any) -> list[str]:
     """Lists the record types whose changes are published, except outgoing webhooks themselves."""
-    return [each.uri for each in registry if changes.is_kept(each) and each.uri != OutgoingWebhook.uri]
+    return [each.uri for each in registry if changes.is_logged(each) and each.uri != OutgoingWebhook.uri]
 
 
 def _require_one_type(query: str, patterns: list[str]) -> None:

@@ -56,5 +56,5 @@ def _custom(record_type: RecordType, tx: Transaction) -> list[dict[str, Any]]:
             "is_immutable": False,
             "notes": each.name,
         }
-        for each in custom.definitions(tx).of(record_type.context)
+        for each in custom.definitions(tx).fields_of(record_type.context)
     ]

@@ -26,7 +26,7 @@ def register(kind: str, check: Check) -> None:
     mistakes.cache_clear()
 
 
-def look(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
+def precompute(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
     """Work out the mistakes of sent texts on the caller's thread, so that the one writer finds them ready."""
     for name, kind in checked.items():
         text = fields.get(name)

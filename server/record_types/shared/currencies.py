@@ -52,7 +52,7 @@ class Currencies:
         self._by_id: Mapping[int, CurrencyFormat] = {each.id: each for each in listed}
         self.default = self._by_id.get(default_id) or CurrencyFormat(0, "", "", DECIMALS)
 
-    def of(self, id: int) -> CurrencyFormat:
+    def by_id(self, id: int) -> CurrencyFormat:
         """The currency of an id."""
         return self._by_id.get(id, self.default)
 

@@ -29,7 +29,7 @@ class Search(Trait):
 ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())
 
 
-def of(features: frozenset[str]) -> tuple[Trait, ...]:
+def of_features(features: frozenset[str]) -> tuple[Trait, ...]:
     """The traits with these names."""
     return tuple(each for each in ALL if each.name in features)
 

@@ -99,11 +99,11 @@ class CustomFields(Trait):
         return {field.id: found.get(field.id) for field in fields}
 
     def listeners(self, context: str, id: int, tx: "Transaction") -> set[int]:
-        return custom.told_workers(tx, context, id)
+        return custom.notified_workers(tx, context, id)
 
     def remove(self, record_type: "RecordType", record: Record, writing: Writing) -> None:
         tx, context, id = writing.tx, record_type.context, record["id"]
-        fields = [field.id for field in custom.definitions(tx).of(context)]
+        fields = [field.id for field in custom.definitions(tx).fields_of(context)]
         for field_id in (*fields, *custom.deleted_fields_of(tx, context)):  # deleted ones may come back
             tx.delete(CUSTOM_VALUE, field_id=field_id, record_id=id)
         tx.delete(FIELDSET_USE, context=context, record_id=id)
@@ -111,7 +111,7 @@ class CustomFields(Trait):
     # -- export -----------------------------------------------------------------------------------------------------
 
     def export(self, tx: "Transaction", record_type: "RecordType", records: list[Record]) -> Exported:
-        fields = {each.id: each for each in custom.definitions(tx).of(record_type.context)}
+        fields = {each.id: each for each in custom.definitions(tx).fields_of(record_type.context)}
         for id, values in custom.values_of(tx, list(fields.values()), records).items():
             shown = {f"custom_{each}": custom.shown_value(fields[each], listed) for each, listed in values.items()}
             if shown:
@@ -121,10 +121,10 @@ class CustomFields(Trait):
 def write_values(writing: Writing, record_type: "RecordType", id: int, values: Values) -> None:
     """Keep checked values of a record that is there, and tell workers who were chosen by them."""
     for field, coerced in values:
-        before = custom.values_of(writing.tx, [field] if field.tells_worker else [], [{"id": id}])[id]
+        before = custom.values_of(writing.tx, [field] if field.notifies_worker else [], [{"id": id}])[id]
         custom.write(writing, record_type, id, field, coerced)
-        if field.tells_worker:
+        if field.notifies_worker:
             for worker_id in set(coerced.values) - set(before.get(field.id, ())):
                 worker, target = writing.label(WORKER, worker_id), writing.label(record_type.context, id)
                 variables = {"worker": worker, "field": field.name, "target": target}
-                writing.tell(worker_id, POINT, CHOSEN, record_type.context, id, variables)
+                writing.notify(worker_id, POINT, CHOSEN, record_type.context, id, variables)

@@ -202,7 +202,7 @@ def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, sco
     target = scope.type_spelled(uri) if uri else None
     if target is None:
         return None
-    for each in custom.definitions(scope.tx).of(target.context):
+    for each in custom.definitions(scope.tx).fields_of(target.context):
         if each.uri == field_uri and each.points_to(record_type, scope.registry):
             way = HasManyThrough("custom_value", "number", "record_id", (("field_id", each.id),))
             return DeepFilter(name, "", target.uri, way).bind(record_type.table)

@@ -542,4 +542,4 @@ def _publish_moved(change: Change, writing: Writing) -> None:
     for uri in ("group", "bucket"):
         context = writing.registry.type(uri).context
         values |= events.record_values(f"was_{uri}", context, change.was(f"{uri}_id") or 0)
-    events.tell(writing, "mail.moved", values)
+    events.publish(writing, "mail.moved", values)

@@ -83,7 +83,7 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
     if cursor is None:
         cursor = reading(call.ctx, changes.now)
     else:
-        reading(call.ctx, lambda tx: changes.require_kept(tx, cursor))
+        reading(call.ctx, lambda tx: changes.require_retained(tx, cursor))
 
     def news(ctx: Context, cursor: int) -> News:
         found = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.uris))
@@ -126,7 +126,7 @@ def _asked(registry: Registry, name: str, seen: frozenset[str]) -> str:
     record_type = registry.find(name)
     if record_type is None:
         raise Invalid(f"types: there is no record type '{name[:50]}'{nearest(name, registry.uris())}", field="types")
-    if not changes.is_kept(record_type):
+    if not changes.is_logged(record_type):
         raise Invalid(f"types: changes of {record_type.label_names[1].lower()} are not kept", field="types")
     if record_type.uri not in seen:
         raise ScopeDenied(f"types: the token's scopes do not let records of {record_type.uri} be read")

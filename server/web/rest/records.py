@@ -169,7 +169,7 @@ def search(call: EndpointCall) -> Answer:
     request = search_request(call, call.params.text("query", ""))
     expand_of(call, call.uri)
     found = records.search(
-        call.ctx, call.uri, dataclasses.replace(request, cursor=call.params.text("cursor", ""), tells_next=True)
+        call.ctx, call.uri, dataclasses.replace(request, cursor=call.params.text("cursor", ""), has_next_cursor=True)
     )
     cursor = found.pop("next", "")
     if "results" in found:

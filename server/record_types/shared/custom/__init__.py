@@ -21,7 +21,7 @@ from server.record_types.shared.custom.keys import (
     shown_value,
     values_of,
 )
-from server.record_types.shared.custom.notifications import told_workers
+from server.record_types.shared.custom.notifications import notified_workers
 
 __all__ = [
     "ValueSetChange",
@@ -45,7 +45,7 @@ __all__ = [
     "shown_text",
     "shown_value",
     "take",
-    "told_workers",
+    "notified_workers",
     "values_of",
     "write",
 ]

@@ -78,7 +78,7 @@ class FieldDefinition:
         return str(self.params.get("context") or "") if self.kind in ("L", LINKS) else ""
 
     @property
-    def tells_worker(self) -> bool:
+    def notifies_worker(self) -> bool:
         """Whether the worker who stands in it is notified as the owner of the record is."""
         return self.kind == "W" and str(self.params.get("send_notifications", 0)) == "1"
 
@@ -108,14 +108,14 @@ class Definitions:
         """The fields of all types."""
         return [each for fields in self.by_context.values() for each in fields]
 
-    def of(self, context: str) -> tuple[FieldDefinition, ...]:
+    def fields_of(self, context: str) -> tuple[FieldDefinition, ...]:
         """The fields of a type, in order."""
         return self.by_context.get(context, ())
 
     def named(self, context: str, name: str) -> FieldDefinition | None:
         """The field that `custom_<id>` or a uri names on a type."""
         number = name.removeprefix("custom_")
-        for each in self.of(context):
+        for each in self.fields_of(context):
             if each.uri == name or (name != number and number == str(each.id)):
                 return each
         return None
@@ -166,7 +166,7 @@ def _read_definitions(tx: "Transaction") -> Definitions:
         params = params if isinstance(params, dict) else {}
         listed.append(
             FieldDefinition(
-                id, context, name, uri, kind, params, pos, set_id, filter_name, money.of(currency_id(params))
+                id, context, name, uri, kind, params, pos, set_id, filter_name, money.by_id(currency_id(params))
             )
         )
     return Definitions({context: tuple(listed) for context, listed in by_context.items()}, money)

@@ -50,7 +50,7 @@ def _of_type(
     record_type: "RecordType", context: str, own: str, name: str, scope: "SearchScope", shown_name: str = ""
 ) -> Filter | None:
     by_id = name.endswith(".id")
-    for field in definitions(scope.tx).of(context):
+    for field in definitions(scope.tx).fields_of(context):
         names = (field.filter, f"custom_{field.id}", field.uri)
         if name in names:
             return _filter(field, shown_name or name, own, False).bind(record_type.table)

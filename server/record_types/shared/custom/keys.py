@@ -72,7 +72,7 @@ def load_by_id(record_type: "RecordType") -> "Loader":
     """`custom`: {field id: value}, and flat `custom_<id>` with its extra keys."""
 
     def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
-        fields = definitions(shown.tx).of(record_type.context)
+        fields = definitions(shown.tx).fields_of(record_type.context)
         stored = values_of(shown.tx, fields, records)
         answer = {}
         for record in records:
@@ -111,7 +111,7 @@ def load_by_uri(record_type: "RecordType") -> "Loader":
     """`customfields`: the uris, and each value under its uri."""
 
     def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
-        fields = definitions(shown.tx).of(record_type.context)
+        fields = definitions(shown.tx).fields_of(record_type.context)
         stored = values_of(shown.tx, fields, records)
         return {
             record["id"]: {"customfields": [each.uri for each in fields]}

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from server.store.transaction import Transaction
 
 
-def told_workers(tx: "Transaction", context: str, id: int) -> set[int]:
+def notified_workers(tx: "Transaction", context: str, id: int) -> set[int]:
     """The ids of the workers who stand in such fields of a record. One statement, none where there are no such."""
-    fields = [each for each in definitions(tx).of(context) if each.tells_worker]
+    fields = [each for each in definitions(tx).fields_of(context) if each.notifies_worker]
     if not fields:
         return set()
     values = values_of(tx, fields, [{"id": id}])[id]

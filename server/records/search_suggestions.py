@@ -20,7 +20,7 @@ MAX_NAME_WORDS = 6
 Result = TypeVar("Result")
 
 
-def within(ctx: Context, work: Callable[[SearchScope], Result]) -> Result:
+def run_in_scope(ctx: Context, work: Callable[[SearchScope], Result]) -> Result:
     """Runs `work` in one snapshot with the scope in which the caller's searches are compiled."""
     return records.reading(ctx, lambda tx: work(_scope(ctx, tx)))
 
@@ -31,7 +31,7 @@ def check(ctx: Context, record_type: RecordType, q: str) -> None:
     records.reading(ctx, lambda tx: compile_search(record_type, parsed, records.search_scope(ctx, tx, parsed)))
 
 
-def named(ctx: Context, record_type: RecordType, text: str, limit: int) -> list[tuple[int, str]]:
+def records_by_name(ctx: Context, record_type: RecordType, text: str, limit: int) -> list[tuple[int, str]]:
     """(id, label) of records that the caller may read and whose names contain every word of a text, the newest first;
     any records if the text is empty. Returns fewer or none if the search would take long."""
     if not record_type.offers("search"):

@@ -18,7 +18,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 
-def move(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
+def move_data(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
     """Moves comments, files, links and watchers of one record to another record of its type."""
     context, tx = record_type.context, writing.tx
     writing.touch("comment", target__context=context, target_id=old)
@@ -38,7 +38,7 @@ def move(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> 
 def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
     """Moves values of custom fields that the other record lacks, and the fieldsets that it lacks."""
     tx, context = writing.tx, record_type.context
-    for field in custom.definitions(tx).of(context):
+    for field in custom.definitions(tx).fields_of(context):
         if tx.first(CUSTOM_VALUE, field_id=field.id, record_id=new) is None:
             for row in tx.find(CUSTOM_VALUE, field_id=field.id, record_id=old):
                 tx.insert(CUSTOM_VALUE, {**dict(zip(CUSTOM_VALUE.names, row, strict=True)), "record_id": new})
@@ -47,7 +47,7 @@ def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int,
         tx.add(FIELDSET_USE, {**dict(zip(FIELDSET_USE.names, row, strict=True)), "record_id": new})
 
 
-def pointers(record_type: RecordType, reading: RecordReader) -> list[tuple[str, str]]:
+def referencing_columns(record_type: RecordType, reading: RecordReader) -> list[tuple[str, str]]:
     """(type, column) of all columns that reference records of this type."""
     return [
         (each.uri, name)
@@ -57,9 +57,9 @@ def pointers(record_type: RecordType, reading: RecordReader) -> list[tuple[str, 
     ]
 
 
-def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
+def redirect_references(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
     """Redirects all references from one record to another: columns, and custom fields that hold records."""
-    for uri, column in pointers(record_type, writing):
+    for uri, column in referencing_columns(record_type, writing):
         redirect(writing, uri, column, old, new)
     values: Any = CUSTOM_VALUE.sql
     for field in custom.definitions(writing.tx).every():
@@ -72,26 +72,26 @@ def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, ne
             )
 
 
-def count_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> dict[str, int]:
+def count_references(reading: RecordReader, record_type: RecordType, id: int, most: int) -> dict[str, int]:
     """{type: number of its records that the caller may read and that reference a record}, each counted up to `most`."""
     counts: dict[str, int] = {}
-    for uri, column in pointers(record_type, reading):
+    for uri, column in referencing_columns(record_type, reading):
         pointing = reading.registry.type(uri)
-        count = len(_readable_pointers(reading, pointing, column, id, most))
+        count = len(_readable_references(reading, pointing, column, id, most))
         if count:
             counts[uri] = counts.get(uri, 0) + count
     return counts
 
 
-def has_hidden_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> bool:
+def has_hidden_references(reading: RecordReader, record_type: RecordType, id: int, most: int) -> bool:
     """Whether records that the caller may not read reference a record, by a column or a custom field. most: records
     checked per type."""
-    for uri, column in pointers(record_type, reading):
+    for uri, column in referencing_columns(record_type, reading):
         pointing = reading.registry.type(uri)
         if reading.rules.readable(pointing) is ALWAYS:
             continue
         total = len(reading.tx.some(pointing.table, most, **{column: id}))
-        if total > len(_readable_pointers(reading, pointing, column, id, most)):
+        if total > len(_readable_references(reading, pointing, column, id, most)):
             return True
     for field in custom.definitions(reading.tx).every():
         if not field.points_to(record_type, reading.registry):
@@ -106,7 +106,7 @@ def has_hidden_pointers(reading: RecordReader, record_type: RecordType, id: int,
     return False
 
 
-def _readable_pointers(
+def _readable_references(
     reading: RecordReader, pointing: RecordType, column: str, id: int, most: int
 ) -> list[tuple[Any, ...]]:
     """The ids of records whose column is `id` and that the caller may read, at most `most`."""
@@ -126,7 +126,7 @@ def _readable_pointers(
     )
 
 
-def filled(record_type: RecordType, target: Record, source: Record) -> dict[str, Any]:
+def missing_values(record_type: RecordType, target: Record, source: Record) -> dict[str, Any]:
     """The values of the source for the fields that are empty in the target, by field."""
     return {
         name: source[name]
@@ -144,7 +144,7 @@ def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:
     tx.delete(LINK, from_context=context, from_id=old)
 
 
-def contents(tx: Transaction, context: str, id: int) -> dict[str, list[Any]]:
+def attached_data(tx: Transaction, context: str, id: int) -> dict[str, list[Any]]:
     """The comments, files and links of a record as JSON: ids of comments and files, and links as [context, id]."""
     return {
         "comments": [row[0] for row in tx.rows(_comment_ids, (context, id))],
@@ -158,9 +158,9 @@ def _comment_ids() -> Any:
     return table.select(table.c.id).where(table.c.target__context == slot(0), table.c.target_id == slot(1))
 
 
-def give_back(writing: RecordWriter, record_type: RecordType, old: int, new: int, hung: dict[str, list[Any]]) -> None:
-    """Reverts `move`: moves comments that are still on `old`, files and links back. hung: `contents` of `new` before
-    the move."""
+def move_back(writing: RecordWriter, record_type: RecordType, old: int, new: int, hung: dict[str, list[Any]]) -> None:
+    """Reverts `move_data`: moves comments that are still on `old`, files and links back. hung: `attached_data` of `new`
+    before the move."""
     context, tx = record_type.context, writing.tx
     comments: Any = writing.registry.type("comment").table.sql
     for id in hung["comments"]:
@@ -177,11 +177,11 @@ def give_back(writing: RecordWriter, record_type: RecordType, old: int, new: int
         _link(tx, (context, new), (other, id))
 
 
-def remove_added(
+def remove_moved(
     writing: RecordWriter, context: str, id: int, hung: dict[str, list[Any]], added: list[dict[str, list[Any]]]
 ) -> None:
-    """Removes files and links that `move` added to a record. hung: its `contents` before the move. added: the contents
-    of the merged records."""
+    """Removes files and links that `move_data` added to a record. hung: its `attached_data` before the move. added: the
+    data of the merged records."""
     tx = writing.tx
     for file_id in {each for part in added for each in part["files"]} - set(hung["files"]):
         tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)

@@ -12,7 +12,7 @@ from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 
 
-class KeptHere:
+class ProcessCaches:
     """The permanent caches of a service with several processes."""
 
     def __init__(self, service: Service) -> None:
@@ -26,7 +26,7 @@ class KeptHere:
         try:
             self._service.store.require_off_writer()
         except NotOnWriter:
-            reading = threading.Thread(target=self._renew, name="kept here")
+            reading = threading.Thread(target=self._renew, name="process caches")
             reading.start()
             reading.join()
         else:

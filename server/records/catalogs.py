@@ -1,4 +1,4 @@
-"""The languages of workers and contacts."""
+"""Message catalogs: the available languages, and the one of a worker."""
 
 from server import resources, translation
 from server.context import Service
@@ -11,7 +11,7 @@ def languages(service: Service) -> Languages:
     return Languages((service.settings.data / translation.FOLDER, resources.path(translation.FOLDER)))
 
 
-def of_worker(service: Service, worker_id: int) -> Catalog:
+def worker_catalog(service: Service, worker_id: int) -> Catalog:
     """The catalog of a worker's language. Call it before a write, since it may read a file."""
     workers = service.registry.type("worker")
 

@@ -19,7 +19,7 @@ APART = frozenset(("links", "members"))  # changes of these have their own entri
 MAX_CHANGES_CHARS = 1000  # in one entry; reached only with hundreds of custom fields
 
 
-def created(writing: "RecordWriter", change: Change) -> None:
+def log_created(writing: "RecordWriter", change: Change) -> None:
     """Logs the creation of a record, and any switch that the creation turned on."""
     _log(writing, change, "create", {})
     for uri, name in SWITCHES:
@@ -27,21 +27,21 @@ def created(writing: "RecordWriter", change: Change) -> None:
             _log_switch(writing, change, name)
 
 
-def changed(writing: "RecordWriter", change: Change, customs: Sequence[str]) -> None:
+def log_changed(writing: "RecordWriter", change: Change, customs: Sequence[str]) -> None:
     """Logs the changed fields of a record; writes no entry if none changed. customs: names of the changed custom
     fields."""
     names = sorted(set(_names(change)))
     switched = [name for name in names if (change.type.uri, name) in SWITCHES]
     for name in switched:
         _log_switch(writing, change, name)
-    rest = [_shown(change, name) for name in names if name not in switched] + list(customs)
+    rest = [_name_with_state(change, name) for name in names if name not in switched] + list(customs)
     if rest:
         _log(writing, change, "update", {"changes": ", ".join(rest)[:MAX_CHANGES_CHARS]})
 
 
-def deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
+def log_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
     """Logs the deletion of a record. The entry outlives the record and has no target."""
-    variables = {"record_label": record_type.told_as(record), "record_id": str(record["id"])}
+    variables = {"record_label": record_type.name_in_log(record), "record_id": str(record["id"])}
     writing.log(f"{record_type.uri}.{WORDS['delete']}", "", 0, variables)
 
 
@@ -60,7 +60,7 @@ def _names(change: Change) -> Iterator[str]:
             yield field.name
 
 
-def _shown(change: Change, name: str) -> str:
+def _name_with_state(change: Change, name: str) -> str:
     is_flag = isinstance(change.type.fields[name], Bit)
     return f"{name} ({'yes' if change.value(name) else 'no'})" if is_flag else name
 
@@ -76,5 +76,5 @@ def _log_switch(writing: "RecordWriter", change: Change, name: str) -> None:
 
 def _log_point(writing: "RecordWriter", change: Change, point: str, variables: dict[str, str]) -> None:
     record_type = change.type
-    target = record_type.told_as(writing.record(record_type.uri, change.id) or {})
+    target = record_type.name_in_log(writing.record(record_type.uri, change.id) or {})
     writing.log(point, record_type.context, change.id, {"target": target, **variables})
