@@ -1,4 +1,4 @@
-"""The activity log: who did what to which record, and when. Which entries there can be is in shared/points.py."""
+"""The activity log: who did what to which record, and when. shared/points.py declares the kinds of entries."""
 
 from server.errors import Forbidden
 from server.fields import ContextName, CreatedAt, Id, Structure, Text
@@ -10,13 +10,13 @@ from server.store.tables import Column, Index
 
 
 def event_name(record: Record) -> str:
-    """What people call the activity event of an entry."""
+    """The display name of the activity event of an entry."""
     point = POINTS.get(record["activity_point"])
     return point.name if point else str(record["activity_point"])
 
 
 class ActivityLog(RecordType):
-    """One thing that happened: an actor, a target, and a sentence with its placeholders."""
+    """An event that happened: an actor, a target, and a sentence with placeholders."""
 
     uri = "activity_log"
     is_silent = True
@@ -68,8 +68,8 @@ class ActivityLog(RecordType):
     }
     columns = (
         Column("about__context", "TEXT"),
-        Column("about_id"),  # a second record that the entry names
-        Column("is_administrative"),  # for administrators, who did it, and the worker whom it was done to
+        Column("about_id"),  # a second record named in the entry
+        Column("is_administrative"),  # visible to administrators, the actor and the worker concerned
     )
     indexes = (
         Index(("target__context", "target_id", "created"), "what happened to a record"),

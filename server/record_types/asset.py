@@ -1,4 +1,4 @@
-"""Assets: things that are kept track of, such as devices and vehicles. What is special about them is custom fields."""
+"""Assets: tracked objects, such as devices and vehicles. Custom fields hold their details."""
 
 from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
@@ -9,7 +9,7 @@ from server.store.tables import Index
 
 
 def filters(context: str) -> tuple[Filter, ...]:
-    """The filters of assets and of every custom type, which has their shape."""
+    """The filters of assets and of custom types, which have the shape of assets."""
     return (
         DeepFilter(
             "comments",
@@ -22,7 +22,7 @@ def filters(context: str) -> tuple[Filter, ...]:
 
 
 class Asset(RecordType):
-    """A thing with a name and perhaps an owner; one without an owner is everybody's."""
+    """A thing with a name and perhaps an owner; an asset without an owner belongs to everybody."""
 
     uri = "asset"
     plugin = "svc.assets"
@@ -44,7 +44,7 @@ class Asset(RecordType):
         Index(("name",), "assets by name"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (NestedRecord("owner", "*", "Owner."),)  # also of custom types whose records nobody owns
+    nested = (NestedRecord("owner", "*", "Owner."),)  # custom types without owners inherit it
     filters = filters(contexts.ASSET)
     subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
 
@@ -53,5 +53,5 @@ class Asset(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "owner__context" in change.new and not change.new["owner__context"] and "owner_id" not in change.new:
-            change.new["owner_id"] = 0  # no owner any more
+            change.new["owner_id"] = 0  # the owner was removed
         owners.check(change, writing)

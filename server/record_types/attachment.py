@@ -1,7 +1,6 @@
-"""Attachments: files that hang on messages, comments and other records.
+"""Attachments: files of messages, comments and other records.
 
-Their bytes are kept once whatever the number of files that hold them (store/blobs.py). Handing them out is not done
-here."""
+Equal bytes are stored once (store/blobs.py). Downloads are in records/files.py."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from server.record_types.registry import Registry
     from server.search.compile import SearchScope
 
-MAX_SHOWN = 250  # records that a file hangs on, in the form without a number
-COPIED = "application/vnd.svc.uri"  # the content names a resource to copy
+MAX_SHOWN = 250  # records of a file that are listed if the form has no number
+COPIED = "application/vnd.svc.uri"  # MIME type that marks the content as the name of a resource to copy
 STORAGE = "svc.storage.database"
 
 
@@ -75,7 +74,7 @@ class AttachedFilter(Filter):
 
 
 def _load_on(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
-    """`on`: what the files hang on, as far as the caller may read it."""
+    """`on`: the records of each file that the caller may read."""
     form = read_form(text)
     table: Any = ATTACHED.sql
     rows = shown.tx.rows(
@@ -92,7 +91,7 @@ def _load_on(shown: DictionaryContext, records: list[Record], text: str) -> dict
 
 
 class Attachment(RecordType):
-    """A file: its name, type and bytes, and the records it hangs on."""
+    """A file: its name, type and bytes, and the records it is attached to."""
 
     uri = "attachment"
     aliases = ("attachments", "file", "files")
@@ -130,7 +129,7 @@ class Attachment(RecordType):
         Column("blob_id"),
         Column("storage_sha1hash", "TEXT"),
         Column("dropped", "TEXT"),
-        Column("uploader_id"),  # the worker who sent it, who may read it while it hangs on nothing
+        Column("uploader_id"),  # the worker who uploaded it and may read it until it is attached
     )
     indexes = (
         Index(("name",), "files by name"),
@@ -183,12 +182,12 @@ class Attachment(RecordType):
         self.registry = registry
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Whoever attaches or detaches a file must be able to change what it hangs on."""
+        """Requires update access to the records that the file is attached to or detached from."""
         for _, context, id in change.extras.get("attach", ()):
             writing.require("update", context, id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """The bytes are put where they are kept; size, hash and uploader follow."""
+        """Stores the bytes; sets size, hash and uploader."""
         new = change.new
         take_name(change)
         for adds, context, _ in change.extras.get("attach", ()):
@@ -230,7 +229,7 @@ class Attachment(RecordType):
         if record["blob_id"]:
             blobs.forget(tx, record["blob_id"])
         message: Any = table_named("message")
-        # As text, so that the partial index is found to fit.
+        # SQL text, which SQLite needs to choose the partial index.
         tx.run(
             lambda: message.update({message.c.html_attachment_id: 0}).where(
                 message.c.html_attachment_id == slot(0), peewee.SQL('"html_attachment_id" > 0')

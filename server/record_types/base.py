@@ -1,7 +1,7 @@
-"""Record types are declared once, here is of what: fields, keys, filters, and the few hooks that a type may have.
+"""The base class of record types. A declaration consists of fields, keys, filters and a few hooks.
 
-REST, search, packages, forms and the reference pages read the declaration; nothing else says what a type has.
-What is done with records is in server/records/."""
+REST, search, packages, forms and the reference pages read the declaration; a type is described nowhere else.
+server/records/ has the operations on records."""
 
 import json
 from collections.abc import Sequence
@@ -52,17 +52,17 @@ CORE = "svc.core"
 
 
 class RecordType:
-    """The base of all. The order of `fields` is that of the columns.
+    """The base of all record types. The order of `fields` is that of the columns.
 
-    A field brings its filters, its key and the record behind it; `filters`, `keys` and `nested` hold what there is
-    beside these, and what replaces one of the same name. Bare words are looked for in the label unless a filter is
-    declared for them."""
+    A field adds its filters, its key and the record it points to. `filters`, `keys` and `nested` hold additional
+    ones, and replacements of the same name. Bare words are searched in the label unless a filter is declared for
+    them."""
 
     uri: ClassVar[str] = ""
     context: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     label_names: ClassVar[tuple[str, str]] = ("", "")
-    table_name: ClassVar[str] = ""  # the uri unless told
+    table_name: ClassVar[str] = ""  # default: the uri
     tier: ClassVar[int] = 1
     lookup: ClassVar[str] = ""
     features: ClassVar[frozenset[str]] = frozenset()
@@ -74,44 +74,44 @@ class RecordType:
         "delete": True,
     }
     access: ClassVar[Access]
-    plugin: ClassVar[str] = CORE  # which part packages and clients know it by; all of them are built in
-    is_silent: ClassVar[bool] = False  # whether automations are not told of it: the service writes many about itself
-    is_administrative: ClassVar[bool] = False  # whether all writing is; what administrators alone may do always is
-    ownerless_is_open: ClassVar[bool] = False  # by the rule "owner": whether a record without one is everybody's
+    plugin: ClassVar[str] = CORE  # the plugin name that packages and clients expect; all types are built in
+    is_silent: ClassVar[bool] = False  # no events, no change log: written often, by the service itself
+    is_administrative: ClassVar[bool] = False  # every write is an administrative act
+    ownerless_is_open: ClassVar[bool] = False  # with the access rule "owner": records without an owner are open to everybody
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()
     reopening: ClassVar[Reopening | None] = None
-    changed_column: ClassVar[str] = ""  # the time of the last write, also of what hangs on the record
-    due_column: ClassVar[str] = ""  # a time at which the scheduler has something to do with a record
+    changed_column: ClassVar[str] = ""  # the time of the last write, including comments and links of the record
+    due_column: ClassVar[str] = ""  # a time at which the scheduler must process the record
     summary: ClassVar[tuple[str, ...]] = ()
     days: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
-    is_settled: ClassVar[bool] = False  # this and the next: see Table
+    is_settled: ClassVar[bool] = False  # this and the next are described in Table
     is_log: ClassVar[bool] = False
     text: ClassVar[TextIndex | None] = None
-    text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
-    takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
+    text_of: ClassVar[frozenset[str]] = frozenset()  # columns of its texts; empty: they use other data too
+    takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of records deleted with it
     nested: tuple[NestedRecord, ...] = ()
     keys: tuple[Key, ...] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()
     filters: tuple[Filter, ...] = ()
     subtotals: ClassVar[Subtotals] = Subtotals()
     events: ClassVar[tuple[Event, ...]] = ()
-    for_admins: ClassVar[frozenset[str]] = frozenset()  # keys that the dictionary has for administrators alone
+    for_admins: ClassVar[frozenset[str]] = frozenset()  # keys that only administrators see
     label_column: ClassVar[str] = "name"
     label_on_expand: ClassVar[bool] = False
-    label_key: ClassVar[str] = ""  # a key that holds the label too
+    label_key: ClassVar[str] = ""  # a further key that contains the label
     has_url: ClassVar[bool] = True
-    org_column: ClassVar[str] = ""  # where `org.<custom field>` filters look for the organization
+    org_column: ClassVar[str] = ""  # the column with the organization, for `org.<custom field>` filters
     has_fieldset_filter: ClassVar[bool] = True
     has_links_filter: ClassVar[bool] = True
-    checked: ClassVar[dict[str, str]] = {}  # fields whose text a layer above checks: the kind of text
+    checked: ClassVar[dict[str, str]] = {}  # {field: kind of text}: an upper layer registers the check of the kind
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
-    exported_tables: ClassVar[tuple[Table, ...]] = ()  # what stands in them is told by `export`
+    exported_tables: ClassVar[tuple[Table, ...]] = ()  # their rows are exported by `export`
 
     def __init_subclass__(cls) -> None:
-        """The uri gives the context, the label and the aliases that the type does not declare itself."""
+        """Derives context, label and aliases from the uri unless the type declares them."""
         own = vars(cls)
         if own.get("uri"):
             name = cls.uri.replace("_", " ")
@@ -136,7 +136,7 @@ class RecordType:
         self.table = self._table()
         self.initial: Record = self.table.initial
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
-        # Asked for with every write, and of sixty fields few are any of these.
+        # Precomputed for every write: few of sixty fields have these properties.
         self.stamped = tuple(
             (name, each.auto_update == "now")
             for name, each in declared.items()
@@ -170,14 +170,14 @@ class RecordType:
         return self.has(traits.Links)
 
     def offers(self, operation: str) -> bool:
-        """Whether records can be created, searched and so on; "" for what every type takes part in."""
+        """Whether an operation is available, such as "create" or "search"; "" is always available."""
         if operation == "search" and not self.has(traits.Search):
             return False
         return not operation or bool(self.operations[operation])
 
     @property
     def options(self) -> frozenset[str]:
-        """Its features as programs ask for them; all types are `records`."""
+        """Its features as named in the API; every type has `records`."""
         return self.features | {"records"}
 
     def _table(self) -> Table:
@@ -196,7 +196,7 @@ class RecordType:
         )
 
     def _all_filters(self) -> list[Filter]:
-        """Those that its fields bring and its own, bare words first."""
+        """The filters of its fields and its own, the one for bare words first."""
         found: dict[str, Filter] = {"id": NumberFilter("id", "Record id.", "id")}
         if self.label_column in self.fields and not any(each.default for each in self.filters):
             note = f"Bare words are looked for in the {self.label_column}."
@@ -207,7 +207,7 @@ class RecordType:
         return list(merge(self.filters, sorted(found.values(), key=_place), key=_place))
 
     def _all_nested(self) -> tuple[NestedRecord, ...]:
-        """Those that its fields bring and its own."""
+        """The nested records of its fields and its own."""
         found = {
             each.prefix: NestedRecord(each.prefix, each.target or "*", each.nested_note, each.name)
             for each in self.fields.values()
@@ -219,32 +219,32 @@ class RecordType:
     # -- hooks ------------------------------------------------------------------------------------------------------
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Outside the transaction, on the caller's thread, with a copy of the sent fields: what is too slow for the one
-        writer, such as hashing a password, is done here. Answers the fields, with values replaced."""
+        """Runs on the caller's thread, outside of the transaction, with a copy of the submitted fields, for work that
+        is too slow for the writer, such as hashing a password. Returns the fields, with values replaced."""
         checks.precompute(self.checked, fields)
         return fields
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Inside the transaction, before the row is written: may put more into the change, may raise."""
+        """Runs inside the transaction, before the row is written: may add to the change, may raise."""
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Same transaction, after the row, its custom values and links: counters, activity entries."""
+        """Runs in the same transaction, after row, custom values and links are written: counters, activity entries."""
 
     def wakes(self, change: Change) -> bool:
-        """Whether the scheduler may have something to do earlier than it knows."""
+        """Whether the change may give the scheduler work that is due earlier than known."""
         return any(change.changes(name) and bool(change.value(name)) for name in self._due_columns)
 
     def check_delete(self, record: Record, writing: Writing) -> None:
         """May raise Conflict."""
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        """Same transaction: what pointed to the record."""
+        """Runs in the same transaction, to update references to the record."""
 
     def opened(self, record: Record, shown: DictionaryContext) -> None:
-        """A caller was given this record alone; inside a read."""
+        """Called inside a read that retrieved this record alone."""
 
     def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
-        """What their lines of an export have beside columns and what traits bring, where there is something."""
+        """Additional keys in the export lines of these records, besides columns and keys of traits."""
         return ()
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
@@ -252,23 +252,23 @@ class RecordType:
         return {}
 
     def label(self, record: Record) -> str:
-        """What people call this record."""
+        """The display name of the record."""
         return str(record.get(self.label_column) or "") or "(no name)"
 
     def named_in_links(self, record: Record, label: str) -> str:
-        """What the answers of link and unlink call it."""
+        """The name of the record in the results of link and unlink."""
         return label
 
     def name_in_log(self, record: Record) -> str:
-        """What the activity log calls this record: its label, where that is no secret."""
+        """The name of the record in the activity log: its label, unless that is a secret."""
         return self.label(record)
 
     def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
-        """The labels of many records; a type whose labels need other records replaces it."""
+        """The labels of many records; types whose labels need other records override it."""
         return {record["id"]: self.label(record) for record in records}
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """A type's own rules of who may send which value; may raise Forbidden."""
+        """Checks the type's own rules about who may submit which value; may raise Forbidden."""
 
     def url_path(self, record: Record) -> str:
         """The path of a record's page."""
@@ -277,14 +277,14 @@ class RecordType:
     # -- rows -------------------------------------------------------------------------------------------------------
 
     def record(self, row: Sequence[Any]) -> Record:
-        """A row by column name; maps and lists decoded."""
+        """Converts a row to a record: values by column name, maps and lists decoded."""
         record = dict(zip(self.table.names, row, strict=True))
         for name in self.structures:
             record[name] = json.loads(record[name])
         return record
 
     def row_values(self, values: Record) -> Record:
-        """Columns as stored: maps and lists as JSON text."""
+        """Converts values to columns: maps and lists become JSON text."""
         for name in self.structures:
             if name in values and not isinstance(values[name], str):
                 values = values | {name: json.dumps(values[name], ensure_ascii=False)}
@@ -293,21 +293,21 @@ class RecordType:
     # -- names ------------------------------------------------------------------------------------------------------
 
     def filter_named(self, name: str, scope: "SearchScope") -> Filter | None:
-        """The filter of this name, also one made of a pattern such as `links.<type>` or of a custom field."""
+        """Returns the filter of this name, also for a pattern, such as `links.<type>`, or a custom field."""
         found = self.filter_by_name.get(name)
         return found if found is not None else filter_patterns.pattern_filter(self, name, scope)
 
     @property
     def default_filter(self) -> Filter | None:
-        """The filter that bare words go to."""
+        """The filter for bare words."""
         return self.filter_by_name.get("text")
 
     def filter_names(self) -> list[str]:
-        """Every plain name, for errors."""
+        """Every filter name without patterns, for error messages."""
         return [name for name in self.filter_by_name if "<" not in name]
 
     def own_names(self) -> list[str]:
-        """Every writable name, for errors."""
+        """Every writable name, for error messages."""
         return [name for name, each in self.fields.items() if not each.immutable and "<" not in name]
 
     def unknown_field(self, name: str) -> str:
@@ -329,27 +329,28 @@ class RecordType:
         return as_data.describe(self)
 
     def sort_names(self) -> list[str]:
-        """The names that `sort:` takes."""
+        """The names that `sort:` accepts."""
         names = [each.name for each in self.filter_by_name.values() if each.sortable]
         return sorted(set(names))
 
     def bind(self, registry: "Registry") -> None:
-        """Called once when all built-in types are known; more may come and go while the service runs."""
+        """Called once when all built-in types are registered; custom types may be added and removed later."""
 
 
 def _place(filter: Filter) -> tuple[bool, str]:
-    """Where a filter stands: the one for bare words first, then by name."""
+    """Sort key of filters: the one for bare words first, then by name."""
     return not filter.default, filter.name
 
 
 def _is_never_empty(field: Field) -> bool:
-    """Whether every record must hold a value. What it depends on may let it be 0, as the id of the app is."""
+    """Whether every record must have a value. Fields whose target is in another field are exempt: their value may be 0,
+    as for the id of the app."""
     is_required = field.required and field.stored and not getattr(field, "blank_ok", False)
     return is_required and not getattr(field, "target_from", "")
 
 
 def _acts(record_type: RecordType) -> frozenset[str]:
-    """The operations that are administrative acts: the activity log tells of each one."""
+    """The operations that are administrative acts, which the activity log records."""
     return frozenset(
         operation
         for operation in acts.ALL

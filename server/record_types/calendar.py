@@ -1,5 +1,5 @@
-"""Calendars: what is on when, and when somebody is available. Their events are types of their own, calendar_event and
-calendar_event_recurring; what events mean is in calendars/."""
+"""Calendars: events, and the availability of workers. Events are the types calendar_event and calendar_event_recurring;
+calendars/ computes occurrences and availability."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ from server.store.statements import slot
 from server.store.tables import Index, table_named
 from server.store.transaction import Transaction
 
-MAX_EVENTS_GONE = 2000  # that go along with a calendar; more would hold up the one writer
+MAX_EVENTS_GONE = 2000  # events deleted with a calendar; more would block the writer too long
 EVENTS = ("calendar_event", "calendar_event_recurring")
 COLORS = ("color_available", "color_busy")
 FLAGS = ("hide_start_time", "manual_disabled", "start_on_mon", "sync_enabled")
@@ -23,14 +23,14 @@ _COLOR = re.compile(r"#[0-9A-Fa-f]{6}\Z")
 
 
 class Calendar(RecordType):
-    """A calendar of the service, a group, a role or a worker. Workers name one as the calendar of their
+    """A calendar of the service, a group, a role or a worker. Workers can name one as the calendar of their
     availability."""
 
     uri = "calendar"
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="owner", write=("privilege", "owner"))
-    bumps = {"service_targets": ()}  # whose hours they may be
+    bumps = {"service_targets": ()}  # calendars can be the hours of a service target
     fields = {
         "name": Name(),
         **owners.fields(required=False),
@@ -94,7 +94,7 @@ def _event_ids(tx: Transaction, uri: str, calendar_id: int) -> list[int]:
 
 
 def _settings(params: Any) -> dict[str, Any]:
-    """The settings, checked; numbers of forms become numbers. Raises Invalid that names the setting."""
+    """Returns the checked settings; numeric texts of forms become numbers. Raises Invalid naming the setting."""
     if not isinstance(params, dict):
         if params == []:
             return {}

@@ -1,5 +1,4 @@
-"""Calendar events: one thing on a calendar, from one instant to another. Those that come again are
-calendar_event_recurring."""
+"""Calendar events with one start and one end. Recurring events are calendar_event_recurring."""
 
 from server import contexts
 from server.errors import Invalid
@@ -18,7 +17,7 @@ class CalendarEvent(RecordType):
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="calendar", write=("privilege", "calendar"))
-    bumps = {"service_targets": ()}  # whose hours they may be
+    bumps = {"service_targets": ()}  # events can be the hours of a service target
     fields = {
         "calendar_id": Id(
             "Calendar it is on.",

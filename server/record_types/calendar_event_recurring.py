@@ -1,4 +1,4 @@
-"""Recurring calendar events: what comes again on the days that its patterns name, such as weekdays from 9am to 5pm."""
+"""Recurring calendar events: they take place on the days of their patterns, such as weekdays from 9am to 5pm."""
 
 from server import contexts
 from server.errors import Invalid
@@ -9,11 +9,11 @@ from server.record_types.calendars.status import STATUS
 from server.store.tables import Index
 from server.translation import about_field, lazy_gettext
 
-MAX_TEXT_CHARS = 16384  # of all patterns together
+MAX_TEXT_CHARS = 16384  # characters of all patterns together
 
 
 class CalendarEventRecurring(RecordType):
-    """An event on each of the days that its patterns name, from one time of day to another."""
+    """An event on each day that its patterns name, from one time of day to another."""
 
     uri, context = "calendar_event_recurring", contexts.CALENDAR_EVENT_RECURRING
     aliases = (
@@ -28,7 +28,7 @@ class CalendarEventRecurring(RecordType):
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="calendar", write=("privilege", "calendar"))
-    bumps = {"service_targets": ()}  # whose hours they may be
+    bumps = {"service_targets": ()}  # events can be the hours of a service target
     fields = {
         "calendar_id": Id(
             "Calendar it is on.",

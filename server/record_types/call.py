@@ -1,4 +1,4 @@
-"""Calls: telephone calls that were received or made."""
+"""Calls: received and outgoing telephone calls."""
 
 from server import contexts
 from server.fields import Bit, CreatedAt, Name, Text, UpdatedAt

@@ -1,4 +1,4 @@
-"""Comments: what workers write on records for one another, and who is told of it."""
+"""Comments of workers on records, and their notifications."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def _load_url(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-    """`record_url`: the page of the commented record, at the comment; absent where that may not be read."""
+    """`record_url`: the page of the commented record, at the comment; absent if the caller may not read that record."""
     found: dict[int, dict[str, Any]] = {}
     for context in {record["target__context"] for record in records}:
         own = [record for record in records if record["target__context"] == context]
@@ -104,13 +104,13 @@ class Comment(RecordType):
     has_url = False
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Commenting takes that one may read the record."""
+        """Requires read access to the commented record."""
         context, id = change.value("target__context"), change.value("target_id")
         if context and id and (change.changes("target__context") or change.changes("target_id")):
             writing.require("read", context, id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """The author is the caller unless told otherwise."""
+        """Sets the caller as author unless one was submitted."""
         new = change.new
         target = self.registry.find(change.value("target__context"))
         if change.is_create and (target is None or not target.has(Comments)):
@@ -134,7 +134,7 @@ class Comment(RecordType):
             )
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """An entry on the commented record; those named in the text are told as well."""
+        """Logs an entry on the commented record, which also notifies the workers mentioned in the text."""
         context, id = change.value("target__context"), change.value("target_id")
         self._touch(context, id, writing)
         if not change.is_create:
@@ -152,7 +152,7 @@ class Comment(RecordType):
         self._touch(record["target__context"], record["target_id"], writing)
 
     def _touch(self, context: str, id: int, writing: Writing) -> None:
-        """A record that keeps the time of its last change has been changed."""
+        """Sets the time of the last change of the commented record."""
         target = self.registry.find(context)
         if target is not None and target.changed_column:
             writing.touch(target.uri, id=id)
@@ -167,7 +167,7 @@ class Comment(RecordType):
         return _short(record["comment"])
 
     def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
-        """`<author>: <beginning of the text>`, one statement for each kind of author."""
+        """`<author>: <beginning of the text>`; one statement per type of author."""
         authors: dict[tuple[str, int], str] = {}
         for context in {record["author__context"] for record in records}:
             record_type = self.registry.find(context)

@@ -1,4 +1,4 @@
-"""Currencies: which there are, and how their amounts are written. Amounts themselves stand on other records."""
+"""Currencies, and how their amounts are written. Amounts are values of other records."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from server.store.tables import table_named
 
 
 class Currency(RecordType):
-    """A currency. One is the default: amounts that name no currency are in it."""
+    """A currency. One is the default, used for amounts that name no currency."""
 
     uri = "currency"
     aliases = ("currencies",)
@@ -44,7 +44,7 @@ class Currency(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Another default changes what amounts elsewhere mean; a privilege to create is not enough for that."""
+        """Only administrators may choose another default, since it changes the currency of amounts elsewhere."""
         if writing.actor.is_admin or not change.value("is_default"):
             return
         if writing.find("currency", is_default=1) is not None:
@@ -53,14 +53,14 @@ class Currency(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         default = writing.find("currency", is_default=1)
         if default is None:
-            change.new["is_default"] = 1  # amounts without a currency must be in one
+            change.new["is_default"] = 1  # amounts without a currency need a default
         elif default["id"] == change.id and not change.value("is_default"):
             raise Conflict(
                 "is_default: this is the default currency; make another currency the default instead",
                 field="is_default",
             )
         elif default["id"] != change.id and change.value("is_default"):
-            # What was in the currency that nobody named stays in it.
+            # Amounts in the former default currency keep it.
             redirect(writing, "opportunity", "amount_currency_id", 0, default["id"])
         if not change.is_create and change.changes("decimal_at"):
             user = self._with_amounts(change.id, bool(change.was("is_default")), writing)
@@ -89,10 +89,10 @@ class Currency(RecordType):
             raise Conflict(f"{user} is in this currency; choose another one there first")
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        redirect(writing, "opportunity", "amount_currency_id", record["id"])  # those without an amount
+        redirect(writing, "opportunity", "amount_currency_id", record["id"])  # opportunities without an amount
 
     def _with_amounts(self, id: int, is_default: bool, writing: Writing) -> str:
-        """What has amounts in a currency, "" for nothing."""
+        """Names a record with amounts in a currency, "" if there is none."""
         for field in custom.definitions(writing.tx).every():
             if _is_in(field, id, is_default) and writing.tx.first(CUSTOM_VALUE, field_id=field.id):
                 return f"custom field {field.id}"
@@ -100,13 +100,13 @@ class Currency(RecordType):
 
 
 def _is_in(field: custom.FieldDefinition, id: int, is_default: bool) -> bool:
-    """Whether a field's amounts are in a currency; is_default: also where none is named."""
+    """Whether a field's amounts are in a currency. is_default: also fields that name no currency."""
     named = custom.currency_id(field.params)
     return field.kind == "Y" and (named == id or (is_default and not named))
 
 
 def _opportunity_in(writing: Writing, currency_id: int) -> str:
-    """An opportunity with an amount in a currency, "" when there is none."""
+    """Names an opportunity with an amount in a currency, "" if there is none."""
     opportunity: Any = table_named("opportunity")
     found = writing.tx.value(
         lambda: (

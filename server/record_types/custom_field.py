@@ -1,4 +1,4 @@
-"""Custom fields as records: the fields that a record type has beside its own. Their values are in shared/custom/."""
+"""Custom fields as records: fields that administrators add to a record type. shared/custom/ handles their values."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ def load_search_filter(shown: DictionaryContext, records: list[Record], form: st
 
 
 class CustomField(RecordType):
-    """A field that an administrator gave a record type, or a fieldset. Context and type stay as they were made."""
+    """A field that an administrator added to a record type or a fieldset. Its context and type cannot be changed."""
 
     uri = "custom_field"
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
@@ -127,7 +127,7 @@ class CustomField(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         kept = {"field_id": record["id"], "record": json.dumps(record), "deleted_at": writing.now}
-        writing.tx.put(DELETED_FIELD, kept)  # its values stay as long
+        writing.tx.put(DELETED_FIELD, kept)  # its values are retained as long as this row
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class CustomField(RecordType):
             raise Invalid(f"uri: '{uri}' is a name that {target.uri} has already", field="uri")
 
     def _params(self, kind: str, given: Any) -> dict[str, Any]:
-        """The settings of one kind, checked. Raises Invalid."""
+        """Returns the checked settings of a kind. Raises Invalid."""
         if not isinstance(given, dict):
             if given:
                 raise Invalid("params: takes a map", field="params")
@@ -173,7 +173,7 @@ class CustomField(RecordType):
         return params
 
     def _check_currency(self, change: Change, writing: Writing) -> None:
-        """Amounts are kept in the smallest unit of one currency, so it is named from the first and stays."""
+        """Sets the currency on creation; it is fixed while there are amounts, which are stored in its smallest unit."""
         params = change.new["params"]
         sent = params.get("currency_id") or 0
         id = custom.currency_id(params)

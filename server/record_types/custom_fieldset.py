@@ -1,4 +1,4 @@
-"""Custom fieldsets: custom fields that belong together, and stand only on the records that they are attached to."""
+"""Custom fieldsets: groups of custom fields, which apply only to the records they are attached to."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def load_fields(shown: DictionaryContext, records: list[Record], form: str) -> d
 
 
 class CustomFieldset(RecordType):
-    """A named set of custom fields for records of one type, owned by whoever keeps it."""
+    """A named set of custom fields for records of one type, owned by the service, a group, a role or a worker."""
 
     uri = "custom_fieldset"
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")

@@ -1,4 +1,4 @@
-"""Custom records: each declares a record type of its own. What such a type is made of: shared/custom_types.py."""
+"""Custom records: each declares a record type. shared/custom_types.py builds the type."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,11 @@ from server.translation import about_field, lazy_gettext
 if TYPE_CHECKING:
     from server.record_types.registry import Registry
 
-MAX_CUSTOM_TYPES = 500  # each is a table of its own, and every search for what a caller may read names them all
+MAX_CUSTOM_TYPES = 500  # each has its own table, and every search for readable records includes all of them
 
 
 class CustomRecord(RecordType):
-    """A record type that an administrator made; its records are at once under its uri."""
+    """A record type that an administrator created; its records are available under its uri at once."""
 
     uri = "custom_record"
     tier = 2
@@ -74,11 +74,11 @@ class CustomRecord(RecordType):
             )
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        """With the type go its custom fields and fieldsets, the fields that point to it, and its privileges."""
+        """Deletes the custom fields and fieldsets of the type, custom fields that point to it, and its privileges."""
         declared = custom_types.record_type(record)
         for uri in ("custom_field", "custom_fieldset"):
             for id in writing.search_ids(uri, f"context:{declared.context}"):
-                if writing.record(uri, id) is not None:  # a fieldset takes its fields along
+                if writing.record(uri, id) is not None:  # a fieldset deletes its fields
                     writing.delete(uri, id)
         self._forget_pointing(declared.context, writing)
         self._forget_privileges(declared.context, writing)
@@ -117,7 +117,7 @@ class CustomRecord(RecordType):
 
 
 def _params(given: Any, registry: "Registry") -> dict[str, Any]:
-    """The settings, checked. Raises Invalid."""
+    """Returns the checked settings. Raises Invalid."""
     if not isinstance(given, dict):
         if given:
             raise Invalid("params: takes a map", field="params")

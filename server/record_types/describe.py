@@ -1,4 +1,4 @@
-"""A declaration as data: the shape of `helpdesk describe --json`, from which reference pages and checks are made."""
+"""Declarations as data, in the form of `helpdesk describe --json`, for reference pages and checks."""
 
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def describe(record_type: "RecordType") -> dict[str, Any]:
-    """uri, aliases, context, label, operations, access, fields, keys, expand, filters, sort, subtotals, events."""
+    """The declaration as data: names, label, operations, access, fields, keys, expand, filters, sort, subtotals,
+    events."""
     features = {each.name: each in record_type.traits for each in sorted(traits.ALL, key=attrgetter("name"))}
     filters = [each.describe() for each in dict.fromkeys(record_type.filter_by_name.values())]
     has_links = "links" in record_type.filter_by_name and record_type.filter_by_name["links"].type == "links"
@@ -56,7 +57,7 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
 
 
 def fields(record_type: "RecordType") -> list[dict[str, Any]]:
-    """What create, update and upsert take."""
+    """The fields that create, update and upsert accept."""
     listed = [
         {
             "name": "id",
@@ -72,7 +73,7 @@ def fields(record_type: "RecordType") -> list[dict[str, Any]]:
 
 
 def keys(record_type: "RecordType") -> list[dict[str, Any]]:
-    """What the dictionary holds."""
+    """The keys of the dictionary."""
     when = "expand" if record_type.label_on_expand else "default"
     found: dict[str, dict[str, Any]] = {}
 
@@ -113,7 +114,7 @@ def _key_type(field: "Field") -> str:
 
 
 def expand(record_type: "RecordType") -> list[dict[str, Any]]:
-    """What `expand` takes besides the keys of nested records."""
+    """The names that `expand` accepts, including the prefixes of nested records."""
     found = []
     for each in record_type.expand_by_name.values():
         shown: dict[str, Any] = {"key": each.name, "type": each.type, "common": each.common, "note": each.note}

@@ -1,4 +1,4 @@
-"""File bundles: files that belong together, to be attached to replies at once. The files are attachments of theirs."""
+"""File bundles: sets of files that are attached to replies together. The files are attachments of the bundle."""
 
 from server import contexts
 from server.fields import Name, Text, UpdatedAt

@@ -28,7 +28,7 @@ KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
 
 
 class CategoryIds(Listed):
-    """Ids of categories with commas between, or a list of them; ids of none are skipped."""
+    """Ids of categories, separated by commas or as a list; unknown ids are skipped."""
 
     def read(self, raw: Any, intake: Intake) -> IdSetChange:  # type: ignore[override]
         signed = []
@@ -50,7 +50,7 @@ def load_categories(shown: DictionaryContext, records: list[Record], form: str) 
 
 
 class KbArticle(RecordType):
-    """An article: its text, written in one format and read as HTML, and the categories it lies in."""
+    """An article: its text, written in one format and shown as HTML, and its categories."""
 
     uri = "kb_article"
     plugin = "svc.kb"
@@ -119,10 +119,10 @@ class KbArticle(RecordType):
     label_column = "title"
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Making HTML of a long text would hold up the one writer."""
+        """Renders the HTML outside of the write, since rendering a long text would block the writer."""
         content, format = fields.get("content"), format_number(fields.get("format", ""))
         if format is None or not isinstance(content, str) or len(content) > CONTENT_CHARS:
-            return fields  # made by `prepare`; or the field tells what is wrong with it
+            return fields  # rendered by `prepare`, or rejected by the field
         return fields | {"content": rendered(content, format)}
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -1,4 +1,4 @@
-"""Categories of the knowledge base: a tree, with articles in one or several places of it."""
+"""Categories of the knowledge base: a tree; an article can be in several categories."""
 
 from server.errors import Invalid
 from server.fields import Id, Name, UpdatedAt
@@ -11,7 +11,7 @@ BY_ID = "by id; comparison and sets as for numbers."
 
 
 class KbCategory(RecordType):
-    """A place for articles, perhaps below another one. With a category go those below it; the articles stay."""
+    """A place for articles, perhaps below another one. Deleting it deletes those below it; the articles stay."""
 
     uri = "kb_category"
     plugin = "svc.kb"
@@ -55,7 +55,7 @@ class KbCategory(RecordType):
             )
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        """The lowest first, so that none of them finds anything below itself."""
+        """Deletes the categories below, the lowest first, so that each has none below it."""
         writing.tx.delete(PLACED, category_id=record["id"])
         for id in reversed(below(writing.tx, record["id"])):
             writing.delete("kb_category", id)

@@ -1,4 +1,4 @@
-"""Metrics: what is counted or measured over time. Their samples are in metrics/, and read through data queries."""
+"""Metrics: values counted or measured over time. metrics/ has their samples, which are read through data queries."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def load_dimensions(shown: DictionaryContext, records: list[Record], form: str) 
 
 
 class Metric(RecordType):
-    """Something that is counted (counter) or measured from time to time (gauge), by dimensions such as the worker."""
+    """A value that is counted (counter) or measured from time to time (gauge), by dimensions such as the worker."""
 
     uri = "metric"
     is_silent = True

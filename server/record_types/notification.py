@@ -1,4 +1,4 @@
-"""Notifications: what a worker is told of, because they own or watch a record, or were mentioned."""
+"""Notifications for workers who own or watch a record, or were mentioned."""
 
 import json
 
@@ -9,18 +9,18 @@ from server.record_types.shared import entries
 from server.search.filters import AllWords
 from server.store.tables import Index
 
-CHANNEL = "notifications"  # of the streams that tell workers how many they have not read
+CHANNEL = "notifications"  # the channel of streams with the number of unread notifications
 
 
 def where_it_leads(record: Record, shown: DictionaryContext) -> str:
-    """The page of the record that it is about, else the entry's own address, "" when there is neither."""
+    """The page of the record that a notification is about, or the address of its entry; "" if it has neither."""
     page_of = entries.pages(shown)
     about = page_of(record["target__context"], record["target_id"]) if record["target__context"] else ""
     return about or entries.first_url(record["params"], page_of)
 
 
 class Notification(RecordType):
-    """One entry of a worker's inbox, unread until they saw it. Only the worker and administrators see it."""
+    """An entry in a worker's inbox, unread until the worker opens it. Only the worker and administrators see it."""
 
     uri = "notification"
     is_silent = True
@@ -99,7 +99,7 @@ class Notification(RecordType):
             raise Required("target__context is required: the type of the record target_id", field="target__context")
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Who follows what is unread is told."""
+        """Publishes the new number of unread notifications."""
         writing.ctx.service.notify_after(writing.tx, CHANNEL)
 
     def after_delete(self, record: Record, writing: Writing) -> None:

@@ -1,4 +1,4 @@
-"""Opportunities: what may become a sale, what it is worth, and how it ended."""
+"""Opportunities: possible sales, their amounts and results."""
 
 from server import contexts
 from server.fields import CreatedAt, Id, Name, Number, Text, Timestamp, UpdatedAt
@@ -10,7 +10,7 @@ from server.store.tables import Index
 from server.translation import N_
 
 OPEN, WON, LOST = 0, 1, 2
-WORDS = ("open", "closed_won", "closed_lost")  # by number
+WORDS = ("open", "closed_won", "closed_lost")  # index is the status id
 
 
 class Opportunity(RecordType):

@@ -1,6 +1,6 @@
-"""The parts that declarations of record types are made of, and what their hooks and loaders may use.
+"""The parts of a declaration, and the protocols that its hooks and loaders use.
 
-Values and protocols only; RecordType in base.py puts them together."""
+RecordType in base.py combines them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from server.search.conditions import Condition
     from server.store.transaction import Transaction
 
-Record = dict[str, Any]  # a row by column name, `id` included
+Record = dict[str, Any]  # values of a row by column name, including `id`
 Feature = Literal["attachments", "avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"]
 
 
 @dataclass(frozen=True)
 class Key:
-    """One name of the dictionary that has no field of the same name.
+    """A key of the dictionary that is not a field of the same name.
 
-    value: computes it from the record; None: `load` of an Expand of the same name does. column: shows this column.
-    again: shows this key of the dictionary once more. on_expand: only there when asked for."""
+    value: computes it from the record; None if an Expand of the same name loads it. column: copies this column.
+    again: copies another key of the dictionary. on_expand: only included on request."""
 
     name: str
     type: str
@@ -40,9 +40,9 @@ class Key:
 
 @dataclass(frozen=True)
 class NestedRecord:
-    """A record behind this one: its keys appear under `<prefix>_` once expanded; `<prefix>__context` and `<prefix>_id`
-    are there before. column: holds its id. target "*": `<prefix>__context` is a column and names the type.
-    stub: whether the two keys are in the default answer. is_nullable: the id is null, not 0, where there is none."""
+    """A record that this one points to: its keys appear under `<prefix>_` when expanded; `<prefix>__context` and
+    `<prefix>_id` are always there. column: holds its id. target "*": the column `<prefix>__context` names the type.
+    stub: whether the two keys are in the default dictionary. is_nullable: a missing id is null, not 0."""
 
     prefix: str
     target: str
@@ -61,11 +61,11 @@ Loader = Callable[["DictionaryContext", list[Record], str], dict[int, dict[str, 
 
 @dataclass(frozen=True)
 class Expand:
-    """Something computed on request for many records at once.
+    """A value computed on request for many records at once.
 
-    load(shown, records, form) answers {record id: {key: value}}; `form` is what followed the name: "~5", ".ticket",
-    ":key" or "". common: works the same on every type with the feature. reads: the type of the records that it tells
-    of, where its values are not their dictionaries."""
+    load(view, records, form) returns {record id: {key: value}}; `form` follows the name: "~5", ".ticket", ":key" or
+    "". common: works the same on every type with the feature. reads: the type of the records whose data it contains,
+    if its values are not dictionaries of them."""
 
     name: str
     type: str
@@ -79,16 +79,17 @@ class Expand:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may do what, by the names of access/rules.py. All rules of an operation must hold; administrators need none
-    but `nobody`.
+    """Who may perform an operation, by the names of rules in access/rules.py. All rules of an operation must hold.
+    Administrators may do everything except operations with the rule `nobody`.
 
     read: any worker, admins, group (a ticket's), owner, worker (`worker_id`), attached, target; bot, calendar, page,
     tab, ticket (as that record).
-    The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager (of
-    the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot (may
-    act for its owner).
 
-    write: the rules of create, update and delete that have none of their own."""
+    The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager
+    (of the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot
+    (may act for its owner).
+
+    write: the default rules of create, update and delete."""
 
     read: str
     write: tuple[str, ...]
@@ -103,9 +104,9 @@ class Access:
 
 @dataclass(frozen=True)
 class Subtotals:
-    """What can be counted. search: names for `subtotals[]`. virtual: further names of `by:` in data queries.
-    aliases: shorter spellings there and in searches. older: further ones of searches, that scripts still use. The names
-    of `by:` itself are those that can be sorted by, and `also`."""
+    """The names that can be counted. search: names for `subtotals[]`. virtual: additional names of `by:` in data
+    queries. aliases: short forms in both. older: former names in searches, for existing scripts. `by:` also accepts
+    the names that can be sorted by, and `also`."""
 
     search: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
@@ -114,7 +115,7 @@ class Subtotals:
     older: dict[str, str] = field(default_factory=dict)
 
     def meant(self, name: str) -> str:
-        """The name of `subtotals[]` that a shorter or older one stands for; itself when it does for none."""
+        """The name of `subtotals[]` that a short or former name stands for, or the name itself."""
         if name in self.search:
             return name
         known = self.older.get(name) or self.aliases.get(name, name)
@@ -131,9 +132,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Reopening:
-    """A type whose records open again by themselves when the time in column `at` has come.
+    """A type whose records reopen when the time in column `at` has come.
 
-    status: the column that changes. waiting: the values in which a record waits for it. open: the value it gets."""
+    status: the column that changes. waiting: the values that reopen. open: the new value."""
 
     status: str
     waiting: tuple[int, ...]
@@ -142,21 +143,21 @@ class Reopening:
 
     @property
     def index(self) -> Index:
-        # With the status in front, or SQLite takes a larger index that begins with it.
+        # The status comes first, or SQLite chooses a larger index that begins with it.
         return Index((self.status, self.at), "records due to open again", where=self.is_waiting)
 
     @property
     def is_waiting(self) -> str:
-        """The condition of the partial index; SQLite takes it only for a query that says the same words."""
+        """The condition of the partial index; SQLite uses it only for queries with the same condition."""
         return f"{self.status} IN ({', '.join(map(str, self.waiting))}) AND {self.at} > 0"
 
 
 @dataclass
 class Change:
-    """One create or update on its way. `new` holds columns, `extras` what has no column, `sent` the names as sent,
-    `also_changed` what the activity log is to name beside columns.
+    """A create or update in progress. `new` holds columns, `extras` values without a column, `sent` the submitted
+    names, `also_changed` names for the activity log besides columns.
 
-    Hooks may put more into `new`; what is in it when `prepare` is over is written."""
+    Hooks may add to `new`; it is written after `prepare`."""
 
     type: "RecordType"
     id: int
@@ -177,16 +178,16 @@ class Change:
         return self.old[column] if self.old is not None else self.type.initial[column]
 
     def was(self, column: str) -> Any:
-        """The value before it; the initial one on create."""
+        """The value before the change; the initial one on create."""
         return self.old[column] if self.old is not None else self.type.initial[column]
 
     def changes(self, column: str) -> bool:
-        """Whether the value is another one afterwards."""
+        """Whether the value changes."""
         return self.value(column) != self.was(column)
 
 
 class Caller(Protocol):
-    """Who acts: a worker, or the service itself (worker_id 0, is_admin)."""
+    """The actor: a worker, or the service itself (worker_id 0, is_admin)."""
 
     @property
     def context(self) -> str: ...
@@ -201,7 +202,7 @@ class Caller(Protocol):
 
 
 class Reading(Protocol):
-    """What looks at records inside a transaction. records/reading.py is the one that does it."""
+    """Reads records inside a transaction. Implemented by RecordReader in records/reading.py."""
 
     ctx: "Context"
     tx: "Transaction"
@@ -212,16 +213,16 @@ class Reading(Protocol):
     def actor(self) -> Caller: ...
 
     def record(self, uri: str, id: int) -> Record | None:
-        """The record, whoever may read it; None when there is none."""
+        """The record, regardless of access; None if there is none."""
 
     def find(self, uri: str, **equals: Any) -> Record | None:
         """The first record with these column values."""
 
     def label(self, uri: str, id: int) -> str:
-        """What people call a record, "" when there is none."""
+        """The display name of a record, "" if there is none."""
 
     def search_ids(self, uri: str, query: str) -> list[int]:
-        """The ids that a search finds, as the service sees it, at most 100,000."""
+        """The ids that a search finds with the access of the service, at most 100,000."""
 
     def may_read(self, uri: str, id: int) -> bool:
         """Whether the caller may read this record."""
@@ -234,27 +235,27 @@ class Reading(Protocol):
 
 
 class Writing(Reading, Protocol):
-    """What hooks may use inside the transaction. records/writing.py is the one that does it.
+    """The operations for hooks inside the transaction. Implemented by RecordWriter in records/writing.py.
 
     is_confirmed: whether the caller deletes a record although others use it."""
 
     is_confirmed: bool
 
     def create(self, uri: str, values: dict[str, Any]) -> int:
-        """Add a record from stored values, with its hooks, without asking for privileges. Answers its id."""
+        """Creates a record from stored values, with its hooks, without checking privileges; returns its id."""
 
     def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
-        """Change columns, with the type's hooks, without asking for privileges."""
+        """Updates columns, with the type's hooks, without checking privileges."""
 
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
-        """Change columns only: no hooks, no events. For counters and pointers."""
+        """Updates columns only: no hooks, no events. For counters and pointers."""
 
     def touch(self, uri: str, **equals: Any) -> None:
-        """Note that records change: in what stands beside their row, or by one statement for many, before it runs.
+        """Logs a change of records whose data outside of their row changes, or that one statement is about to change.
         equals: their column values, `id` for one record."""
 
     def delete(self, uri: str, id: int) -> None:
-        """Remove a record with all that hangs on it, without asking for privileges."""
+        """Deletes a record with its data, without checking privileges."""
 
     def log(
         self,
@@ -266,24 +267,24 @@ class Writing(Reading, Protocol):
         about: tuple[str, int] = ("", 0),
         urls: dict[str, str] | None = None,
     ) -> None:
-        """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
-        about: context and id of a second record that the entry names. urls: placeholder to address."""
+        """Writes an activity entry on a record, and notifies its owner, its watchers and the workers `also_notify`.
+        about: context and id of a second record named in the entry. urls: address by placeholder."""
 
     def notify(
         self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
     ) -> None:
-        """Notify one worker about a record that they may read, of what they did not do themselves. message: a text with
+        """Notifies one worker about a record, unless the worker is the actor or may not read it. message: a text with
         `{{variables}}`."""
 
     def texts_changed(self, uri: str, id: int) -> None:
-        """Index a record's texts again; when what they are made of stands in other records."""
+        """Updates the full-text index of a record after a change of other records that its texts use."""
 
     def wake(self) -> None:
-        """Let the scheduler look for what is due once the transaction is on disk."""
+        """Wakes the scheduler once the transaction is committed."""
 
 
 class DictionaryContext(Protocol):
-    """What keys and loaders may use while records are shown."""
+    """What keys and loaders use to render records."""
 
     tx: "Transaction"
     now: int
@@ -295,28 +296,28 @@ class DictionaryContext(Protocol):
         """The absolute address of a record's page."""
 
     def address(self, path: str) -> str:
-        """The absolute address of a path of ours, which begins with a slash."""
+        """The absolute address of a path of the service, which begins with a slash."""
 
     def webhook_url(self, token: str) -> str:
-        """The absolute address that requests to a webhook are sent to."""
+        """The absolute address to which requests to a webhook are sent."""
 
     def type(self, name: str) -> "RecordType":
         """The record type of a uri, alias or context. Raises NotFound."""
 
     def find_type(self, name: str) -> "RecordType | None":
-        """As type, None for an unknown one."""
+        """The record type of a uri, alias or context, None if unknown."""
 
     def readable_ids(self, uri: str, ids: Iterable[int]) -> set[int]:
-        """Those of these ids that the caller may read; without a statement for a type that everybody may read."""
+        """The ids that the caller may read; without a statement for a type that everybody may read."""
 
     def readable(self, uri: str) -> "Condition":
-        """The condition on what the caller may read of a type."""
+        """The condition for records of a type that the caller may read."""
 
     def covers(self, uri: str) -> bool:
         """Whether the scopes of the caller's token cover records of a type."""
 
     def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
-        """Those with these ids that the caller may read, in id order, in one statement."""
+        """The records with these ids that the caller may read, by id, in one statement."""
 
     def dictionaries(self, uri: str, records: Sequence[Record], expand: str = "") -> list[dict[str, Any]]:
-        """The dictionaries of records, opened along `expand`, in the same order."""
+        """The dictionaries of records, expanded along `expand`, in the same order."""

@@ -1,6 +1,6 @@
-"""All record types, found by looking into this folder and the folder types/ of each room: adding one is adding a file.
+"""The record types, found in this folder and in the folder types/ of each room: a new file adds a type.
 
-A uri wins over another type's alias; singular and plural, aliases and full contexts all name a type."""
+A uri takes precedence over an alias of another type; singular and plural, aliases and full contexts all name a type."""
 
 import copy
 import importlib
@@ -27,9 +27,10 @@ _NONE: dict[str, RecordType] = {}
 
 
 class Registry:
-    """The record types by every name they have: the built-in ones, and the custom ones that administrators made.
+    """The record types by all their names: the built-in ones, and the custom ones created by administrators.
 
-    revision: rises when the custom ones change. kept: what others have worked out for a type; forgotten then."""
+    revision: rises when custom types change. cache: values computed for types by other modules; cleared on each
+    change."""
 
     def __init__(self, types: Iterable[RecordType]) -> None:
         self._built_in = sorted(types, key=lambda each: each.uri)
@@ -37,21 +38,21 @@ class Registry:
         self.custom: tuple[RecordType, ...] = ()
         self.revision = 0
         self.cache: dict[Any, Any] = {}
-        self.renew: Callable[[], object] = lambda: None  # reads what other processes changed
+        self.renew: Callable[[], object] = lambda: None  # reloads changes of other processes
         self._here = threading.local()
         self._index()
         for each in self._built_in:
             each.bind(self)
 
     def replace_custom(self, types: Iterable[RecordType]) -> None:
-        """Let these be the custom types from now on. Who looks a name up sees the old ones or the new ones."""
+        """Replaces the custom types. Concurrent readers see the old or the new ones."""
         self.custom = tuple(types)
         self._index()
         self.revision += 1
         self.cache = {}
 
     def without_custom(self) -> "Registry":
-        """The built-in types alone, as they are now: what anybody may know of."""
+        """A copy with the built-in types only, which are public."""
         found = copy.copy(self)
         found.custom = ()
         found.cache = {}
@@ -72,8 +73,7 @@ class Registry:
 
     @contextmanager
     def provisionally(self, types: Iterable[RecordType]) -> Iterator[None]:
-        """Let find and type know these custom types too, on this thread alone: until the transaction that makes them is
-        on disk, nobody else may meet them."""
+        """Adds custom types for this thread until the transaction that creates them is committed."""
         self._here.types = {name: each for each in types for name in (*names_of(each), each.uri)}
         try:
             yield
@@ -81,14 +81,14 @@ class Registry:
             self._here.types = _NONE
 
     def find(self, name: str) -> RecordType | None:
-        """The type of a uri, alias or context, None for an unknown one. Case counts."""
+        """The type of a uri, alias or context, None if unknown. Case-sensitive."""
         found = self._by_name.get(name)
         return found if found is not None else getattr(self._here, "types", _NONE).get(name)
 
     def type(self, name: str) -> RecordType:
-        """As find. Raises NotFound naming the nearest."""
+        """The type of a uri, alias or context. Raises NotFound with the nearest name."""
         found = self._by_name.get(name) or self.find(name)
-        if found is None:  # another process may have made it a moment ago
+        if found is None:  # another process may have just created it
             self.renew()
             found = self.find(name)
         if found is None:
@@ -100,7 +100,7 @@ class Registry:
         return list(self._by_uri)
 
     def tables(self) -> list[Table]:
-        """The tables of the built-in types, and those between them. Those of custom types: shared/custom_types.py."""
+        """The tables of the built-in types, and those between types. For custom types, see shared/custom_types.py."""
         found = [each.table for each in self._built_in]
         for each in self._built_in:
             found += each.tables
@@ -112,13 +112,13 @@ class Registry:
 
 
 def names_of(record_type: RecordType) -> list[str]:
-    """The names of a type beside its uri."""
+    """The names of a type besides its uri."""
     singular, plural = record_type.label_names
     return [name for name in (record_type.context, *record_type.aliases, plural.lower(), singular.lower()) if name]
 
 
 def load() -> Registry:
-    """The registry of every record type, in this folder and in the rooms."""
+    """The registry of every record type in this folder and the rooms."""
     return Registry(each() for each in _types())
 
 
@@ -137,7 +137,7 @@ def _types() -> tuple[type[RecordType], ...]:
 
 
 def _types_of_rooms() -> list[ModuleType]:
-    """The folders types/ beside this one. No room is imported by name here, as they all stand above."""
+    """The folders types/ of the rooms. Rooms are not imported by name, since they are upper layers."""
     above = Path(__file__).parent.parent
     rooms = sorted(info.name for info in pkgutil.iter_modules([str(above)]) if info.ispkg)
     folders = [f"server.{room}.types" for room in rooms]
@@ -145,7 +145,7 @@ def _types_of_rooms() -> list[ModuleType]:
 
 
 def field_kinds() -> list[str]:
-    """Every kind of field, by the name that declarations show."""
+    """Every kind of field, by its name in declarations."""
     kinds = {kind.type for kind in _kinds(Field) if kind.type}
     return sorted(kinds)
 

@@ -1,6 +1,6 @@
 """Resources: named files for other parts of the service, such as data sets, pictures and maps.
 
-Their bytes are kept like those of attachments (store/blobs.py). Handing them out is not done here."""
+Their bytes are stored like those of attachments (store/blobs.py). Downloads are not in this module."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ KINDS = tuple(
 
 
 class Resource(RecordType):
-    """A named file of one kind. A dynamic one is made by an automation when what is kept is no longer fresh."""
+    """A named file of one kind. An automation generates the content of a dynamic one when it is no longer fresh."""
 
     uri = "resource"
     tier = 3
@@ -74,7 +74,7 @@ class Resource(RecordType):
         return decoded(fields, field)
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Automations run as the service: who has one run is an administrator, here as elsewhere."""
+        """Requires an administrator for automations: they run with the access of the service."""
         for column in ("automation_kata", "is_dynamic"):
             if change.changes(column) and not writing.actor.is_admin:
                 raise AdminOnly(f"{column}: only administrators let an automation make a resource", field=column)

@@ -1,4 +1,4 @@
-"""Saved searches: queries that are kept under a name, for oneself or for others. Nothing runs them by itself."""
+"""Saved searches: named queries, private or shared."""
 
 from server import contexts
 from server.errors import BadQuery, Invalid
@@ -52,7 +52,7 @@ class SavedSearch(RecordType):
         owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """A query that cannot be read is refused here, not where somebody runs it; what it names may come and go."""
+        """Rejects a query that cannot be parsed. Names in it are not checked, since fields and types can change."""
         owners.check(change, writing)
         if "query" in change.new:
             try:

@@ -1,7 +1,7 @@
-"""What the events of calendars mean: on which days recurring ones fall, what there is between two instants, and when a
-calendar says available. Pure but for events.py, which reads the rows; the declarations are record_types/calendar*.py.
+"""Computes calendars: the days of recurring events, the occurrences between two instants, and availability. Without
+access to the database except for events.py; record_types/calendar*.py has the declarations.
 
-    patterns.py      a line of words and the days it names      clock.py         times of day of a recurring event
-    occurrences.py   events between two instants                availability.py  what remains free of them
-    month.py         a month as weeks of days                   agenda.py         occurrences as answers show them
-    events.py        the events of calendars, from the database"""
+    patterns.py      the days that a line of words names        clock.py         times of day of a recurring event
+    occurrences.py   events between two instants                availability.py  available time without busy time
+    month.py         a month as weeks of days                   agenda.py        occurrences by day, for responses
+    events.py        reads the events of calendars"""

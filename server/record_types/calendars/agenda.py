@@ -1,4 +1,4 @@
-"""Occurrences as answers show them: by day, each cut to it."""
+"""Occurrences as shown in responses: by day, each split at midnight."""
 
 from collections.abc import Iterable, Mapping
 from datetime import tzinfo
@@ -8,7 +8,7 @@ from server.contexts import CALENDAR
 from server.record_types.calendars.availability import midnight, next_midnight
 from server.record_types.calendars.occurrences import Occurrence, too_many
 
-MAX_SHOWN = 20_000  # pieces of days in one answer
+MAX_SHOWN = 20_000  # entries of days in one response
 COLOR_AVAILABLE, COLOR_BUSY = "#A0D95B", "#C8C8C8"
 
 Days = dict[str, list[dict[str, Any]]]
@@ -17,9 +17,10 @@ Days = dict[str, list[dict[str, Any]]]
 def by_day(
     found: Iterable[Occurrence], start: int, end: int, tz: tzinfo, params: Mapping[int, Mapping[str, Any]]
 ) -> Days:
-    """{midnight as text: what is on that day} of the time from `start` until before `end`, days in order.
+    """{midnight as text: entries of that day} for the time from `start` until before `end`, in order.
 
-    params: the settings of each calendar, for its colours. Ends are the last second. Raises Invalid for too much."""
+    params: the settings of each calendar, for its colours. Ends are inclusive seconds. Raises Invalid if there are
+    too many."""
     days: dict[int, list[dict[str, Any]]] = {}
     count = 0
     for each in found:

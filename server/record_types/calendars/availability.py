@@ -1,6 +1,6 @@
-"""When calendars say available: the time of available events that no busy event takes. Pure.
+"""The availability of calendars: the time of available events without that of busy events. Pure functions.
 
-Where a calendar says nothing it is not available."""
+Time without events is not available."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ Ranges = Sequence[tuple[int, int]]
 
 
 def free(found: Iterable[Occurrence]) -> list[tuple[int, int]]:
-    """The ranges in which one calendar is available, in order and apart from each other."""
+    """The ranges in which one calendar is available, in order and disjoint."""
     listed = list(found)
     busy = merged((each.start, each.end) for each in listed if not each.is_available)
     pieces: list[tuple[int, int]] = []
@@ -23,19 +23,19 @@ def free(found: Iterable[Occurrence]) -> list[tuple[int, int]]:
 
 
 def covers(ranges: Ranges, start: int, end: int) -> bool:
-    """Whether the ranges, as `free` gives them, hold every second from `start` until before `end`; for one instant,
-    this second."""
+    """Whether the ranges, as returned by `free`, cover every second from `start` until before `end`; if these are
+    equal, that second."""
     place = bisect_right(ranges, (start, LATEST)) - 1
     return place >= 0 and ranges[place][1] >= max(end, start + 1)
 
 
 def minutes(ranges: Ranges, start: int, end: int) -> int:
-    """How many whole minutes of the time from `start` until before `end` lie in the ranges."""
+    """The number of whole minutes between `start` and `end` that the ranges cover."""
     return seconds(ranges, start, end) // 60
 
 
 def seconds(ranges: Ranges, start: int, end: int) -> int:
-    """How many seconds of the time from `start` until before `end` lie in the ranges."""
+    """The number of seconds between `start` and `end` that the ranges cover."""
     place = max(bisect_right(ranges, (start, LATEST)) - 1, 0)
     found = 0
     for at in range(place, len(ranges)):
@@ -47,8 +47,8 @@ def seconds(ranges: Ranges, start: int, end: int) -> int:
 
 
 def end_of(ranges: Ranges, start: int, lasts: int) -> int | None:
-    """The instant at which that many seconds, at least one, of the ranges have passed since `start`; None where the
-    ranges end before.
+    """The instant at which this many seconds of the ranges, at least one, have passed since `start`; None if the ranges
+    end before.
 
     >>> end_of([(100, 110), (200, 210)], 105, 5), end_of([(100, 110), (200, 210)], 105, 6)
     (110, 201)
@@ -62,7 +62,7 @@ def end_of(ranges: Ranges, start: int, lasts: int) -> int | None:
 
 
 def hours(start: int, end: int, tz: tzinfo) -> Iterator[tuple[int, int]]:
-    """The hours of the clock that begin or go on between two instants, each cut to them."""
+    """Yields the clock hours between two instants, the first and last one cut."""
     while start < end:
         local = datetime.fromtimestamp(start, tz)
         into = timedelta(minutes=local.minute, seconds=local.second)
@@ -78,6 +78,6 @@ def midnight(instant: int, tz: tzinfo) -> int:
 
 
 def next_midnight(instant: int, tz: tzinfo) -> int:
-    """The beginning of the day after that of an instant."""
+    """The beginning of the following day."""
     day = datetime.fromtimestamp(instant, tz).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     return unix(day + timedelta(days=1), tz, first=True)

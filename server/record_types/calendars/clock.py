@@ -1,6 +1,7 @@
-"""Times of day of a recurring event, such as `9am` to `17:00` or `22:00` for `8 hours`: seconds of the wall clock.
+"""Times of day of a recurring event, such as `9am` to `17:00` or `22:00` for `8 hours`, in seconds of the wall clock.
+Pure functions.
 
-Pure. Days are counted from the day on which the event begins, so that an end may lie on a later one."""
+Seconds count from the midnight before the event, so that an end may be on a later day."""
 
 from datetime import UTC
 from functools import lru_cache
@@ -10,13 +11,13 @@ from server.errors import Invalid
 from server.translation import about_field, lazy_gettext
 
 DAY_SECONDS = 86400
-MAX_LENGTH_DAYS = 31  # of one occurrence; longer ones are events of their own
-_SOME_DAY = 1795132800  # a midnight in UTC
+MAX_LENGTH_DAYS = 31  # days of one occurrence; longer ones must be single events
+_SOME_DAY = 1795132800  # a midnight in UTC, as the reference of relative times
 
 
 @lru_cache(maxsize=2048)
 def seconds_between(start: str, end: str) -> tuple[int, int]:
-    """(first second, second after the last) of an event, counted from the midnight before it.
+    """Returns (first second, second after the last) of an event, counted from the midnight before it.
 
     A blank start is midnight, a blank end the end of the day. An end that is not later than the start is on the next
     day. Raises Invalid naming `event_start` or `event_end`.

@@ -1,6 +1,6 @@
-"""The events of calendars out of the database: two statements for any number of calendars.
+"""Reads the events of calendars: two statements for any number of calendars.
 
-Not for who may read them: callers bring calendars that the caller may read."""
+Callers pass calendars that the caller may read; access is not checked here."""
 
 import json
 from collections.abc import Iterable
@@ -23,20 +23,20 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-MAX_RECURRING = 1000  # recurring events looked at in one search or query
+MAX_RECURRING = 1000  # recurring events in one search or query
 EVENT, RECURRING = contexts.CALENDAR_EVENT, contexts.CALENDAR_EVENT_RECURRING
 
 
 def occurrences(
     tx: Transaction, calendars: Iterable[Record], start: int, end: int, tz: tzinfo
 ) -> dict[int, list[Occurrence]]:
-    """{calendar id: what is on it from `start` until before `end`}, a list for each of the calendars.
+    """{calendar id: occurrences from `start` until before `end`}, with a list for each calendar.
 
-    tz: for recurring events where neither they nor their calendars name a zone. A calendar whose own events are
-    switched off has none. Raises Invalid for a range that is too long, and for too many events."""
+    tz: the zone of recurring events if neither they nor their calendars name one. A calendar whose events are
+    disabled has an empty list. Raises Invalid for a range that is too long, or too many events."""
     listed = list(calendars)
     check_range(start, end)
-    tx.store.require_thread()  # patterns take their time, and none of it is SQLite's
+    tx.store.require_thread()  # patterns are slow, and SQLite steps do not measure them
     zones = {
         each["id"]: times.zone(each["timezone"]) if each["timezone"] else tz
         for each in listed
@@ -83,7 +83,7 @@ def _events(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) -> 
 
 
 def _after(start: int, last: int) -> int:
-    """The second after the last: an end of 16:59:59 and one of 17:00:00 mean the same."""
+    """The second after the last one: an end of 16:59:59 and one of 17:00:00 are the same."""
     if last <= start:
         return start
     return last + 1 if last % 60 == 59 else last

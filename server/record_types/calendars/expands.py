@@ -1,5 +1,4 @@
-"""What a calendar shows on request: the current month, its weeks, and the events in it. Two statements for any number
-of calendars."""
+"""Expands of calendars: the current month, its weeks and their events. Two statements for any number of calendars."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +18,7 @@ def _load(make: Callable[[DictionaryContext, list[Record]], Loaded]) -> Loader:
 
 
 def _months(shown: DictionaryContext, records: list[Record]) -> dict[int, Month]:
-    """The current month of each calendar, in its own zone or else the caller's."""
+    """The current month of each calendar, in its own zone or the caller's."""
     return {each["id"]: month_of(shown.now, _zone(shown, each), _begins_monday(each)) for each in records}
 
 
@@ -53,7 +52,8 @@ def _weeks_events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Lo
 
 
 def _days(shown: DictionaryContext, records: list[Record], hides: bool) -> dict[int, Days]:
-    """What is on each calendar in its month, by day. One look for all: months differ by zones and first weekdays."""
+    """The events of each calendar in its month, by day. One query covers all months, which differ by zones and first
+    weekdays."""
     months = _months(shown, records)
     start, end = min(each.start for each in months.values()), max(each.end for each in months.values())
     found = occurrences(shown.tx, records, start, end, times.zone(shown.actor.timezone or "UTC"))

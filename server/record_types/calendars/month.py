@@ -1,6 +1,4 @@
-"""A month as calendars show it: whole weeks, filled up with days of the months before and after.
-
-Pure."""
+"""A month as calendars show it: whole weeks, with days of the adjacent months. Pure functions."""
 
 import calendar
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -9,13 +7,13 @@ from typing import Any
 from server.dataclass import dataclass
 from server.times.reading import unix
 
-MONDAY, SUNDAY = 0, 6  # as the calendar module counts
+MONDAY, SUNDAY = 0, 6  # numbers of the standard module `calendar`
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The month of an instant. start, end: Unix seconds from the first of its shown days until before the first that is
-    not shown; days: in weeks, each (midnight, day of the month, whether it belongs to another month)."""
+    """The month of an instant. start, end: Unix seconds from the first shown day until before the day after the last.
+    weeks: days as (midnight, day of the month, whether it belongs to another month)."""
 
     year: int
     month: int
@@ -25,7 +23,7 @@ class Month:
     weeks: tuple[tuple[tuple[int, int, bool], ...], ...]
 
     def scope(self, tz: tzinfo) -> dict[str, Any]:
-        """As the key `scope` shows it."""
+        """The value of the key `scope`."""
         before, after = _step(self.year, self.month, -1), _step(self.year, self.month, 1)
         return {
             "year": self.year,
@@ -41,7 +39,7 @@ class Month:
         }
 
     def shown_weeks(self, events: dict[str, list[dict[str, Any]]] | None = None) -> list[list[dict[str, Any]]]:
-        """As the key `weeks` shows it; with the events of each day, given by midnight."""
+        """The value of the key `weeks`. events: of each day, by midnight."""
         return [[self._day(day, events) for day in week] for week in self.weeks]
 
     def _day(self, day: tuple[int, int, bool], events: dict[str, list[dict[str, Any]]] | None) -> dict[str, Any]:
@@ -51,7 +49,7 @@ class Month:
 
 
 def month_of(instant: int, tz: tzinfo, begins_monday: bool = False) -> Month:
-    """The month in which an instant lies, in weeks that begin on Sunday or Monday."""
+    """The month of an instant, in weeks that begin on Sunday or Monday."""
     local = datetime.fromtimestamp(instant, tz)
     weeks = calendar.Calendar(MONDAY if begins_monday else SUNDAY).monthdatescalendar(local.year, local.month)
     last = weeks[-1][-1]

@@ -1,6 +1,6 @@
-"""What is on calendars between two instants: single events, and recurring ones on each of their days. Pure.
+"""Occurrences between two instants: single events, and recurring events on each of their days. Pure functions.
 
-Busy may hide available: what remains of an available event are the pieces between the busy ones."""
+Busy events can hide available ones: the remaining pieces of an available event lie between the busy ones."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -13,16 +13,16 @@ from server.record_types.calendars import clock, patterns
 from server.times.reading import unix
 
 MAX_RANGE_DAYS = 190  # half a year
-MAX_OCCURRENCES = 10_000  # found at once
+MAX_OCCURRENCES = 10_000  # occurrences in one result
 LATEST = 2**62  # later than every instant
-LAST_INSTANT = 253_402_128_000  # the end of 29 December 9999: what comes after has no next day in every zone
+LAST_INSTANT = 253_402_128_000  # the end of 29 December 9999: later days have no next day in some zones
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Something on a calendar: Unix seconds from `start` until before `end`; both the same for a moment.
+    """An occurrence of an event: Unix seconds from `start` until before `end`, which are equal for a moment.
 
-    context and record_id: the event it comes from."""
+    context and record_id: its event."""
 
     start: int
     end: int
@@ -35,9 +35,9 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class RecurringEvent:
-    """A recurring event: on the days of `patterns`, from `starts` until `ends` of the wall clock in `tz`, as texts.
+    """A recurring event on the days of `patterns`, from `starts` until `ends` of the wall clock in `tz`.
 
-    since, until: Unix seconds, 0 for no limit; an occurrence begins between them."""
+    since, until: limits of the start of an occurrence in Unix seconds; 0 for none."""
 
     patterns: tuple[str, ...]
     starts: str
@@ -45,7 +45,7 @@ class RecurringEvent:
     tz: tzinfo
     since: int
     until: int
-    model: Occurrence  # what each occurrence is but for its time
+    model: Occurrence  # the template of each occurrence, without times
 
 
 def check_range(start: int, end: int) -> None:
@@ -61,7 +61,8 @@ def check_range(start: int, end: int) -> None:
 def between(
     events: Iterable[Occurrence], recurring: Iterable[RecurringEvent], start: int, end: int
 ) -> list[Occurrence]:
-    """What overlaps the instants from `start` until before `end`, by start, then label. Raises Invalid for too much."""
+    """The occurrences that overlap the range from `start` until before `end`, by start, then label. Raises Invalid if
+    there are too many."""
     check_range(start, end)
     found = [each for each in events if overlaps(each, start, end)]
     for each in recurring:
@@ -72,12 +73,12 @@ def between(
 
 
 def overlaps(each: Occurrence, start: int, end: int) -> bool:
-    """Whether any of it lies in the range; a moment on its edge does at the start only."""
+    """Whether an occurrence overlaps the range. A moment at its start does, at its end it does not."""
     return each.start < end and (each.end > start or each.start == each.end == start)
 
 
 def occurrences_of(event: RecurringEvent, start: int, end: int) -> Iterator[Occurrence]:
-    """Each occurrence that may touch the range, oldest first."""
+    """Yields each occurrence that may touch the range, oldest first."""
     first, last = clock.seconds_between(event.starts, event.ends)
     low, high = max(start - last, event.since - clock.DAY_SECONDS), min(end, event.until or end)
     for day in _days(event.patterns, local_day(low, event.tz), local_day(high, event.tz)):
@@ -87,7 +88,7 @@ def occurrences_of(event: RecurringEvent, start: int, end: int) -> Iterator[Occu
 
 
 def _days(lines: tuple[str, ...], first: date, last: date) -> Iterator[date]:
-    """The days from `first` to `last` that at least one line names; each month is asked for once."""
+    """Yields the days from `first` to `last` that at least one line names; each month is computed once."""
     year, month = first.year, first.month
     while (year, month) <= (last.year, last.month):
         named: set[int] = set()
@@ -101,7 +102,7 @@ def _days(lines: tuple[str, ...], first: date, last: date) -> Iterator[date]:
 
 
 def at(day: date, seconds: int, tz: tzinfo) -> int:
-    """The instant at which clocks show that many seconds after the midnight of a day."""
+    """The instant at which clocks show this many seconds after the midnight of a day."""
     return unix(datetime.combine(day, time()) + timedelta(seconds=seconds), tz)
 
 
@@ -111,7 +112,7 @@ def local_day(instant: int, tz: tzinfo) -> date:
 
 
 def occluded(found: Iterable[Occurrence]) -> list[Occurrence]:
-    """The same, with busy hiding available. Raises Invalid for too many pieces."""
+    """The occurrences with available time hidden by busy time. Raises Invalid for too many pieces."""
     listed = list(found)
     busy = merged((each.start, each.end) for each in listed if not each.is_available)
     kept: list[Occurrence] = []
@@ -126,7 +127,7 @@ def occluded(found: Iterable[Occurrence]) -> list[Occurrence]:
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges in order, those that touch made one; empty ones are left out."""
+    """The ranges in order, with touching ranges joined and empty ones removed."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if end <= start:
@@ -139,7 +140,8 @@ def merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The pieces of a range between holes, which are merged. A moment is a piece unless it lies in a hole."""
+    """Yields the pieces of a range between holes, which are merged ranges. A moment is a piece unless it lies in a
+    hole."""
     place = bisect_right(holes, (start, LATEST)) - 1
     if start == end:
         if place < 0 or holes[place][1] <= start:

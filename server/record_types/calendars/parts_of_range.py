@@ -1,4 +1,4 @@
-"""The parameter form of a date, as ranges: `(since:monday until:friday days:weekdays times:9a-5p)`."""
+"""Date filters with parameters, as ranges: `(since:monday until:friday days:weekdays times:9a-5p)`."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from server.store.dialect import date_part
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
-# By the names of parts: how their values are read, and which part of a day must be among them.
+# {name of a parameter: (reader of its values, the part of a date they are compared with)}
 READERS = {
     "day": (times.weekdays, "weekday"),
     "month": (times.months, "month"),
@@ -23,9 +23,9 @@ READERS = {
 
 
 def parts_of(query: Subquery, scope: "SearchScope") -> list[tuple[int, int]]:
-    """The ranges, in order, each from its first second until before its end.
+    """The ranges of the filter in order, each from its first second until before its end.
 
-    Raises Invalid for unknown parts, and when `since` and `until` are missing or too far apart."""
+    Raises Invalid for unknown parameters, and if `since` and `until` are missing or too far apart."""
     given = parts_given(query)
     start, end = limits_of(given, scope)
     check_range(start, max(end, start))
@@ -50,7 +50,7 @@ def _midnights(start: int, end: int, scope: "SearchScope") -> Iterator[int]:
 
 
 def _times(day: int, clock: list[tuple[int, int]], scope: "SearchScope") -> list[tuple[int, int]]:
-    """Ranges of minutes of a day as instants; each goes on until the beginning of its last minute, or midnight."""
+    """Ranges of minutes of a day as instants; each ends at the beginning of its last minute, or at midnight."""
     date, found = local_day(day, scope.tz), []
     for first, last in sorted(clock):
         until = next_midnight(day, scope.tz) if last >= 24 * 60 - 1 else at(date, last * 60, scope.tz)

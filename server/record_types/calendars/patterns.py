@@ -1,6 +1,6 @@
-"""A line of words and the days that it names: `weekdays`, `mon, wed`, `1st, 15th`, `first monday of`, `december 25`.
+"""Patterns of days: `weekdays`, `mon, wed`, `1st, 15th`, `first monday of`, `december 25`. Pure functions.
 
-Pure, and the same days for everybody: a line that depends on when it is read, such as `tomorrow`, is refused."""
+A pattern names the same days whenever it is read: relative ones, such as `tomorrow`, are rejected."""
 
 import calendar
 import re
@@ -10,25 +10,25 @@ from functools import lru_cache
 from server import times
 from server.errors import Invalid
 
-MAX_PATTERNS = 50  # lines of one event
+MAX_PATTERNS = 50  # patterns of one event
 MAX_PATTERN_CHARS = 255
 
 EVERY_DAY = frozenset(("daily", "day", "every day", "all days"))
 EXAMPLES = "weekdays, 'mon, wed', '1st, 15th', 'first monday of', 'last day of', 'december 25' or 2026-12-25"
 _DAY = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
 _WORDS_OF_WEEK = re.compile(r"[a-z, ]+")
-# Read at noon on two days of a month: a line that means the same on both names a day by itself.
+# Days of the month at which a line is read: it is absolute if both readings agree.
 _READ_ON = (10, 21)
 
 
 def lines(text: str) -> list[str]:
-    """The patterns of a text: one a line, without blank ones and those that begin with `#`, in lower case."""
+    """The patterns of a text, one a line, in lower case; without blank lines and comments (`#`)."""
     stripped = (" ".join(line.lower().split()) for line in text.splitlines())
     return [line for line in stripped if line and not line.startswith("#")]
 
 
 def check(text: str) -> None:
-    """Raises Invalid unless every line names days, and there is at least one."""
+    """Raises Invalid unless there is at least one line and every line names days."""
     found = lines(text)
     if not found:
         raise Invalid(f"write at least one line that names days, such as {EXAMPLES}")
@@ -37,12 +37,12 @@ def check(text: str) -> None:
     for line in found:
         if len(line) > MAX_PATTERN_CHARS:
             raise Invalid(f"a line of at most {MAX_PATTERN_CHARS} characters")
-        days(line, 2028, 2)  # a leap year, so that 29 February is a day
+        days(line, 2028, 2)  # a leap year, so that 29 February is valid
 
 
 @lru_cache(maxsize=4096)
 def days(line: str, year: int, month: int) -> frozenset[int]:
-    """The days of a month that a line names, 1 to 31. Raises Invalid when it names none of its own.
+    """The days of a month that a line names, 1 to 31. Raises Invalid if it is not an absolute pattern.
 
     >>> sorted(days("weekends", 2026, 11))[:3]
     [1, 7, 8]
@@ -62,26 +62,26 @@ def days(line: str, year: int, month: int) -> frozenset[int]:
 
 
 def _numbered(line: str) -> list[int]:
-    """The days of a list such as `1st, 15`; [] for another line."""
+    """The days of a list such as `1st, 15`; [] for any other line."""
     found = [_DAY.fullmatch(part.strip()) for part in line.split(",")]
     numbers = [int(match[1]) for match in found if match]
     return numbers if len(numbers) == len(found) and all(1 <= number <= 31 for number in numbers) else []
 
 
 def _weekdays(line: str) -> frozenset[int]:
-    """The weekdays of a list such as `mon, wed and fri`, Sunday 0; none for another line."""
+    """The weekdays of a list such as `mon, wed and fri`, Sunday 0; empty for any other line."""
     if not _WORDS_OF_WEEK.fullmatch(line):
         return frozenset()
     words = [word.strip() for word in line.replace(" and ", ",").split(",") if word.strip()]
     try:
         found = [times.weekdays(word.removesuffix("s") if word[:4] != "week" else word) for word in words]
-    except Invalid:  # a word that is no weekday
+    except Invalid:  # not a weekday
         return frozenset()
     return frozenset().union(*found)
 
 
 def _named(line: str, year: int, month: int) -> date:
-    """The day of a line with one date in it. Raises Invalid."""
+    """The day of a line that contains one date. Raises Invalid."""
     found = set()
     for day in _READ_ON:
         noon = datetime(year, month, day, 12, tzinfo=UTC)

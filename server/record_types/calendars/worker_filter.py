@@ -1,4 +1,4 @@
-"""The filters `isAvailable` and `isBusy` of workers: what the calendars of their availability say over a time."""
+"""The filters `isAvailable` and `isBusy` of workers, by their calendars of availability."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,15 @@ from server.store.tables import table_named
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
-MAX_CALENDARS = 500  # of workers, looked at in one search
+MAX_CALENDARS = 500  # calendars of workers read in one search
 
 
 class AvailabilityFilter(DateFilter):
-    """Takes an instant (`now`, `tomorrow 3pm`), a range (`today 9am to 5pm`), or parts of one
-    (`(since:monday until:friday times:9a-5p)`).
+    """Accepts an instant (`now`, `tomorrow 3pm`), a range (`today 9am to 5pm`), or parameters (`(since:monday
+    until:friday times:9a-5p)`).
 
-    A worker is available when the calendar says so for all of it, and busy otherwise; without a calendar, or with one
-    that the caller may not read, neither."""
+    A worker is available if the calendar is available for the whole time, and busy otherwise. Workers without a
+    calendar, or with one that the caller may not read, match neither filter."""
 
     def __init__(self, name: str, note: str, is_available: bool) -> None:
         super().__init__(name, note, sortable=False)
@@ -39,7 +39,7 @@ class AvailabilityFilter(DateFilter):
         return any_of([self._during(_one_range(text.value, scope), scope) for text in texts])
 
     def _during(self, ranges: list[tuple[int, int]], scope: "SearchScope") -> Condition:
-        """Available in all of these ranges, or not in all of them. Of no time at all nothing can be said."""
+        """Workers who are available in all of these ranges, or who are not. Matches none if there are no ranges."""
         if not ranges:
             return NEVER
         key = ("availability", tuple(ranges))

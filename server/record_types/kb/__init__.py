@@ -1,1 +1,1 @@
-"""What the records of the knowledge base are made of."""
+"""Categories and content of the knowledge base."""

@@ -1,4 +1,4 @@
-"""The tree of categories: which article lies in which, and what lies above and below a category."""
+"""The tree of categories: the articles of a category, and the categories above and below it."""
 
 import json
 
@@ -17,7 +17,7 @@ PLACED = Table(
 
 @dataclass(frozen=True)
 class Category:
-    """A category as the tree knows it. parent_id 0: at the top."""
+    """A category in the tree. parent_id: 0 at the top."""
 
     id: int
     name: str
@@ -25,7 +25,7 @@ class Category:
 
 
 class Tree:
-    """All categories; there are few, so they are read at once."""
+    """All categories. There are few, so they are read at once."""
 
     def __init__(self, tx: Transaction) -> None:
         table = table_named("kb_category")
@@ -33,7 +33,7 @@ class Tree:
         self._by_id = {row[0]: Category(*row) for row in rows}
 
     def trail(self, id: int) -> list[Category]:
-        """A category and those above it, the top first; [] for one that is not there."""
+        """A category and those above it, the top first; [] for an unknown one."""
         found: dict[int, Category] = {}
         while id in self._by_id and id not in found:
             found[id] = self._by_id[id]
@@ -42,7 +42,7 @@ class Tree:
 
 
 def below(tx: Transaction, id: int) -> list[int]:
-    """The ids of all categories below one, the nearest first; one statement for each level."""
+    """The ids of all categories below one, the nearest first; one statement per level."""
     table = table_named("kb_category")
     found: list[int] = []
     level = [id]

@@ -1,4 +1,4 @@
-"""The text of an article: its formats, and the safe HTML and the plain words that are made of it."""
+"""The text of an article: its formats, and its conversion to safe HTML and plain words."""
 
 import html
 
@@ -9,11 +9,11 @@ from server.markup import clean_html, link_plain_text, markdown_to_html, text_of
 from server.markup.links import MAX_LINKED_CHARACTERS
 
 PLAIN, HTML, MARKDOWN = 0, 1, 2
-LETTERS = {"t": PLAIN, "p": PLAIN, "h": HTML, "m": MARKDOWN}  # of text, plain, html, markdown
+LETTERS = {"t": PLAIN, "p": PLAIN, "h": HTML, "m": MARKDOWN}  # first letters of text, plain, html, markdown
 
 
 def format_number(raw: object) -> int | None:
-    """The number of a format as sent, None for none.
+    """The number of a submitted format, None for an unknown one.
 
     >>> format_number("Markdown"), format_number("p"), format_number(1), format_number("rtf")
     (2, 0, 1, None)
@@ -23,7 +23,8 @@ def format_number(raw: object) -> int | None:
 
 
 class ArticleFormat(Field):
-    """text, html or markdown, by its first letter; `p` for plain is fine too. Stored, and understood, as 0, 1, 2."""
+    """text, html or markdown, by its first letter; `p` for plain is accepted. Stored as 0, 1, 2, which are accepted
+    too."""
 
     type = "text"
     kind = "INTEGER"
@@ -42,21 +43,21 @@ class ArticleFormat(Field):
 
 
 class RenderedText(str):
-    """A text whose HTML was made before it came to the one writer."""
+    """A text whose HTML was rendered before the write."""
 
     content_html: str
     content_format: int
 
 
 def rendered(text: str, format: int) -> RenderedText:
-    """A text with its HTML. Raises TooLarge naming the field."""
+    """Renders a text. Raises TooLarge naming the field."""
     found = RenderedText(text)
     found.content_html, found.content_format = to_html(text, format), format
     return found
 
 
 def to_html(text: str, format: int) -> str:
-    """The HTML of an article, safe to show; images of the network are shown. Raises TooLarge naming the field.
+    """Renders an article as safe HTML, with remote images. Raises TooLarge naming the field.
 
     >>> to_html("a < b\\nc", PLAIN), to_html("<b onclick='x()'>a</b>", HTML), to_html("*a*", MARKDOWN)
     ('a &lt; b<br>\\nc', '<b>a</b>', '<p><em>a</em></p>\\n')
@@ -68,11 +69,11 @@ def to_html(text: str, format: int) -> str:
             return clean_html(text, allow_remote_images=True)
     except TooLarge as error:
         raise TooLarge(f"content: {error.message}", field="content", **error.details) from error
-    # Line by line, so that what was made safe is not edited afterwards.
+    # Line by line, so that escaped text is not edited afterwards.
     line_to_html = link_plain_text if len(text) <= MAX_LINKED_CHARACTERS else html.escape
     return "<br>\n".join(line_to_html(line) for line in text.splitlines())
 
 
 def words(text: str, format: int) -> str:
-    """What of an article is searched."""
+    """The searchable text of an article."""
     return text_of_html(text) if format == HTML else text

@@ -1,2 +1,1 @@
-"""What metrics are made of: their dimensions, and their samples by time. The declaration is records/metric.py; what is
-measured is in records/metrics/."""
+"""Dimensions and samples of metrics. record_types/metric.py declares metrics; records/metrics/ writes samples."""

@@ -1,4 +1,4 @@
-"""The dimensions of a metric, written in KATA: `record/worker_id:` and, deeper, `record_type: worker`. Pure."""
+"""The dimensions of a metric, written in KATA: `record/worker_id:` and, indented, `record_type: worker`."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ _KEY = re.compile(r"([a-z]+)/([A-Za-z0-9_]{1,64})\Z")
 
 
 def parse(text: str) -> dict[str, dict[str, Any]]:
-    """{name: {type, and its settings}} of a text that is KATA. Raises Invalid naming the key that is no dimension.
+    """Returns {name: {type, and its settings}} of a KATA text. Raises Invalid naming the key that is not a dimension.
 
     >>> parse("record/worker_id:\\n  record_type: worker")
     {'worker_id': {'type': 'record', 'record_type': 'worker'}}

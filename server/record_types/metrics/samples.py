@@ -1,11 +1,11 @@
-"""Samples of metrics by time, in three sizes of bins. The finer ones are kept for a while, days for ever.
+"""Samples of metrics in bins of three sizes. Smaller bins are retained for a while, those of days forever.
 
-All three are written at once, so that a question reads bins of one size and nothing has to be folded later."""
+All three are written at once, so that a query reads bins of one size and nothing is aggregated later."""
 
 from server.store.tables import Column, Index, Table
 
 FIVE_MINUTES, HOUR, DAY = 300, 3600, 86400
-# How many seconds bins of each size are kept; 0 for ever.
+# {size of a bin: retention in seconds, 0 for unlimited}
 KEPT = {FIVE_MINUTES: DAY, HOUR: 14 * DAY, DAY: 0}
 
 METRIC_SAMPLE = Table(
@@ -22,4 +22,4 @@ METRIC_SAMPLE = Table(
     ],
     [Index(("seconds", "bin"), "samples that are kept no longer")],
     key=("metric_id", "seconds", "bin", "dimensions"),
-)  # bin: its first second, of days in UTC; dimensions: {name: value} as JSON text, names sorted
+)  # bin: its first second, days in UTC; dimensions: {name: value} as JSON, sorted by name

@@ -9,7 +9,7 @@ from server.record_types.traits.links import Links, Watchers
 
 __all__ = [
     "ALL", "Attachments", "Avatars", "Comments", "CustomFields", "Exported", "Links", "Owner", "Search", "Trait",
-    "Watchers", "having", "of", "together",
+    "Watchers", "having", "of_features", "together",
 ]  # fmt: skip
 
 
