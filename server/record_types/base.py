@@ -77,7 +77,9 @@ class RecordType:
     plugin: ClassVar[str] = CORE  # the plugin name that packages and clients expect; all types are built in
     is_silent: ClassVar[bool] = False  # no events, no change log: written often, by the service itself
     is_administrative: ClassVar[bool] = False  # every write is an administrative act
-    ownerless_is_open: ClassVar[bool] = False  # with the access rule "owner": records without an owner are open to everybody
+    ownerless_is_open: ClassVar[bool] = (
+        False  # under the access rule "owner", to everybody
+    )
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()

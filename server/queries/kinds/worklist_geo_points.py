@@ -89,7 +89,9 @@ def _fields(values: KeyValues, record_type: RecordType, scope: SearchScope) -> t
     if "point" in values:
         where = values.texts("point")[0]
         if not _is_location(record_type, where.value, scope):
-            geo_filters = [each.filter for each in definitions(scope.tx).fields_of(record_type.context) if each.kind == GEO]
+            geo_filters = [
+                each.filter for each in definitions(scope.tx).fields_of(record_type.context) if each.kind == GEO
+            ]
             raise BadDataQuery(
                 f"point: '{where.value[:80]}' is not a geolocation field of {record_type.uri}"
                 f"{nearest(where.value, geo_filters)}",
