@@ -78,8 +78,8 @@ def instant(call: CommandCall, ctx: Context, name: str, otherwise: int) -> int:
 
 def words(value: Any) -> list[str]:
     """Splits a comma-separated text, or copies a list, without blank items."""
-    listed = value.split(",") if isinstance(value, str) else [printed(each) for _, each in pairs(value)]
-    return [each.strip() for each in listed if each.strip()]
+    parts = value.split(",") if isinstance(value, str) else [printed(each) for _, each in pairs(value)]
+    return [each.strip() for each in parts if each.strip()]
 
 
 def parameters(value: Mapping[str, Any] | None) -> dict[str, Any]:

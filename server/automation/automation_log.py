@@ -51,8 +51,8 @@ def entries(ctx: Context, q: str, limit: int, page: int, run_id: int = 0) -> tup
     record_type, query = _asked(ctx, q)
 
     def read(tx: Transaction) -> tuple[list[Record], int]:
-        found = _newest_first(ctx, tx, record_type, query, run_id)
-        rows, total = found.page(limit, page * limit)
+        search = _newest_first(ctx, tx, record_type, query, run_id)
+        rows, total = search.page(limit, page * limit)
         return [record_type.record(row) for row in rows], total
 
     return reading(ctx, read)
@@ -111,8 +111,8 @@ def _runs(table: Any, condition: Condition) -> Any:
     """Selects the newest entry of each run and the number of its matching entries."""
     newest = peewee.fn.MAX(table.id)
     at = slots_from(len(condition.values) + 1)
-    found = _counted(table, condition, newest.alias("id"), peewee.fn.COUNT(table.id).alias("n"))
-    runs = found.group_by(_run(table)).order_by(newest.desc()).limit(at(0)).offset(at(1)).alias("runs")
+    matches = _counted(table, condition, newest.alias("id"), peewee.fn.COUNT(table.id).alias("n"))
+    runs = matches.group_by(_run(table)).order_by(newest.desc()).limit(at(0)).offset(at(1)).alias("runs")
     last = table.alias("last")
     columns = (last.run_id, last.id, last.automation_name, last.created_at, last.message, runs.c.n)
     return peewee.Select((runs,), columns).join(last, on=(last.id == runs.c.id)).order_by(last.id.desc())
@@ -194,11 +194,11 @@ def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
 def _newest_first(
     ctx: Context, tx: Transaction, record_type: RecordType, query: Query, run_id: int = 0
 ) -> CompiledSearch:
-    found = compile_search(record_type, query, search_scope(ctx, tx, query))
+    search = compile_search(record_type, query, search_scope(ctx, tx, query))
     if run_id:
         of_run = equals(record_type.column("run_id"), run_id)
-        found = replace(found, condition=all_of([found.condition, of_run]))
-    return replace(found, order=(("id", True),))
+        search = replace(search, condition=all_of([search.condition, of_run]))
+    return replace(search, order=(("id", True),))
 
 
 def _page(

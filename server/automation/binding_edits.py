@@ -101,14 +101,14 @@ def with_moved(text: str, name: str, steps: int) -> str:
     '# Then b\nautomation/b:\n  uri: y\nautomation/a:\n  uri: x\n'"""
     names = list(entries(text))
     place = names.index(name)
-    wanted = min(max(place + steps, 0), len(names) - 1)
-    if wanted == place:
+    target = min(max(place + steps, 0), len(names) - 1)
+    if target == place:
         return text
     lines = f"{text.rstrip()}\n".splitlines(keepends=True)
     start, end = _block(text, name)
-    before, after = _block(text, names[wanted])
+    before, after = _block(text, names[target])
     block = lines[start:end]
-    if wanted < place:
+    if target < place:
         return "".join((*lines[:before], *block, *lines[before:start], *lines[end:]))
     return "".join((*lines[:start], *lines[end:after], *block, *lines[after:]))
 

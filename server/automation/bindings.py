@@ -81,8 +81,8 @@ def problems(text: str) -> list[tuple[int, str]]:
         if mistakes:
             return [(each.line, f"[{each.path}] {each.message}") for each in mistakes]
         values = Generic(Environment()).value(document.tree)
-        found = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
-        return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in found]
+        violations = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
+        return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in violations]
     except KataSyntax as error:
         return [(int(str(error.details.get("line", 1))), reason(error))]
 
@@ -114,15 +114,15 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
             continue
         own = evaluator.map({part: value for part, value in tree.items() if plain(part) in ("uri", "inputs")}, key)
         uri = own.get("uri") if isinstance(own, dict) else None
-        found = host.automation(automation_name(str(uri))) if uri else None
-        if found is None:
+        automation = host.automation(automation_name(str(uri))) if uri else None
+        if automation is None:
             yield BindingCandidate(key, line, str(uri or ""), reason="there is no such automation")
             continue
-        if found.trigger != trigger:
-            yield BindingCandidate(key, line, str(uri), reason=f"the automation is started by {found.trigger}")
+        if automation.trigger != trigger:
+            yield BindingCandidate(key, line, str(uri), reason=f"the automation is started by {automation.trigger}")
             continue
         inputs = own.get("inputs") if isinstance(own, dict) else None
-        handler = Handler(name, found, inputs if isinstance(inputs, dict) else {}, line)
+        handler = Handler(name, automation, inputs if isinstance(inputs, dict) else {}, line)
         yield BindingCandidate(key, line, str(uri), handler)
 
 
@@ -133,15 +133,15 @@ def entries(text: str) -> dict[str, tuple[str, int, Tree]]:
 
 def _entries(text: str) -> dict[str, tuple[str, int, Tree]]:
     document = parse(text)
-    found: dict[str, tuple[str, int, Tree]] = {}
+    entries: dict[str, tuple[str, int, Tree]] = {}
     for key, value in document.tree.items():
         kind, _, name = plain(key).partition("/")
         line = document.lines.get(plain(key), 0) + 1
         if kind == "automation" and isinstance(value, dict):
-            found[name] = (plain(key), line, value)
+            entries[name] = (plain(key), line, value)
         elif isinstance(value, str):
             raise KataSyntax(f"'{plain(key)[:80]}' takes `uri:` below it (line {line})", code="BAD_BINDING", line=line)
-    return found
+    return entries
 
 
 _kept = functools.lru_cache(maxsize=MAX_KEPT)(_entries)
@@ -154,7 +154,7 @@ def _disabling(tree: Tree, evaluator: Generic, path: str) -> str:
         kind = plain(key).partition("/")[0]
         if kind not in ("disabled", "enabled") or not isinstance(value, str):
             continue
-        found = evaluator.leaf(key, value, f"{path}:{plain(key)}")
-        if found is not None and as_bool(found[1]):
+        entry = evaluator.leaf(key, value, f"{path}:{plain(key)}")
+        if entry is not None and as_bool(entry[1]):
             return key if kind == "disabled" else ""
     return ""

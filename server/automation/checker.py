@@ -44,7 +44,7 @@ def check(script: str) -> list[Mistake]:
         return [_unreadable(error)]
     lines = program.document.lines
 
-    def found() -> Iterator[Mistake]:
+    def mistakes() -> Iterator[Mistake]:
         for key in program.document.tree:
             if "/" in plain(key):
                 yield _at(plain(key), f"'{plain(key).partition('/')[0]}' takes no name", lines)
@@ -53,7 +53,7 @@ def check(script: str) -> list[Mistake]:
         for node in nodes(program.start):
             yield from _node(node, lines)
 
-    return placed(found())
+    return placed(mistakes())
 
 
 def check_trigger(script: str, trigger: str) -> list[Mistake]:
@@ -94,9 +94,9 @@ def check_texts(document: Document) -> list[Mistake]:
     return placed(_texts(document.tree, "", document.lines))
 
 
-def placed(found: Iterable[Mistake]) -> list[Mistake]:
+def placed(mistakes: Iterable[Mistake]) -> list[Mistake]:
     """Returns distinct mistakes in the order of their lines, at most MAX_MISTAKES."""
-    return sorted(set(islice(found, MAX_MISTAKES)), key=lambda each: (each.line, each.path))
+    return sorted(set(islice(mistakes, MAX_MISTAKES)), key=lambda each: (each.line, each.path))
 
 
 def nodes(block: Block) -> Iterator[CommandNode]:
@@ -108,7 +108,7 @@ def nodes(block: Block) -> Iterator[CommandNode]:
 
 
 def _policy(document: Document) -> Iterator[Mistake]:
-    lines, known = document.lines, commands.load()
+    lines, names = document.lines, commands.load()
     yield from _texts(document.tree, "", lines)
     for key in document.tree:
         if plain(key) not in POLICY_PARTS:
@@ -116,10 +116,10 @@ def _policy(document: Document) -> Iterator[Mistake]:
             yield _at(plain(key), f"'{plain(key)[:80]}' is no part of a policy{near}", lines)
     for key, value in _below(document.tree, "commands"):
         name, path = plain(key), f"commands:{plain(key)}"
-        if name in CONTROL or (name in known and not COMMANDS[name].governed):
+        if name in CONTROL or (name in names and not COMMANDS[name].governed):
             yield _at(path, f"'{name[:80]}' needs no policy", lines)
-        elif name != "all" and name not in known:
-            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", lines)
+        elif name != "all" and name not in names:
+            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, names)}", lines)
         yield from _rules(value, path, lines)
     for key, value in _below(document.tree, "callers"):
         yield from _rules(value, f"callers:{plain(key)}", lines)
@@ -130,8 +130,8 @@ def _policy(document: Document) -> Iterator[Mistake]:
 
 
 def _below(tree: Tree, name: str) -> Iterable[tuple[str, Any]]:
-    found = tree.get(name)
-    return found.items() if isinstance(found, dict) else ()
+    subtree = tree.get(name)
+    return subtree.items() if isinstance(subtree, dict) else ()
 
 
 def _rules(value: Any, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
@@ -209,12 +209,12 @@ def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
         yield _at(node.path, "while needs `if:`", lines)
     if node.type == "outcome":
         then = node.parts.get("then")
-        known = commands.load()
+        names = commands.load()
         written = {f"{node.path}:then:{plain(key)}" for key in then[1]} if then and isinstance(then[1], dict) else set()
-        kept = {each.path for each in node.blocks["then"].nodes} if "then" in node.blocks else set()
-        for path in written - kept:
+        children = {each.path for each in node.blocks["then"].nodes} if "then" in node.blocks else set()
+        for path in written - children:
             name = path.rpartition(":")[2].partition("/")[0]
-            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known | CONTROL)}", lines)
+            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, names | CONTROL)}", lines)
     command = COMMANDS.get(node.type)
     if command is None:
         return
@@ -223,8 +223,8 @@ def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
     for key in body:
         if plain(key) not in allowed:
             near = nearest(plain(key), allowed)
-            told = f"'{plain(key)[:80]}' does not belong in {command.name}{near}"
-            yield _at(f"{node.path}:{plain(key)}", told, lines)
+            message = f"'{plain(key)[:80]}' does not belong in {command.name}{near}"
+            yield _at(f"{node.path}:{plain(key)}", message, lines)
     if command.needs_output and not any(plain(key) == "output" for key in body):
         yield _at(node.path, f"{command.name} needs an `output:`", lines)
     yield from _inputs(node, body, lines)
@@ -232,18 +232,18 @@ def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
 
 def _inputs(node: CommandNode, body: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
     command = COMMANDS[node.type]
-    known = {each.name: each for each in command.inputs}
-    given = {plain(key) for key in body if plain(key) in command.own_keys and plain(key) in known}
+    inputs = {each.name: each for each in command.inputs}
+    names = {plain(key) for key in body if plain(key) in command.own_keys and plain(key) in inputs}
     below = next((value for key, value in body.items() if plain(key) == "inputs"), {})
     if isinstance(below, str):
         return  # a template or a path: its value is not known before the run
     if "inputs" not in command.own_keys:
         for key in below:
             name = plain(key)
-            given.add(name)
-            if name not in known:
-                near = nearest(name, known)
+            names.add(name)
+            if name not in inputs:
+                near = nearest(name, inputs)
                 yield _at(f"{node.path}:inputs:{name}", f"{command.name} has no input '{name[:80]}'{near}", lines)
-    for name, each in known.items():
-        if each.required and name not in given:
+    for name, each in inputs.items():
+        if each.required and name not in names:
             yield _at(node.path, f"{command.name} needs the input '{name}'", lines)

@@ -60,7 +60,7 @@ class Command:
     needs_output: bool = False
     effects: bool = False
     own_keys: tuple[str, ...] = ()  # keys outside `inputs` that are inputs too, such as the uri of a function
-    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # adds values for policies to the inputs
+    policy_values: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # adds values for policies to the inputs
 
 
 COMMANDS: dict[str, Command] = {}
@@ -74,32 +74,32 @@ def command(
     needs_output: bool = False,
     effects: bool = False,
     own_keys: tuple[str, ...] = (),
-    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    policy_values: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[CommandCall], Any]], Callable[[CommandCall], Any]]:
     """Registers the decorated function as a command."""
 
     def declare(call: Callable[[CommandCall], Any]) -> Callable[[CommandCall], Any]:
-        COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, tells)
+        COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, policy_values)
         return call
 
     return declare
 
 
-def check_inputs(declared: Command, given: dict[str, Any]) -> dict[str, Any]:
+def check_inputs(declared: Command, values: dict[str, Any]) -> dict[str, Any]:
     """Validates and converts the inputs of a command. Raises Invalid, Required."""
-    known = {each.name: each for each in declared.inputs}
-    for name in given:
-        if name not in known:
-            raise Invalid(f"{declared.name} has no input '{name[:80]}'{nearest(name, known)}", field=name)
-    found = {}
-    for name, each in known.items():
-        value = given.get(name)
+    inputs = {each.name: each for each in declared.inputs}
+    for name in values:
+        if name not in inputs:
+            raise Invalid(f"{declared.name} has no input '{name[:80]}'{nearest(name, inputs)}", field=name)
+    checked = {}
+    for name, each in inputs.items():
+        value = values.get(name)
         if value is None or (value == "" and each.kind != "any" and "text" not in each.kind):
-            if each.required and name not in given:
+            if each.required and name not in values:
                 raise Required(f"{declared.name} needs the input '{name}'", field=name)
             if each.required and each.kind != "any":
                 raise Required(f"{declared.name}: the input '{name}' must not be empty", field=name)
-            found[name] = each.default if name not in given or each.kind != "any" else value
+            checked[name] = each.default if name not in values or each.kind != "any" else value
         else:
-            found[name] = reading.read(declared.name, each, value)
-    return found
+            checked[name] = reading.read(declared.name, each, value)
+    return checked

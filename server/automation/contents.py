@@ -78,7 +78,7 @@ def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at:
                 "blob_id": keep(writing, data),
             },
         )
-        return _told(writing, id)
+        return _summary(writing, id)
 
     return ctx.service.store.write(write)
 
@@ -96,7 +96,7 @@ def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
         writing.update(RESOURCE, file.id, {"blob_id": keep(writing, whole), "size": len(whole)})
         if file.blob_id:
             blobs.forget(tx, file.blob_id)
-        return _told(writing, file.id)
+        return _summary(writing, file.id)
 
     return ctx.service.store.write(write)
 
@@ -132,11 +132,11 @@ def _expired(ctx: Context, tx: Transaction, limit: int) -> list[int]:
 def _named(ctx: Context, uri: str) -> tuple[RecordType, str]:
     scheme, _, rest = uri.partition(":")
     kind, _, name = rest.partition(":")
-    found = ctx.service.registry.find(kind) if scheme == SCHEME and name else None
-    if found is None or found.uri not in KINDS:
+    record_type = ctx.service.registry.find(kind) if scheme == SCHEME and name else None
+    if record_type is None or record_type.uri not in KINDS:
         shapes = ", ".join(f"{SCHEME}:{each}:..." for each in KINDS)
         raise Invalid(f"'{uri[:100]}' names no file; write one of {shapes}", field="uri")
-    return found, name
+    return record_type, name
 
 
 def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -> StoredFile:
@@ -167,8 +167,8 @@ def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -
     )
 
 
-def _told(writing: RecordWriter, id: int) -> dict[str, Any]:
+def _summary(writing: RecordWriter, id: int) -> dict[str, Any]:
     record: Record | None = writing.record(RESOURCE, id)
     assert record is not None
-    shown = {key: record[key] for key in ("id", "token", "mime_type", "name", "size", "expires_at")}
-    return shown | {"uri": f"{SCHEME}:{RESOURCE}:{record['token']}"}
+    summary = {key: record[key] for key in ("id", "token", "mime_type", "name", "size", "expires_at")}
+    return summary | {"uri": f"{SCHEME}:{RESOURCE}:{record['token']}"}

@@ -21,10 +21,10 @@ def invoke(ctx: Context, name: str, inputs: dict[str, Any], format: str) -> dict
     automation = ctx.service.store.read(lambda tx: find(ctx, tx, name))
     if automation is None:
         raise NotFound(f"there is no automation '{name[:80]}'")
-    found = perform(replace(ctx, depth=ctx.depth + 1), automation, {"inputs": inputs, "query_format": format})
-    if found.state in ("failure", "error"):
-        raise ScriptError(found.message)
-    returned = plain(found.returned)
+    result = perform(replace(ctx, depth=ctx.depth + 1), automation, {"inputs": inputs, "query_format": format})
+    if result.state in ("failure", "error"):
+        raise ScriptError(result.message)
+    returned = plain(result.returned)
     if holds_bytes(returned):
         raise ScriptError("it returns bytes that are no text; encode them, as base64 for one")
     if not isinstance(returned, dict) or "data" not in returned:

@@ -56,13 +56,13 @@ class Dictionary(dict[str, Any]):
 
     def _prefixes(self, key: str) -> list[str]:
         """Returns the possible record prefixes of a key, longest first; "" stands for this map itself."""
-        found = [""] if "_context" in self and "id" in self else []
+        prefixes = [""] if "_context" in self and "id" in self else []
         parts = key.split("_")
         for count in range(1, len(parts)):
             prefix = "_".join(parts[:count]) + "_"
             if f"{prefix}_context" in self:
-                found.append(prefix)
-        return found[::-1]
+                prefixes.append(prefix)
+        return prefixes[::-1]
 
 
 def _is_id(value: Any) -> bool:

@@ -170,11 +170,11 @@ class Run:
         return RunResult(state, returned, self.values, self.log, message, steps, at_step, failed)
 
     def _take_inputs(self, program: Program) -> None:
-        given = self.values.get("inputs")
-        if program.inputs or given:
-            taken = inputs.check_inputs(program.inputs, given or {}, self, self._given(""))
-            if taken or given is not None:
-                self.values["inputs"] = taken
+        values = self.values.get("inputs")
+        if program.inputs or values:
+            checked = inputs.check_inputs(program.inputs, values or {}, self, self._given(""))
+            if checked or values is not None:
+                self.values["inputs"] = checked
 
     def _resume(self, program: Program) -> bool:
         """Resumes a run at its await; returns whether there was one."""
@@ -184,8 +184,8 @@ class Run:
         for key in ("__exit", "__return"):
             self.values.pop(key, None)
         frames = state.get("frames", [])
-        for kept in frames if isinstance(frames, list) else [None]:
-            self.frames.append(flow.load_frame(program, kept))
+        for saved in frames if isinstance(frames, list) else [None]:
+            self.frames.append(flow.load_frame(program, saved))
         return True
 
     def _go(self) -> bool:
@@ -243,14 +243,14 @@ class Run:
         output = ""
         try:
             output = self.output_of(node, body)
-            found = self._called(node, command, body, output)
+            result = self._called(node, command, body, output)
         except (RunEnded, BudgetSpent):
             raise
         except HelpdeskError as error:
             self._command_failed(node, output, error)
             return
         if output:
-            self.values[output] = found
+            self.values[output] = result
         if "on_success" in node.blocks:
             self.frames.append(Frame(node.blocks["on_success"]))
 
@@ -267,30 +267,30 @@ class Run:
             raise CommandFailed(f"{node.path}: {command.name} takes `inputs:` below it")
         if command.needs_output and not output:
             raise CommandFailed(f"{node.path}: {command.name} needs an `output:`")
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key, value in body.items():
             if plain_key(key) in command.own_keys:
-                given[plain_key(key)] = self.evaluated(key, value, node.path)
+                values[plain_key(key)] = self.evaluated(key, value, node.path)
             elif plain_key(key) == "inputs":
-                found = self.evaluated(key, value, node.path)
-                given |= found if isinstance(found, dict) else {}
-        self.budget.step(require_bounded(given))
-        taken = check_inputs(command, given)
+                entries = self.evaluated(key, value, node.path)
+                values |= entries if isinstance(entries, dict) else {}
+        self.budget.step(require_bounded(values))
+        checked = check_inputs(command, values)
         if command.governed:
-            self.ask_policy(node, command, taken, output)
+            self.ask_policy(node, command, checked, output)
         if command.effects and self.host.dry:
             raise CommandFailed(f"{command.name} is not done in a simulation; say in on_simulate what it answers")
-        return command.call(CommandCall(self, node, taken, frozenset(given), output))
+        return command.call(CommandCall(self, node, checked, frozenset(values), output))
 
-    def ask_policy(self, node: CommandNode, command: Command, taken: dict[str, Any], output: str) -> None:
+    def ask_policy(self, node: CommandNode, command: Command, checked: dict[str, Any], output: str) -> None:
         """Checks that the policy allows a node to run a command with these inputs. Raises PolicyDenied."""
         variables: dict[str, Any] = {
             "node": {"id": node.path, "type": command.name},
-            "inputs": taken,
+            "inputs": checked,
             "output": output,
         }
-        if command.tells is not None:
-            variables |= command.tells(taken)
+        if command.policy_values is not None:
+            variables |= command.policy_values(checked)
         rule = ""
         try:
             rule = self._policy.require(command.name, node.path, variables, self.budget, self.around)
@@ -333,8 +333,8 @@ class Run:
 
     def evaluated(self, key: str, value: "str | Tree", path: str) -> Any:
         """Returns the value of one parameter; a map is evaluated entry by entry."""
-        found = self.parameter(key, value, path)
-        return None if found is None else found[1]
+        entry = self.parameter(key, value, path)
+        return None if entry is None else entry[1]
 
     def called(self, automation: Script, values: dict[str, Any]) -> RunResult:
         """Runs another automation inside this run; its entries are added to this log."""
@@ -342,13 +342,13 @@ class Run:
         inner = self._inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
         if self._is_stopped:  # stop() ran before `_inner` was set
             inner.stop()
-        found = inner.result()
+        result = inner.result()
         for entry in inner.log:
             self.note(entry.level, entry.node, entry.message, is_own=False)
         self.at_end += inner.at_end
-        if found.failed_templates:
+        if result.failed_templates:
             self._failed_templates.add("function")
-        return found
+        return result
 
     def _given(self, path: str) -> Environment:
         """Returns the values for the templates below a path."""
@@ -376,10 +376,10 @@ class Run:
         for others."""
         if "{" in text:
             return None
-        name, listed = parts(key)
-        if not listed:
+        name, annotations = parts(key)
+        if not annotations:
             return name, text
-        if listed != _KEY:
+        if annotations != _KEY:
             return None
         self.budget.entries(1)
         return name, entry_at(self.values, text)
@@ -390,12 +390,12 @@ class Run:
         plain = self.plain_leaf(key, value) if isinstance(value, str) else None
         if plain is not None:
             return plain
-        name, listed = parts(key)
+        name, annotations = parts(key)
         at = f"{path}:{name}" if is_below else path
         evaluator = _CommandParameters(self, at, name)
         if isinstance(value, str):
             return evaluator.leaf(key, value, at)
-        return name, (value if "raw" in listed else evaluator.map(value, at))
+        return name, (value if "raw" in annotations else evaluator.map(value, at))
 
 
 class _CommandParameters(Parameters):
@@ -435,10 +435,10 @@ def run(
     latest = None if seconds is None else time.monotonic() + seconds
     running = Run(automation, values, host, traced=traced, state_at=state_at, latest=latest)
     with within(running) if within is not None else nullcontext():
-        found = running.result()
+        result = running.result()
     for finish in running.at_end:
         try:
-            finish(found.state not in ("error", "failure"))
+            finish(result.state not in ("error", "failure"))
         except HelpdeskError as error:
             running.note(3, "", error.message)
-    return found
+    return result

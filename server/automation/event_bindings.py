@@ -56,10 +56,10 @@ def list_bindings(ctx: Context) -> list[EventBinding]:
 
 def binding(ctx: Context, id: int) -> EventBinding:
     """Returns the binding of one event. Raises AdminOnly, NotFound."""
-    found = next((each for each in list_bindings(ctx) if each.id == id), None)
-    if found is None:
+    match = next((each for each in list_bindings(ctx) if each.id == id), None)
+    if match is None:
         raise NotFound(f"there is no automation_event {id}")
-    return found
+    return match
 
 
 def move(ctx: Context, id: int, name: str, steps: int, version: str) -> None:
@@ -118,17 +118,24 @@ def _bindings(ctx: Context, tx: Transaction) -> list[EventBinding]:
 
 
 def _binding(row: dict[str, Any], ids: dict[str, int], lost: dict[tuple[int, str], str]) -> EventBinding:
-    text, listed, problem = str(row[FIELD]), [], ""
+    text, event_entries, problem = str(row[FIELD]), [], ""
     try:
         for name, (key, _line, tree) in entries(text).items():
             uri = tree_text(tree, "uri")
             automation = uri if "{" in uri else automation_name(uri)
             id, reason = ids.get(automation.lower(), 0), lost.get((row["id"], key), "")
-            listed.append(EventEntry(name, automation, id, _condition(tree), is_off(tree), reason))
+            event_entries.append(EventEntry(name, automation, id, _condition(tree), is_off(tree), reason))
     except KataSyntax as error:
         problem = error.message
     return EventBinding(
-        row["id"], row["name"], row["extension_id"], row["description"], text, version_of(text), tuple(listed), problem
+        row["id"],
+        row["name"],
+        row["extension_id"],
+        row["description"],
+        text,
+        version_of(text),
+        tuple(event_entries),
+        problem,
     )
 
 

@@ -54,13 +54,13 @@ def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str
         if handler is None:
             _report_lost(host, name, candidate)
             continue
-        found = perform(ctx, handler.automation, {**values, "inputs": handler.inputs})
-        if found.state != "return" or not isinstance(found.returned, Mapping):
+        result = perform(ctx, handler.automation, {**values, "inputs": handler.inputs})
+        if result.state != "return" or not isinstance(result.returned, Mapping):
             continue
-        if holds_bytes(found.returned):
+        if holds_bytes(result.returned):
             _note(host, f"{name}: '{handler.automation.name}' returns bytes that are no text, which are left out")
             continue
-        yield found.returned
+        yield result.returned
 
 
 def _binding(ctx: Context, tx: Transaction, name: str) -> str:

@@ -62,7 +62,7 @@ class ExampleCheck:
         return bool(self.outcome) and self.outcome != self.example.outcome
 
 
-def outcome(found: RunResult) -> str:
+def outcome(result: RunResult) -> str:
     """Returns the result of a run as a text that can be compared.
 
     >>> print(outcome(RunResult("return", {"a": 1})))
@@ -70,9 +70,9 @@ def outcome(found: RunResult) -> str:
     {
      "a": 1
     }"""
-    told = f": {found.message}" if found.message else ""
-    returned = json.dumps(plain(found.returned), ensure_ascii=False, indent=1, default=str)
-    text = f"state: {found.state}{told}\n{returned}"
+    reason = f": {result.message}" if result.message else ""
+    returned = json.dumps(plain(result.returned), ensure_ascii=False, indent=1, default=str)
+    text = f"state: {result.state}{reason}\n{returned}"
     if len(text) <= MAX_OUTCOME_CHARS:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
@@ -95,7 +95,7 @@ def find(ctx: Context, automation_id: int, id: int) -> Example:
     return _example(row)
 
 
-def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], found: RunResult) -> int:
+def keep(ctx: Context, automation_id: int, name: str, values: Mapping[str, Any], result: RunResult) -> int:
     """Stores an example with the outcome of a simulated run and returns its id; replaces one of the same name.
 
     Raises AdminOnly, NotFound, Required for a missing name, Invalid for one that is too long, TooLarge for values
@@ -105,13 +105,13 @@ def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], 
         raise Required("Give the example a name.", field="example_name")
     if len(name) > MAX_NAME_CHARS:
         raise Invalid(f"The name has {len(name)} characters, at most {MAX_NAME_CHARS}.", field="example_name")
-    text = json.dumps(given)
+    text = json.dumps(values)
     if len(text) > MAX_VALUES_CHARS:
         raise TooLarge(
             f"an example keeps at most {MAX_VALUES_CHARS:,} characters of values; these are {len(text):,}",
             limit=MAX_VALUES_CHARS,
         )
-    row = {"given": text, "outcome": outcome(found), "kept_at": ctx.now}
+    row = {"given": text, "outcome": outcome(result), "kept_at": ctx.now}
     table = ctx.service.registry.type("automation").table
 
     def write(tx: Transaction) -> int:
@@ -130,27 +130,27 @@ def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], 
 
 def remove(ctx: Context, automation_id: int, id: int) -> Example:
     """Deletes an example and returns it. Raises AdminOnly, NotFound."""
-    found = find(ctx, automation_id, id)
+    example = find(ctx, automation_id, id)
     ctx.service.store.write(lambda tx: tx.delete(EXAMPLE, id=id))
-    return found
+    return example
 
 
-def check(ctx: Context, automation: Script, of: list[Example]) -> list[ExampleCheck]:
+def check(ctx: Context, automation: Script, stored: list[Example]) -> list[ExampleCheck]:
     """Runs examples again, as simulations, for at most CHECK_SECONDS in all."""
-    found = []
+    checks = []
     ends_at = time.monotonic() + CHECK_SECONDS
-    for each in of:
-        left = ends_at - time.monotonic()
-        result = simulate(ctx, automation, each.given, seconds=left) if left > 0 else None
+    for each in stored:
+        seconds_left = ends_at - time.monotonic()
+        result = simulate(ctx, automation, each.given, seconds=seconds_left) if seconds_left > 0 else None
         is_over = result is None or (result.state == "error" and time.monotonic() >= ends_at)
-        found.append(ExampleCheck(each, "" if is_over or result is None else outcome(result)))
-    return found
+        checks.append(ExampleCheck(each, "" if is_over or result is None else outcome(result)))
+    return checks
 
 
 def simulate(
     ctx: Context,
     automation: Script,
-    given: Mapping[str, Any],
+    initial: Mapping[str, Any],
     *,
     traced: int = 0,
     state_at: int = 0,
@@ -159,7 +159,7 @@ def simulate(
 ) -> RunResult:
     """Runs an automation without writing or sending anything; `on_simulate` branches supply the results. Otherwise like
     service.perform()."""
-    values = {**given, "__simulate": True}
+    values = {**initial, "__simulate": True}
     return service.perform(
         ctx, automation, values, dry=True, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
     )

@@ -47,9 +47,9 @@ def dump_frame(frame: Frame) -> list[Any]:
     return [frame.block.path, frame.place, frame.kind, plain(frame.memory)]
 
 
-def load_frame(program: Program, kept: Any) -> Frame:
+def load_frame(program: Program, saved: Any) -> Frame:
     """Restores a frame from plain values. Raises ScriptError for values that dump_frame() cannot have written."""
-    match kept:
+    match saved:
         case [str(path), int(place), str(kind), memory] if kind in _REMEMBERED and _REMEMBERED[kind](memory):
             block = program.blocks.get(path)
             if block is None or not 0 <= place <= len(block.nodes):
@@ -88,9 +88,9 @@ def _set(run: "Run", node: CommandNode) -> None:
         run.values[""] = run.evaluated("", node.body, node.path)
         return
     for key, value in node.body.items():
-        found = run.parameter(key, value, node.path, is_below=True)
-        if found is not None:
-            name, entry = found
+        pair = run.parameter(key, value, node.path, is_below=True)
+        if pair is not None:
+            name, entry = pair
             run.values[name] = lazy(entry, run.load) if isinstance(entry, dict) else entry
 
 
@@ -112,21 +112,21 @@ def _outcome(run: "Run", node: CommandNode) -> bool:
 
 def _repeat(run: "Run", node: CommandNode) -> None:
     part, names = node.parts.get("each"), _names(run, node)
-    listed = run.evaluated(*part, node.path) if part is not None else None
+    value = run.evaluated(*part, node.path) if part is not None else None
     block = node.blocks.get("do")
-    if not isinstance(listed, (list, dict)) and not _is_blank(listed):
+    if not isinstance(value, (list, dict)) and not _is_blank(value):
         raise ScriptError(
-            f"{node.path}: `each:` of repeat is {KINDS.get(type(listed), 'a text')} ('{printed(listed)[:40]}'), not a "
+            f"{node.path}: `each:` of repeat is {KINDS.get(type(value), 'a text')} ('{printed(value)[:40]}'), not a "
             f"list; {LISTS} (line {node.line})"
         )
-    count = len(listed) if isinstance(listed, (list, dict)) else 0
+    count = len(value) if isinstance(value, (list, dict)) else 0
     if not count or block is None or not block.nodes:
         return
     if count > MAX_NODES:
         raise BudgetSpent(f"a loop over {count:,} elements is too long; a run takes {MAX_NODES:,} commands at most")
     run.budget.entries(count)
-    left = [[key, value] for key, value in pairs(listed)]
-    frame = Frame(block, kind="repeat", memory={"names": names, "left": left[::-1]})
+    remaining = [[key, value] for key, value in pairs(value)]
+    frame = Frame(block, kind="repeat", memory={"names": names, "left": remaining[::-1]})
     _next(run, frame)
     run.frames.append(frame)
 
@@ -138,21 +138,21 @@ def _is_blank(value: Any) -> bool:
 
 def _names(run: "Run", node: CommandNode) -> list[str]:
     part = node.parts.get("as")
-    found = printed(run.evaluated(*part, node.path)).strip() if part is not None else ""
-    if not found:
+    text = printed(run.evaluated(*part, node.path)).strip() if part is not None else ""
+    if not text:
         raise ScriptError(f"{node.path}: repeat needs `as:`, the name of each element (line {node.line})")
-    names = [name.strip() for name in found.split(",")]
+    names = [name.strip() for name in text.split(",")]
     return [f"{names[0]}__index", names[0]] if len(names) == 1 else names if len(names) == 2 else []
 
 
 def _next(run: "Run", frame: Frame) -> bool:
     """Assigns the next values to the variables of a loop; at the end deletes them and returns False."""
-    names, left = frame.memory["names"], frame.memory["left"]
-    if not left:
+    names, remaining = frame.memory["names"], frame.memory["left"]
+    if not remaining:
         for name in names:
             run.values.pop(name, None)
         return False
-    for name, value in zip(names, left.pop(), strict=False):
+    for name, value in zip(names, remaining.pop(), strict=False):
         run.values[name] = lazy(value, run.load) if isinstance(value, dict) else value
     frame.place = 0
     return True
@@ -183,8 +183,8 @@ def block_done(run: "Run", frame: Frame) -> None:
 
 def _return(run: "Run", node: CommandNode) -> None:
     if node.annotations:
-        found = run.evaluated("_@key", node.body, node.path)
-        raise RunEnded("return", found if isinstance(found, (dict, list)) else {})
+        value = run.evaluated("_@key", node.body, node.path)
+        raise RunEnded("return", value if isinstance(value, (dict, list)) else {})
     raise RunEnded("return", _listed(run, node))
 
 
@@ -196,12 +196,12 @@ def _listed(run: "Run", node: CommandNode) -> dict[str, Any]:
     """Returns the children of a command as a map; a plain text has the empty key."""
     if isinstance(node.body, str):
         return {"": run.evaluated("", node.body, node.path)}
-    found = {}
+    children = {}
     for key, value in node.body.items():
         entry = run.parameter(key, value, node.path)
         if entry is not None:
-            found[entry[0]] = entry[1]
-    return found
+            children[entry[0]] = entry[1]
+    return children
 
 
 def _error(run: "Run", node: CommandNode) -> None:

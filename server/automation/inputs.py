@@ -40,16 +40,16 @@ class InputDeclaration:
         return as_bool(self.options.get("required", False))
 
 
-def read_declarations(tree: Tree, given: Environment) -> list[InputDeclaration]:
+def read_declarations(tree: Tree, environment: Environment) -> list[InputDeclaration]:
     """Parses the declarations under `inputs:`. Raises Invalid for an unknown kind, KataSyntax."""
-    found = []
-    for key, options in pairs(Generic(given).value(tree)):
+    declarations = []
+    for key, options in pairs(Generic(environment).value(tree)):
         kind, slash, name = str(key).partition("/")
         if kind not in KINDS:
             raise Invalid(f"inputs: '{kind[:50]}' is not a kind of input{nearest(kind, KINDS)}", field=kind)
         if slash and name:
-            found.append(InputDeclaration(kind, name, options if isinstance(options, dict) else {}))
-    return found
+            declarations.append(InputDeclaration(kind, name, options if isinstance(options, dict) else {}))
+    return declarations
 
 
 def of_script(script: str) -> list[InputDeclaration]:
@@ -61,38 +61,38 @@ def of_script(script: str) -> list[InputDeclaration]:
         return []
 
 
-def check_inputs(tree: Tree, values: Any, run: "Run", given: Environment) -> dict[str, Any]:
+def check_inputs(tree: Tree, values: Any, run: "Run", environment: Environment) -> dict[str, Any]:
     """Validates and converts inputs for a script. Raises Invalid or Required that names the first bad one."""
     sent = {str(key): value for key, value in pairs(values)}
-    known = {each.name: each for each in read_declarations(tree, given)} if tree else {}
-    _require_known(known, sent)
-    found = {}
-    for name, each in known.items():
+    declarations = {each.name: each for each in read_declarations(tree, environment)} if tree else {}
+    _require_known(declarations, sent)
+    checked = {}
+    for name, each in declarations.items():
         value = _with_default(each, sent.get(name, _MISSING))
         _require_given(each, value)
         converted = _read(each, None if value is _MISSING else value, run)
         if value is not _MISSING or converted is not None:
-            found[name] = converted
-    return found
+            checked[name] = converted
+    return checked
 
 
 def misfit(script: str, values: Mapping[str, Any]) -> Invalid | None:
     """Returns the error with which a run would refuse these inputs: Required for a missing one, Invalid for an unknown
     one; None if it would accept them, as far as this is known without a run."""
-    known = {each.name: each for each in of_script(script)}
+    declarations = {each.name: each for each in of_script(script)}
     try:
-        _require_known(known, values)
-        for name, each in known.items():
+        _require_known(declarations, values)
+        for name, each in declarations.items():
             _require_given(each, _with_default(each, values.get(name, _MISSING)))
     except Invalid as error:
         return error
     return None
 
 
-def _require_known(known: Mapping[str, InputDeclaration], sent: Iterable[str]) -> None:
+def _require_known(declarations: Mapping[str, InputDeclaration], sent: Iterable[str]) -> None:
     for name in sent:
-        if name not in known:
-            near = nearest(name, known)
+        if name not in declarations:
+            near = nearest(name, declarations)
             raise Invalid(f"inputs: '{name[:80]}' is not an input of this automation{near}", field=name)
 
 
@@ -162,10 +162,10 @@ def _number(each: InputDeclaration, value: Any, run: "Run") -> Any:
 
 
 def _timestamp(each: InputDeclaration, value: Any, run: "Run") -> Any:
-    found = _number(each, value, run)
-    if not 0 <= (read_number(found) if isinstance(found, str) else found) <= MAX_TIMESTAMP:
+    value_read = _number(each, value, run)
+    if not 0 <= (read_number(value_read) if isinstance(value_read, str) else value_read) <= MAX_TIMESTAMP:
         raise _bad(each, "takes Unix seconds")
-    return found
+    return value_read
 
 
 def _freeform(each: InputDeclaration, value: Any, run: "Run") -> Any:
@@ -184,12 +184,12 @@ def _freeform(each: InputDeclaration, value: Any, run: "Run") -> Any:
     return text[: max(most - 6, 0)] + "..."[:most]
 
 
-def _matching(test: Any, wanted: str, blank: Any = "") -> Any:
+def _matching(test: Any, expected: str, blank: Any = "") -> Any:
     def read(each: InputDeclaration, value: Any, run: "Run") -> Any:
         if value is None or value == "":
             return value if blank == "" else blank
         if not isinstance(value, str) or not test(value):
-            raise _bad(each, f"takes {wanted}, not '{printed(value)[:50]}'")
+            raise _bad(each, f"takes {expected}, not '{printed(value)[:50]}'")
         return value
 
     return read
@@ -264,18 +264,18 @@ def _record(each: InputDeclaration, value: Any, run: "Run") -> Any:
         value = value["id"]
     uri, id = str(each.options.get("record_type") or ""), printed(value).strip()
     if id.startswith("svc:"):
-        _, named, id = [*id.split(":", 2), "", ""][:3]
-        uri = uri or named
+        _, type_name, id = [*id.split(":", 2), "", ""][:3]
+        uri = uri or type_name
     if not is_whole(id):
         raise _bad(each, f"takes the id of a record, not '{printed(value)[:50]}'")
     ctx = run.host.ctx
-    found = ctx.service.registry.find(uri) if ctx is not None else None
-    if found is None:
+    record_type = ctx.service.registry.find(uri) if ctx is not None else None
+    if record_type is None:
         raise _bad(each, f"names the record type '{uri[:50]}', which there is not")
-    loaded = run.host.load(found.context, int(id), "")
+    loaded = run.host.load(record_type.context, int(id), "")
     if not loaded:
-        raise _bad(each, f"names {found.uri} {id}, which there is not")
-    record = lazy({"_context": found.context, "id": int(id), **loaded}, run.load)
+        raise _bad(each, f"names {record_type.uri} {id}, which there is not")
+    record = lazy({"_context": record_type.context, "id": int(id), **loaded}, run.load)
     expand = each.options.get("expand") or ""
     paths = expand.split(",") if isinstance(expand, str) else [str(one) for _, one in pairs(expand)]
     for path in filter(None, (one.strip() for one in paths)):

@@ -52,14 +52,14 @@ def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mista
         return []
     lines = program.document.lines
 
-    def found() -> Iterator[Mistake]:
+    def mistakes() -> Iterator[Mistake]:
         for key, options in program.inputs.items():
             if isinstance(options, dict):
                 yield from _names(options, f"inputs:{plain(key)}", registry, customs, lines)
         for node in nodes(program.start):
             yield from _command(node, registry, customs, lines)
 
-    return placed(found())
+    return placed(mistakes())
 
 
 def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mistake]:
@@ -68,26 +68,26 @@ def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mista
     [] for a script that cannot be parsed, for a trigger that passes arbitrary values, and for a script that computes
     the names of its variables. A variable may be set anywhere in the script, since branches and loops may run before.
     """
-    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
-    if known is None or known.is_screen or "..." in known.keys:
+    contract = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    if contract is None or contract.is_screen or "..." in contract.keys:
         return []
     try:
         program = compiled(script, commands.load())
         own = _own_variables(program.start)
     except (KataSyntax, _ComputedName):
         return []
-    names = {"inputs", *known.keys, *own}
+    names = {"inputs", *contract.keys, *own}
     prefixes = ("__", *(each for each in names if each.endswith("_")))
     lines = program.document.lines
 
-    def found() -> Iterator[Mistake]:
+    def mistakes() -> Iterator[Mistake]:
         for name, path, line in _read_variables(program.document.tree["start"], "start", lines):
-            if name in names or (name.startswith(prefixes) and not _is_unknown_key(name, known.keys, registry)):
+            if name in names or (name.startswith(prefixes) and not _is_unknown_key(name, contract.keys, registry)):
                 continue
-            near = nearest(name, (*names, *_keys(known.keys, registry)))
+            near = nearest(name, (*names, *_keys(contract.keys, registry)))
             yield Mistake(line, path, EMPTY.format(name=name[:80], near=near))
 
-    return placed(found())
+    return placed(mistakes())
 
 
 def unread_answers(script: str, trigger: str) -> list[Mistake]:
@@ -97,23 +97,23 @@ def unread_answers(script: str, trigger: str) -> list[Mistake]:
     For other triggers only keys that resemble one that it reads, since many scripts return something for the log.
 
     [] for a script that cannot be parsed, and for a trigger that ignores the result or reads any key."""
-    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
-    if known is None or known.is_screen or not known.answer or "..." in known.answer:
+    contract = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    if contract is None or contract.is_screen or not contract.answer or "..." in contract.answer:
         return []
-    names = {each.partition(":")[0] for each in known.answer}
+    names = {each.partition(":")[0] for each in contract.answer}
     try:
         program = compiled(script, commands.load())
     except KataSyntax:
         return []
 
-    def found() -> Iterator[Mistake]:
+    def mistakes() -> Iterator[Mistake]:
         for node in nodes(program.start):
             for key in map(plain, node.body if node.type == "return" and isinstance(node.body, dict) else ()):
                 near = nearest(key, names)
                 if key not in names and "{" not in key and (near or trigger == WEBHOOK):
                     yield _at(f"{node.path}:{key}", UNREAD.format(name=key[:80], near=near), program.document.lines)
 
-    return placed(found())
+    return placed(mistakes())
 
 
 class _ComputedName(Exception):
@@ -122,19 +122,19 @@ class _ComputedName(Exception):
 
 def _own_variables(start: Block) -> Iterator[str]:
     """Returns the variables that commands set; one that ends in `_` is a prefix. Raises _ComputedName."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes(start):
         body = node.body if isinstance(node.body, dict) else {}
         if node.type == "set":
             if not isinstance(node.body, dict):
                 raise _ComputedName
-            found.update(plain(key) for key in body)
+            names.update(plain(key) for key in body)
         for key, value in (*body.items(), *_map(body, "inputs").items()):
             if plain(key) in NAMING.get(node.type, ("output",)) and isinstance(value, str):
-                found.update(part.strip() for part in value.split(","))
-    if any("{" in each for each in found):
+                names.update(part.strip() for part in value.split(","))
+    if any("{" in each for each in names):
         raise _ComputedName
-    roots = {_root(each) for each in found if each}
+    roots = {_root(each) for each in names if each}
     records = {each.removesuffix("_context") for each in roots if each.endswith("__context")}
     return iter(roots | records | {f"{each}__index" for each in roots})
 
@@ -165,9 +165,9 @@ def _is_unknown_key(name: str, handed: Iterable[str], registry: Registry) -> boo
         record_type = registry.find(prefix[:-1]) if prefix.endswith("_") else None
         if record_type is not None and name.startswith(prefix):
             key = name.removeprefix(prefix)
-            known = {str(each["key"]) for each in describe.keys(record_type)}
+            keys = {str(each["key"]) for each in describe.keys(record_type)}
             opened = tuple(f"{each}_" for each in (*record_type.nested_by_prefix, "custom", ""))
-            return bool(key) and key not in known and not key.startswith(opened)
+            return bool(key) and key not in keys and not key.startswith(opened)
     return False
 
 
@@ -187,9 +187,9 @@ def _command(node: CommandNode, registry: Registry, customs: Definitions, lines:
 
 
 def _names(
-    given: Tree, path: str, registry: Registry, customs: Definitions, lines: dict[str, int]
+    fields: Tree, path: str, registry: Registry, customs: Definitions, lines: dict[str, int]
 ) -> Iterator[Mistake]:
-    name = given.get(TYPE)
+    name = fields.get(TYPE)
     if not isinstance(name, str) or not name or "{" in name:
         return
     try:
@@ -197,7 +197,7 @@ def _names(
     except NotFound as error:
         yield _at(f"{path}:{TYPE}", error.message, lines)
         return
-    for key in _map(given, FIELDS):
+    for key in _map(fields, FIELDS):
         if "{" not in key and not _is_field(record_type, plain(key), customs):
             yield _at(f"{path}:{FIELDS}:{plain(key)}", record_type.unknown_field(plain(key)), lines)
 
@@ -208,8 +208,8 @@ def _is_field(record_type: RecordType, name: str, customs: Definitions) -> bool:
 
 
 def _map(tree: "str | Tree", name: str) -> Tree:
-    found = tree.get(name) if isinstance(tree, dict) else None
-    return found if isinstance(found, dict) else {}
+    subtree = tree.get(name) if isinstance(tree, dict) else None
+    return subtree if isinstance(subtree, dict) else {}
 
 
 def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
@@ -221,6 +221,6 @@ def flagged_in(ctx: Context, script: str, trigger: str = "") -> list[Mistake]:
 
     Raises AdminOnly, since messages contain names of custom fields."""
     ctx.require_admin("check scripts")
-    found = flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
+    mistakes = flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
     empty = empty_variables(script, trigger, ctx.service.registry)
-    return placed([*found, *check_trigger(script, trigger), *empty, *unread_answers(script, trigger)])
+    return placed([*mistakes, *check_trigger(script, trigger), *empty, *unread_answers(script, trigger)])

@@ -35,34 +35,34 @@ class Overview:
         self.failed += count if state in FAILED else 0
 
 
-def of(ctx: Context, ids: Collection[int]) -> dict[int, Overview]:
+def overviews(ctx: Context, ids: Collection[int]) -> dict[int, Overview]:
     """Returns {id: overview} of automations, with counts that are still buffered in memory. Runs three statements for
     any number of automations."""
     notes, since = usage_buffer(ctx.service.store), ctx.now - DAY
-    found = {id: Overview() for id in ids}
+    by_id = {id: Overview() for id in ids}
     # Memory first: counts that are flushed between the two reads are counted twice, which is better than never.
     for start, dimensions, totals in notes.of_metric(AUTOMATION_INVOCATIONS):
         if start >= since:
-            _count(found, dict(dimensions), totals.count)
+            _count(by_id, dict(dimensions), totals.count)
     recent = dict(notes.runs)
 
     def read(tx: Transaction) -> None:
         for id, at, state in _last_runs(tx, ids):
-            found[id].last_run_at, found[id].last_run_state = at, state
+            by_id[id].last_run_at, by_id[id].last_run_state = at, state
         for text, count in _runs(tx, since):
-            _count(found, json.loads(text), count)
+            _count(by_id, json.loads(text), count)
 
     ctx.service.store.read(read)
     for id, (at, state) in recent.items():
-        if id in found:
-            found[id].last_run_at, found[id].last_run_state = at, state
-    return found
+        if id in by_id:
+            by_id[id].last_run_at, by_id[id].last_run_state = at, state
+    return by_id
 
 
-def _count(found: Mapping[int, Overview], dimensions: Mapping[str, str], count: int) -> None:
+def _count(by_id: Mapping[int, Overview], dimensions: Mapping[str, str], count: int) -> None:
     id = dimensions.get("automation_id", "")
-    if is_whole(id) and int(id) in found:
-        found[int(id)].add(dimensions.get("exit_state", ""), count)
+    if is_whole(id) and int(id) in by_id:
+        by_id[int(id)].add(dimensions.get("exit_state", ""), count)
 
 
 def _last_runs(tx: Transaction, ids: Collection[int]) -> list[tuple[Any, ...]]:

@@ -124,8 +124,8 @@ def _behavior(writing: RecordWriter, behavior: Record) -> Iterator[str]:
 
 def _actions(nodes: Iterable[BehaviorNode]) -> Iterator[str]:
     for node in nodes:
-        listed: list[dict[str, Any]] = node.params.get("actions") or [] if node.type == "action" else []
-        yield from (str(each.get("action")) for each in listed)
+        actions: list[dict[str, Any]] = node.params.get("actions") or [] if node.type == "action" else []
+        yield from (str(each.get("action")) for each in actions)
         yield from _actions(node.nodes)
 
 

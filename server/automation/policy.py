@@ -64,10 +64,10 @@ def _first(
     """Returns the decision and the name of the first true rule. Denies if its template fails, or if no rule is true."""
     for rule in rules:
         try:
-            found = template.compile(rule.text).render(variables, budget, around)
+            outcome = template.compile(rule.text).render(variables, budget, around)
         except TemplateFailed:
             return False, rule.name
-        if as_bool(found):
+        if as_bool(outcome):
             return rule.allows, rule.name
     return False, ""
 
@@ -96,18 +96,18 @@ def _read(text: str) -> Policy:
 
 
 def _map(tree: Tree, name: str) -> Tree:
-    found = tree.get(name)
-    if isinstance(found, str):
+    subtree = tree.get(name)
+    if isinstance(subtree, str):
         raise KataSyntax(f"the policy's {name} takes a map", code="BAD_POLICY", line=1)
-    return found or {}
+    return subtree or {}
 
 
 def _rules(tree: Any) -> tuple[Rule, ...]:
     if not isinstance(tree, dict):
         return ()
-    found = []
+    rules = []
     for key, value in tree.items():
         name = plain(key)
         if name.partition("/")[0] in ("allow", "deny") and isinstance(value, str):
-            found.append(Rule(name, name.startswith("allow"), value))
-    return tuple(found)
+            rules.append(Rule(name, name.startswith("allow"), value))
+    return tuple(rules)

@@ -74,8 +74,8 @@ class Program:
 
     def located(self, error: TemplateFailed, path: str, key: str) -> str:
         """Adds the line of the script to the error of a template. path, key: of its text."""
-        known = self.document.lines
-        line = known.get(f"{path}:{key}", known.get(path))
+        lines = self.document.lines
+        line = lines.get(f"{path}:{key}", lines.get(path))
         within = error.details.get("line")
         if line is None or not isinstance(within, int):
             return error.message
@@ -83,20 +83,20 @@ class Program:
         return f"{reason(error)} (line {line + within + is_block})"
 
 
-def compiled(script: str, known: frozenset[str]) -> Program:
+def compiled(script: str, names: frozenset[str]) -> Program:
     """Compiles a script. known: the names of commands. Raises KataSyntax with a `line`."""
-    return _kept(script, known) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), known).program(script)
+    return _kept(script, names) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), names).program(script)
 
 
 @functools.lru_cache(maxsize=MAX_KEPT)
-def _kept(script: str, known: frozenset[str]) -> Program:
-    return _Builder(parse(script), known).program(script)
+def _kept(script: str, names: frozenset[str]) -> Program:
+    return _Builder(parse(script), names).program(script)
 
 
 class _Builder:
-    def __init__(self, document: Document, known: frozenset[str]) -> None:
+    def __init__(self, document: Document, names: frozenset[str]) -> None:
         self._document = document
-        self._known = known
+        self._known = names
         self._blocks: dict[str, Block] = {}
 
     def program(self, source: str) -> Program:
@@ -154,8 +154,10 @@ class _Builder:
         for key, value in node.body.items() if isinstance(node.body, dict) else ():
             name = plain(key)
             if name not in names:
-                known = ", ".join(names)
-                raise self._error(f"{node.path}:{name}", f"'{name[:80]}' does not belong in {node.type}, only {known}")
+                allowed = ", ".join(names)
+                raise self._error(
+                    f"{node.path}:{name}", f"'{name[:80]}' does not belong in {node.type}, only {allowed}"
+                )
             node.parts[name] = (key, value)
             if name in ("then", "do"):
                 node.blocks[name] = self._block(value, f"{node.path}:{name}", lenient=name == "then")

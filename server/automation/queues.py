@@ -73,11 +73,11 @@ def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[LeasedMessag
     consumer = f"0x{secrets.token_hex(16)}"
 
     def write(tx: Transaction) -> list[LeasedMessage]:
-        found = _next(tx, _queue(ctx, tx, name), limit, ctx.now)
-        if found:
-            _claim(tx, [row[0] for row in found], consumer, ctx.now + LEASE_SECONDS)
+        rows = _next(tx, _queue(ctx, tx, name), limit, ctx.now)
+        if rows:
+            _claim(tx, [row[0] for row in rows], consumer, ctx.now + LEASE_SECONDS)
         at = QUEUE_MESSAGE.position
-        return [LeasedMessage(row[at["uuid"]], json.loads(row[at["data"]]), row[at["available_at"]]) for row in found]
+        return [LeasedMessage(row[at["uuid"]], json.loads(row[at["data"]]), row[at["available_at"]]) for row in rows]
 
     return consumer, ctx.service.store.write(write)
 

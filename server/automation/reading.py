@@ -53,14 +53,14 @@ def _text(command: str, declared: "Input", value: Any) -> str:
 
 def _number(command: str, declared: "Input", value: Any) -> int | float:
     if isinstance(value, bool) or not is_numeric(value):
-        shown = printed(value)[:50]
-        raise Invalid(f"{command}: the input '{declared.name}' takes a number, not '{shown}'", field=declared.name)
-    found = read_number(value) if isinstance(value, str) else value
+        text = printed(value)[:50]
+        raise Invalid(f"{command}: the input '{declared.name}' takes a number, not '{text}'", field=declared.name)
+    number = read_number(value) if isinstance(value, str) else value
     if declared.kind == "id":
-        if not 0 <= found < 10**MAX_ID_DIGITS or found != int(found):
+        if not 0 <= number < 10**MAX_ID_DIGITS or number != int(number):
             raise Invalid(f"{command}: the input '{declared.name}' takes an id", field=declared.name)
-        return int(found)
-    return int(found) if isinstance(found, float) and found.is_integer() else found
+        return int(number)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _kind(value: Any) -> str:

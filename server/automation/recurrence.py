@@ -107,8 +107,8 @@ def _problem(words: list[str]) -> str:
 def next_time(text: str, after: int, zone: tzinfo) -> int:
     """Returns the first match of a pattern after an instant, in Unix seconds; 0 if there is none within nine years."""
     patterns = [line.strip().lower() for line in text.splitlines()]
-    found = [_next(ALIASES.get(each, each).split(), after, zone) for each in patterns if each and each[0] != "#"]
-    return min(filter(None, found), default=0)
+    times = [_next(ALIASES.get(each, each).split(), after, zone) for each in patterns if each and each[0] != "#"]
+    return min(filter(None, times), default=0)
 
 
 def _next(words: list[str], after: int, zone: tzinfo) -> int:
@@ -151,8 +151,8 @@ def _is_day(word: str, day: date) -> bool:
         elif part == "lw":
             fits = day.day == _working_day(day.replace(day=last), last)
         elif part.endswith("w"):
-            wanted = int(part[:-1])
-            fits = wanted <= last and day.day == _working_day(day.replace(day=wanted), last)
+            target = int(part[:-1])
+            fits = target <= last and day.day == _working_day(day.replace(day=target), last)
         else:
             fits = day.day in FIELDS[2].numbers(part)
         if fits:

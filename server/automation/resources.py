@@ -26,14 +26,14 @@ def refresh(ctx: Context, resource: Record) -> None:
     The cached content is used if there is no new one, as in a dry run. Raises Unavailable if there is no cached content
     either."""
     host = ServiceHost(ctx)
-    made = None if host.dry else _made(ctx, host, resource)
-    if made is None:
+    file = None if host.dry else _made(ctx, host, resource)
+    if file is None:
         if not resource["size"]:
             why = "a simulation makes none" if host.dry else "the automation log tells why"
             raise Unavailable(f"resource '{resource['name']}' has no content; {why}")
         return
-    content = base64.b64encode(bytes_of(printed(made.get("content")))).decode()
-    fields = {"content": f"data:{OCTETS};base64,{content}", "cache_until": _until(ctx, made.get("expires_at"))}
+    content = base64.b64encode(bytes_of(printed(file.get("content")))).decode()
+    fields = {"content": f"data:{OCTETS};base64,{content}", "cache_until": _until(ctx, file.get("expires_at"))}
     records.update(host.ctx, "resource", resource["id"], fields)
 
 
@@ -51,15 +51,15 @@ def _made(ctx: Context, host: ServiceHost, resource: Record) -> dict[str, Any] |
         return None
     if handler is None:
         return None
-    found = perform(ctx, handler.automation, {**values, "inputs": handler.inputs}, host=host)
-    returned = found.returned if found.state == "return" and isinstance(found.returned, dict) else {}
+    result = perform(ctx, handler.automation, {**values, "inputs": handler.inputs}, host=host)
+    returned = result.returned if result.state == "return" and isinstance(result.returned, dict) else {}
     file = returned.get("file")
     return file if isinstance(file, dict) and file.get("content") is not None else None
 
 
-def _until(ctx: Context, given: Any) -> int:
+def _until(ctx: Context, value: Any) -> int:
     """Returns the Unix seconds until which a content is fresh; 0 (generate each time) without a usable time."""
     try:
-        return times.instant(printed(given), ctx.now, ctx.tz) if given not in (None, "") else 0
+        return times.instant(printed(value), ctx.now, ctx.tz) if value not in (None, "") else 0
     except Invalid:
         return 0

@@ -57,10 +57,10 @@ def last(ctx: Context, automation_id: int) -> RunValues | None:
 
     Raises AdminOnly."""
     ctx.require_admin("see what automations ran with")
-    noted = NOTED.made(ctx.service.store, _Noted).runs.get(automation_id)
-    text = _json(noted.values) if noted is not None else ""
-    if noted is not None and text:
-        return RunValues(noted.at, json.loads(text))
+    recorded = NOTED.made(ctx.service.store, _Noted).runs.get(automation_id)
+    text = _json(recorded.values) if recorded is not None else ""
+    if recorded is not None and text:
+        return RunValues(recorded.at, json.loads(text))
     row = ctx.service.store.read(lambda tx: tx.first(LAST_VALUES, automation_id=automation_id))
     return RunValues(row[1], json.loads(row[2])) if row is not None else None
 
@@ -68,9 +68,9 @@ def last(ctx: Context, automation_id: int) -> RunValues | None:
 @periodic("values of last runs", everywhere=True)
 def store_noted(service: Service, now: int) -> None:
     """Stores the values recorded since the last call."""
-    noted = NOTED.made(service.store, _Noted)
-    with noted.lock:
-        runs, noted.runs = noted.runs, {}
+    recorded = NOTED.made(service.store, _Noted)
+    with recorded.lock:
+        runs, recorded.runs = recorded.runs, {}
     rows = [(id, each.at, _json(each.values)) for id, each in runs.items()]
     rows = [each for each in rows if each[2]]
     if rows:

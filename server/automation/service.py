@@ -62,8 +62,10 @@ class ServiceHost:
         the id of the run. name: of the automation, "" for none. version: of the automation, 0 if it is not stored."""
         writing, ids = RecordWriter(self.ctx, tx), list[int]()
         for entry in entries:
-            of, run_id = version if entry.is_own else 0, ids[0] if ids else 0
-            ids.append(automation_log.note(writing, entry.level, entry.message, name, entry.node, of, run_id))
+            entry_version, run_id = version if entry.is_own else 0, ids[0] if ids else 0
+            ids.append(
+                automation_log.note(writing, entry.level, entry.message, name, entry.node, entry_version, run_id)
+            )
         return ids
 
 
@@ -83,22 +85,22 @@ def of_record(record: Mapping[str, Any]) -> Script:
     )
 
 
-def _count(ctx: Context, automation: Script, values: Mapping[str, Any], found: RunResult, ms: float) -> None:
+def _count(ctx: Context, automation: Script, values: Mapping[str, Any], result: RunResult, ms: float) -> None:
     """Counts a run in the metrics of automations."""
-    of = {"automation_id": automation.id, "trigger": automation.trigger}
-    metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
-    metrics.record(ctx.service, AUTOMATION_DURATION, ms, of, ctx.now)
+    dimensions = {"automation_id": automation.id, "trigger": automation.trigger}
+    metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, dimensions | {"exit_state": result.state}, ctx.now)
+    metrics.record(ctx.service, AUTOMATION_DURATION, ms, dimensions, ctx.now)
     if automation.id:
-        usage_buffer(ctx.service.store).ran(automation.id, ctx.now, found.state)
+        usage_buffer(ctx.service.store).ran(automation.id, ctx.now, result.state)
         run_values.note(ctx.service, automation.id, automation.trigger, values, ctx.now)
 
 
 def log_run(ctx: Context, automation: Script) -> None:
     """Writes to the activity log that someone ran an automation manually, with effects."""
-    told = {"target": automation.name or "that is not saved yet"}
+    variables = {"target": automation.name or "that is not saved yet"}
     context = ctx.service.registry.type("automation").context
     target = (context, automation.id) if automation.id else (APP, 0)
-    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("automation.run", *target, told))
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("automation.run", *target, variables))
 
 
 def perform(
@@ -119,12 +121,12 @@ def perform(
     dry: nothing is written or sent, and the log is only returned. host: of the context, if there already is one. Other
     parameters as for run_counted()."""
     host = host or ServiceHost(ctx, dry=dry, is_caller=automation.trigger == MACRO)
-    found = run_counted(
+    result = run_counted(
         ctx, host, automation, values, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
     )
-    if found.log and not host.dry:
-        ctx.service.store.write(lambda tx: host.log(tx, automation.name, found.log, automation.version))
-    return found
+    if result.log and not host.dry:
+        ctx.service.store.write(lambda tx: host.log(tx, automation.name, result.log, automation.version))
+    return result
 
 
 def run_counted(
@@ -147,7 +149,7 @@ def run_counted(
     ctx.service.store.require_off_writer()
     began = time.perf_counter()
     within = partial(stoppable(ctx.service.store).under, ctx.actor.worker_id, stop_code)
-    found = run(
+    result = run(
         automation,
         dict(values),
         host,
@@ -157,5 +159,5 @@ def run_counted(
         within=within if stop_code else None,
     )
     if not host.dry:
-        _count(ctx, automation, values, found, (time.perf_counter() - began) * 1000)
-    return found
+        _count(ctx, automation, values, result, (time.perf_counter() - began) * 1000)
+    return result

@@ -30,49 +30,49 @@ class SimulationRequest:
     ticket_id: int
 
 
-def simulate(ctx: Context, asked: SimulationRequest) -> dict[str, Any]:
+def simulate(ctx: Context, request: SimulationRequest) -> dict[str, Any]:
     """Simulates a run; returns `state`, `return`, `vars`, `log` and `trace`, the `message` of a failure, and `warnings`
     of unknown names in the script.
 
     Raises AdminOnly, Required, Invalid, NotFound, and ScriptError for a script that cannot be parsed."""
     ctx.require_admin("simulate automations")
-    if not isinstance(asked.values, dict):
+    if not isinstance(request.values, dict):
         raise Invalid("values: send a map, such as values[inputs][name]=Ann", field="values")
-    values = ticket_values(ctx, asked.ticket_id) if asked.ticket_id else {}
-    script = _script(ctx, asked)
-    found = examples.simulate(ctx, script, values | asked.values, traced=MAX_STEPS)
-    told: dict[str, Any] = {
-        "state": found.state,
-        "vars": found.variables,
-        "log": [{"level": each.level, "node": each.node, "message": each.message} for each in found.log],
-        "trace": [asdict(each) for each in found.trace],
+    values = ticket_values(ctx, request.ticket_id) if request.ticket_id else {}
+    script = _script(ctx, request)
+    result = examples.simulate(ctx, script, values | request.values, traced=MAX_STEPS)
+    output: dict[str, Any] = {
+        "state": result.state,
+        "vars": result.variables,
+        "log": [{"level": each.level, "node": each.node, "message": each.message} for each in result.log],
+        "trace": [asdict(each) for each in result.trace],
         "warnings": [
             {"line": each.line, "message": each.message}
             for each in names.flagged_in(ctx, script.script, script.trigger)
         ],
     }
-    if found.returned is not None:
-        told["return"] = plain(found.returned)
-    return told if found.state in ENDED else told | {"message": found.message}
+    if result.returned is not None:
+        output["return"] = plain(result.returned)
+    return output if result.state in ENDED else output | {"message": result.message}
 
 
-def _script(ctx: Context, asked: SimulationRequest) -> Script:
-    kept = Script("")
-    if asked.automation_id:
-        rows = records.stored(ctx, "automation", [asked.automation_id])
+def _script(ctx: Context, request: SimulationRequest) -> Script:
+    stored = Script("")
+    if request.automation_id:
+        rows = records.stored(ctx, "automation", [request.automation_id])
         if not rows:
-            raise NotFound(f"there is no automation {asked.automation_id}")
-        kept = service.of_record(rows[0])
-    elif not asked.script:
+            raise NotFound(f"there is no automation {request.automation_id}")
+        stored = service.of_record(rows[0])
+    elif not request.script:
         raise Required("script is required, or automation_id", field="script")
-    if asked.trigger and asked.trigger not in TRIGGERS:
-        near = nearest(asked.trigger, TRIGGERS)
-        raise Invalid(f"trigger: there is no trigger '{asked.trigger[:80]}'{near}", field="trigger")
+    if request.trigger and request.trigger not in TRIGGERS:
+        near = nearest(request.trigger, TRIGGERS)
+        raise Invalid(f"trigger: there is no trigger '{request.trigger[:80]}'{near}", field="trigger")
     return replace(
-        kept,
-        script=kept.script if asked.script is None else asked.script,
-        policy=kept.policy if asked.policy is None else asked.policy,
-        trigger=asked.trigger or kept.trigger,
+        stored,
+        script=stored.script if request.script is None else request.script,
+        policy=stored.policy if request.policy is None else request.policy,
+        trigger=request.trigger or stored.trigger,
     )
 
 

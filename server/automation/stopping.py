@@ -38,17 +38,17 @@ class StoppableRuns:
     def stop(self, worker_id: int, code: str) -> bool:
         """Stops a run after its current command; returns whether there was one."""
         with self.lock:
-            found = self.runs.get((worker_id, code))
-            if found is not None:
-                found.stop()
-        return found is not None
+            run = self.runs.get((worker_id, code))
+            if run is not None:
+                run.stop()
+        return run is not None
 
     def stop_named(self, name: str) -> None:
         """Stops a run by its name_of(); returns whether there was one."""
         with self.lock:
-            for (worker_id, code), found in self.runs.items():
+            for (worker_id, code), run in self.runs.items():
                 if name_of(worker_id, code) == name:
-                    found.stop()
+                    run.stop()
 
 
 STOPPABLE: StoreLocal[StoppableRuns] = StoreLocal()

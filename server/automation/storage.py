@@ -93,8 +93,8 @@ def forget_expired(service: Service, now: int) -> int | None:
 
 def _next_expiry(tx: Transaction) -> int | None:
     table: Any = STORED.sql
-    found = tx.value(lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE))
-    return None if found is None else int(found)
+    expiry = tx.value(lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE))
+    return None if expiry is None else int(expiry)
 
 
 def _forget(tx: Transaction, now: int) -> None:

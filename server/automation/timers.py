@@ -63,12 +63,12 @@ def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
     if automation is None:
         service.store.write(lambda tx: _ended(ctx, tx, timer))
         return
-    found = run_counted(ctx, host, automation, values)
-    until = _until(ctx, found) if found.state == "await" else None
+    result = run_counted(ctx, host, automation, values)
+    until = _until(ctx, result) if result.state == "await" else None
 
     def write(tx: Transaction) -> None:
-        _ended(ctx, tx, timer, automation, found, until)
-        host.log(tx, automation.name, found.log, automation.version)
+        _ended(ctx, tx, timer, automation, result, until)
+        host.log(tx, automation.name, result.log, automation.version)
 
     service.store.write(write)
 
@@ -93,10 +93,10 @@ def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, 
 def text_of(ctx: Context, id: int) -> str:
     """Returns as KATA which automation a timer runs; the timer's dictionary lacks it. Raises AdminOnly, NotFound."""
     ctx.require_admin("see what a timer runs")
-    found = ctx.service.store.read(lambda tx: RecordReader(ctx, tx).record(URI, id))
-    if found is None:
+    timer = ctx.service.store.read(lambda tx: RecordReader(ctx, tx).record(URI, id))
+    if timer is None:
         raise NotFound(f"there is no timer {id}")
-    return str(found["automations_kata"])
+    return str(timer["automations_kata"])
 
 
 def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Script | None, dict[str, Any]]:
@@ -127,7 +127,7 @@ def _ended(
     tx: Transaction,
     timer: Record,
     automation: Script | None = None,
-    found: RunResult | None = None,
+    result: RunResult | None = None,
     until: int | None = None,
 ) -> None:
     """Stores the state of a waiting run, or deletes the timer or sets its next time. until: when a waiting run is
@@ -136,12 +136,14 @@ def _ended(
     present = writing.record(URI, id)
     if present is None:
         return
-    if found is not None and automation is not None and until is not None:
-        kept = continuations.keep(tx, timer["continuation_id"], automation.name, found.values, ctx.now, until)
-        writing.set(URI, id, {"next_run_at": max(until, ctx.now + 1), "continuation_id": kept} | _OVER)
+    if result is not None and automation is not None and until is not None:
+        continuation_id = continuations.keep(
+            tx, timer["continuation_id"], automation.name, result.values, ctx.now, until
+        )
+        writing.set(URI, id, {"next_run_at": max(until, ctx.now + 1), "continuation_id": continuation_id} | _OVER)
         return
     continuations.drop(tx, timer["continuation_id"])
-    returned = found.returned if found is not None and isinstance(found.returned, dict) else {}
+    returned = result.returned if result is not None and isinstance(result.returned, dict) else {}
     if truthy(returned.get("delete")):
         writing.delete(URI, id)
         return
@@ -154,14 +156,14 @@ def _ended(
     writing.set(URI, id, values if following else values | {"is_disabled": 1})
 
 
-def _until(ctx: Context, found: RunResult) -> int:
+def _until(ctx: Context, result: RunResult) -> int:
     """Returns when a run is resumed, from Unix seconds or a time in words; now if there is no valid time."""
-    returned = found.returned if isinstance(found.returned, dict) else {}
-    given = returned.get("until")
+    returned = result.returned if isinstance(result.returned, dict) else {}
+    until = returned.get("until")
     try:
-        return times.instant(printed(given), ctx.now, ctx.tz) if given not in (None, "") else 0
+        return times.instant(printed(until), ctx.now, ctx.tz) if until not in (None, "") else 0
     except Invalid as error:
-        found.log.append(LogEntry(4, "", f"await: until: {error.message}"))
+        result.log.append(LogEntry(4, "", f"await: until: {error.message}"))
         return 0
 
 
@@ -182,13 +184,13 @@ def _due(tx: Transaction, now: int) -> list[tuple[int, int]]:
 
 def _next(tx: Transaction, now: int) -> int | None:
     timer: Any = table_named(URI)
-    found = tx.value(
+    at = tx.value(
         lambda: timer.select(peewee.fn.MIN(timer.c.next_run_at)).where(
             timer.c.is_disabled == 0, timer.c.next_run_at > slot(0)
         ),
         (now,),
     )
-    return int(found) if found else None
+    return int(at) if at else None
 
 
 @after_set_back("automation timers")

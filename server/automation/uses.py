@@ -80,14 +80,14 @@ def _read(text: str) -> frozenset[str]:
     )
 
 
-def of(ctx: Context, name: str) -> list[AutomationUse]:
+def uses_of(ctx: Context, name: str) -> list[AutomationUse]:
     """Returns the records that name an automation, at most MAX_USES, by type. Runs one statement per type. Raises
     AdminOnly."""
     ctx.require_admin(DOING)
-    wanted = name.lower()
+    lower = name.lower()
 
     def read(tx: Transaction) -> list[AutomationUse]:
-        return [use for use, named in _holders(ctx, tx, wanted) if wanted in named][:MAX_USES]
+        return [use for use, automations in _holders(ctx, tx, lower) if lower in automations][:MAX_USES]
 
     return ctx.service.store.read(read)
 
@@ -96,7 +96,7 @@ def counts(ctx: Context) -> Counter[str]:
     """Returns how many records name each automation, by its lower-case name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(
-        lambda tx: Counter(name for _, named in _holders(ctx, tx, "automation", "uri") for name in named)
+        lambda tx: Counter(name for _, automations in _holders(ctx, tx, "automation", "uri") for name in automations)
     )
 
 
@@ -104,9 +104,9 @@ def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Autom
     """Yields the records whose texts contain one of the parts, in any case, with the automations that they name."""
     for uri, column in HOLDERS:
         record_type = ctx.service.registry.type(uri)
-        for id, name, found in _holding(tx, record_type.table, record_type.label_column, column, parts):
+        for id, name, text in _holding(tx, record_type.table, record_type.label_column, column, parts):
             own = {name.lower()} if uri == "automation" else set()
-            yield AutomationUse(uri, id, name or f"{record_type.label_names[0]} {id}"), names(found) - own
+            yield AutomationUse(uri, id, name or f"{record_type.label_names[0]} {id}"), names(text) - own
 
 
 def _holding(

@@ -23,7 +23,7 @@ def words(registry: Registry) -> dict[str, Any]:
     keys}}; flow: {name: {note, keys}}; branches: {key: note} of commands; blocks: the keys that hold commands;
     annotations; inputs: their kinds, options, types of texts; policy: its parts, settings, and the commands that it
     may name. fields: {record type: {name: note}} of writable fields."""
-    known = sorted(commands.load() - CONTROL)
+    names = sorted(commands.load() - CONTROL)
     return {
         "commands": {
             name: {
@@ -31,7 +31,7 @@ def words(registry: Registry) -> dict[str, Any]:
                 "keys": list(COMMANDS[name].own_keys),
                 "inputs": {each.name: each.note for each in COMMANDS[name].inputs},
             }
-            for name in known
+            for name in names
         },
         "flow": {name: {"note": note, "keys": list(PARTS.get(name, ()))} for name, note in FLOW.items()},
         "branches": _BRANCH_NOTES,
@@ -45,7 +45,7 @@ def words(registry: Registry) -> dict[str, Any]:
         "policy": {
             "parts": list(POLICY_PARTS),
             "settings": list(POLICY_SETTINGS),
-            "commands": ["all", *(name for name in known if COMMANDS[name].governed)],
+            "commands": ["all", *(name for name in names if COMMANDS[name].governed)],
         },
         "fields": {
             each.uri: {

@@ -100,7 +100,7 @@ class WebhookSite(Site):
     def _place(self, request: Request, token: str) -> WebhookLocation:
         is_apart = self._host != "" and host_name(request.headers.get("Host", "")) == self._host
         base = self.service.settings.webhook_base_url if is_apart else self.service.base_url
-        return WebhookLocation.of(f"{base}{PREFIX}{token}", is_apart)
+        return WebhookLocation.from_url(f"{base}{PREFIX}{token}", is_apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
         raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
     listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
     kept = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
-    headers, query, body = withheld(store).of(delivery_id) or (kept, old["query"], old["body"] or b"")
+    headers, query, body = withheld(store).request(delivery_id) or (kept, old["query"], old["body"] or b"")
     received = received_of(old["method"], "", query, headers, body, old["client"], old["id"])
     tokens.log_call(ctx, listener["id"])
     return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]

@@ -37,7 +37,7 @@ def add(desk: Desk, count: int, at: int = NOW, body: bytes = b"", status: int = 
     received = WebhookRequest("POST", "", "", [], {}, body, "127.0.0.1")
 
     def write(tx: Transaction) -> list[int]:
-        made = [WebhookDelivery.of(hook, received, at) for _ in range(count)]
+        made = [WebhookDelivery.from_request(hook, received, at) for _ in range(count)]
         for each in made:
             each.status = status
         return [keep(tx, each, each.values()) for each in made]
@@ -79,7 +79,7 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
     headers = [("Authorization", "Bearer dear"), ("Cookie", "sid=dear"), ("X-Hub-Signature-256", "sha256=dear"),
                ("webhook-signature", "v1,dear"), ("X-Api-Key", "dear"), ("Accept", "text/html")]  # fmt: skip
     received = WebhookRequest("POST", "", "token=dear&a=1", headers, {}, b"body", "127.0.0.1")
-    made = WebhookDelivery.of(1, received, NOW)
+    made = WebhookDelivery.from_request(1, received, NOW)
     made.headers = {"Set-Cookie": "sid=dear", "X-Kite": "up"}
     id = desk.store.write(lambda tx: keep(tx, made, made.values()))
     row = desk.read(lambda tx: deliveries.row_of(tx, id))
@@ -93,9 +93,9 @@ def test_secrets_of_the_last_requests_are_cached(monkeypatch: pytest.MonkeyPatch
     for id in (1, 2, 3):
         memory.remember(id, secret, "", b"")
     memory.remember(4, secret, "a=" + "x" * secret_requests.MAX_SECRET_CHARS, b"")
-    assert [id for id in range(1, 5) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "", b"")
+    assert [id for id in range(1, 5) if memory.request(id)] == [2, 3] and memory.request(3) == (secret, "", b"")
     memory.remember(5, [], "token=x", b"")
-    assert memory.of(5) == ([], "token=x", b"") and memory.of(2) is None
+    assert memory.request(5) == ([], "token=x", b"") and memory.request(2) is None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_secrets_of_the_last_requests_are_cached(monkeypatch: pytest.MonkeyPatch
     ],
 )  # fmt: skip
 def test_a_row_is_redacted(headers: list[tuple[str, str]], query: str, body: bytes, is_held_back: bool) -> None:
-    made = WebhookDelivery.of(1, WebhookRequest("POST", "", query, headers, {}, body, "127.0.0.1"), NOW)
+    made = WebhookDelivery.from_request(1, WebhookRequest("POST", "", query, headers, {}, body, "127.0.0.1"), NOW)
     assert made.holds_back(made.values()) == is_held_back
 
 
@@ -129,7 +129,7 @@ def test_a_webhook_removed_during_a_call_still_responds(desk: Desk) -> None:
     received = WebhookRequest("POST", "", "token=dear", [], {}, b"", "127.0.0.1")
     answer, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
     assert (answer.status, answer.body, id, kept(desk)) == (200, b"done", 0, [])
-    assert secret_requests.withheld(desk.store).of(0) is None
+    assert secret_requests.withheld(desk.store).request(0) is None
     assert [each["message"] for each in automation_log.entries(desk.context(), "", 9, 0)[0]] == ["going"]
 
 
@@ -199,7 +199,7 @@ BODIES = [
 def test_bodies_are_stored_without_their_secrets(kind: str, body: bytes, expected: bytes, desk: Desk) -> None:
     assert b"dear" not in expected
     received = WebhookRequest("POST", "", "", [("Content-Type", kind)], {}, body, "127.0.0.1")
-    made = WebhookDelivery.of(1, received, NOW)
+    made = WebhookDelivery.from_request(1, received, NOW)
     assert made.kept_body == expected
     assert redacted(expected, kind) == expected  # redacting again changes nothing
     id = desk.store.write(lambda tx: keep(tx, made, made.values()))

@@ -103,14 +103,14 @@ def test_the_last_run_is_known_before_and_after_it_is_written(desk: Desk) -> Non
     id, ctx = made(desk, "runs"), desk.context()
     automation = desk.read(lambda tx: service.find(ctx, tx, "runs"))
     assert automation is not None and automation.version == 1
-    assert overview.of(ctx, [id])[id] == overview.Overview()
+    assert overview.overviews(ctx, [id])[id] == overview.Overview()
     service.perform(ctx, automation, {}, dry=True)
-    assert overview.of(ctx, [id])[id].runs == 0
+    assert overview.overviews(ctx, [id])[id].runs == 0
     service.perform(ctx, automation, {})
-    found = overview.of(ctx, [id])[id]
+    found = overview.overviews(ctx, [id])[id]
     assert (found.last_run_at, found.last_run_state, found.runs, found.failed) == (NOW, "return", 1, 0)
     usage_flush.write_notes(desk.service, NOW)
-    found = overview.of(ctx, [id])[id]
+    found = overview.overviews(ctx, [id])[id]
     assert (found.last_run_at, found.last_run_state) == (NOW, "return")
 
 

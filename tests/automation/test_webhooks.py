@@ -329,7 +329,7 @@ def test_a_cookie_outside_the_webhooks_path_is_left_out(cookie: str) -> None:
      "webhook7_a=1; Path=/webhooks/t; HttpOnly; SameSite=Lax; Expires=Thu, 31 Dec 2026 23:59:59 GMT"),
 ])  # fmt: skip
 def test_a_cookie_is_limited_to_the_webhooks_path(url: str, cookie: str, expected: str) -> None:
-    assert set_cookie(cookie, 7, WebhookLocation.of(url)) == expected
+    assert set_cookie(cookie, 7, WebhookLocation.from_url(url)) == expected
 
 
 def test_cookies_of_the_webhook_are_set_and_returned(nora: Api) -> None:

@@ -49,7 +49,7 @@ def show_uses(visit: Visit) -> PageResponse:
     registry = visit.service.registry
     found = [
         {"label": each.label, "type": registry.type(each.uri).label_names[0], "path": _path(each)}
-        for each in uses.of(visit.ctx, record["name"])
+        for each in uses.uses_of(visit.ctx, record["name"])
     ]
     return render(visit, "automation_uses.html", record=record, found=found, most=uses.MAX_USES)
 

@@ -119,7 +119,7 @@ class _Doing:
     """How the automations of a page are doing, and who uses them; for administrators alone."""
 
     def __init__(self, visit: Visit, rows: list[dict[str, Any]]) -> None:
-        self.of = overview.of(visit.ctx, [each["id"] for each in rows])
+        self.of = overview.overviews(visit.ctx, [each["id"] for each in rows])
         self.used = uses.counts(visit.ctx)
 
 

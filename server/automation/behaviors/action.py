@@ -46,18 +46,20 @@ class ActionCall:
     def ids(self, name: str) -> list[int]:
         """Returns the ids in a list of templates, or in one comma-separated text. Raises Invalid."""
         value = self.params.get(name)
-        listed = value if isinstance(value, list) else [value] if value is not None else []
-        texts = [text.strip() for each in listed for text in self.run.render(printed(each)).split(",") if text.strip()]
+        templates = value if isinstance(value, list) else [value] if value is not None else []
+        texts = [
+            text.strip() for each in templates for text in self.run.render(printed(each)).split(",") if text.strip()
+        ]
         if not all(is_whole(text) for text in texts):
             raise Invalid(f"{name}: takes ids", field=name)
         return [int(text) for text in texts]
 
     def map(self, name: str) -> dict[str, Any]:
         """Returns a rendered parameter as a JSON object. Raises Invalid."""
-        found = self.run.decoded(self.text(name))
-        if found == [] or not isinstance(found, dict):
+        decoded = self.run.decoded(self.text(name))
+        if decoded == [] or not isinstance(decoded, dict):
             raise Invalid(f"{name}: takes a JSON object that is not empty", field=name)
-        return found
+        return decoded
 
 
 @dataclass(frozen=True)

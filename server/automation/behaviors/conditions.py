@@ -39,8 +39,8 @@ def _group(run: "BehaviorRun", group: dict[str, Any]) -> bool:
     conditions = group.get("conditions") or []
     if not conditions:
         return True
-    asked = (holds(run, each) for each in conditions)  # lazy: any() and all() stop at the first decisive condition
-    return any(asked) if truthy(group.get("any")) else all(asked)
+    outcomes = (holds(run, each) for each in conditions)  # lazy: any() and all() stop at the first decisive condition
+    return any(outcomes) if truthy(group.get("any")) else all(outcomes)
 
 
 def holds(run: "BehaviorRun", condition: dict[str, Any]) -> bool:
@@ -78,16 +78,16 @@ def _text(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, An
     return _compare_text(printed(value), operator, printed(condition.get("value")))
 
 
-def _compare_text(text: str, operator: str, wanted: str) -> bool:
+def _compare_text(text: str, operator: str, expected: str) -> bool:
     if operator == "is":
-        return text.lower() == wanted.lower()
+        return text.lower() == expected.lower()
     if operator == "contains":
-        return wanted.lower() in text.lower()
+        return expected.lower() in text.lower()
     if operator == "like":
-        return fits(text.lower(), wanted.lower())
+        return fits(text.lower(), expected.lower())
     if operator == "regexp":
         try:
-            return patterns.compiled(wanted).search(text) is not None
+            return patterns.compiled(expected).search(text) is not None
         except HelpdeskError:
             raise NoAnswer from None
     raise NoAnswer
@@ -97,10 +97,10 @@ def _number(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, 
     return _compare_number(whole(value), operator, whole(condition.get("value")))
 
 
-def _compare_number(number: int, operator: str, wanted: int) -> bool:
+def _compare_number(number: int, operator: str, expected: int) -> bool:
     if operator not in ("is", "gt", "lt"):
         raise NoAnswer
-    return number == wanted if operator == "is" else number > wanted if operator == "gt" else number < wanted
+    return number == expected if operator == "is" else number > expected if operator == "gt" else number < expected
 
 
 def _checkbox(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
@@ -133,10 +133,10 @@ def _picklist(run: "BehaviorRun", value: Any, operator: str, condition: dict[str
 
 
 def _choices(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
-    chosen, listed = {printed(each) for each in _several(value)}, _texts(condition, "values")
+    chosen, options = {printed(each) for each in _several(value)}, _texts(condition, "values")
     if operator not in ("is", "in"):
         raise NoAnswer
-    return chosen <= listed if operator == "is" else bool(chosen & listed)
+    return chosen <= options if operator == "is" else bool(chosen & options)
 
 
 def _several(value: Any) -> list[Any]:
@@ -150,8 +150,8 @@ def _texts(condition: dict[str, Any], name: str) -> set[str]:
 def _worker(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator != "in":
         raise NoAnswer
-    wanted = {whole(each) for each in _several(condition.get("worker_id"))} - {0}
-    return whole(value) in wanted if wanted else not whole(value)
+    worker_ids = {whole(each) for each in _several(condition.get("worker_id"))} - {0}
+    return whole(value) in worker_ids if worker_ids else not whole(value)
 
 
 def _lists(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
@@ -232,10 +232,10 @@ def _availability(run: "BehaviorRun", value: Any, operator: str, condition: dict
             raise NoAnswer
         record = calendars.record(row)
         try:
-            found = occurrences(tx, [record], start, max(end, start + 1), ctx.tz)
+            times = occurrences(tx, [record], start, max(end, start + 1), ctx.tz)
         except Invalid:
             raise NoAnswer from None
-        return covers(free(found[record["id"]]), start, end)
+        return covers(free(times[record["id"]]), start, end)
 
     return ctx.service.store.read(read) is truthy(condition.get("is_available"))
 

@@ -38,8 +38,8 @@ class BehaviorOwner:
         rule = self.config.get(part)
         if not isinstance(rule, dict) or rule.get("mode") not in ("allow", "deny"):
             return True
-        listed = items(rule.get("items"))
-        return (name in listed) is (rule["mode"] == "allow")
+        names = items(rule.get("items"))
+        return (name in names) is (rule["mode"] == "allow")
 
 
 def find(ctx: Context, tx: Transaction, name: str) -> BehaviorProgram | None:

@@ -110,7 +110,7 @@ class BehaviorRun:
 
     # -- nodes ------------------------------------------------------------------------------------------------------
 
-    def nodes(self, listed: tuple[BehaviorNode, ...]) -> None:
+    def nodes(self, siblings: tuple[BehaviorNode, ...]) -> None:
         """Runs nodes in order."""
         self.spent.nested += 1
         if self.spent.nested > MAX_NESTED:
@@ -118,7 +118,7 @@ class BehaviorRun:
                 f"at most {MAX_NESTED} nodes of behaviors inside each other; look for a subroutine or a "
                 "behavior that runs itself"
             )
-        for node in listed:
+        for node in siblings:
             if self._is_on(node):
                 self.step()
                 _RUN[node.type](self, node)
@@ -126,23 +126,23 @@ class BehaviorRun:
 
     def subroutine(self, title: str) -> None:
         """Runs the subroutine of a title and skips the rest of the current node; ignores an unknown title."""
-        found = self._titled(self.behavior.tree, title)
-        if found is not None:
-            self.nodes(found.nodes)
+        node = self._titled(self.behavior.tree, title)
+        if node is not None:
+            self.nodes(node.nodes)
             raise Jump
 
     def _is_on(self, node: BehaviorNode) -> bool:
         return node.status == "live" or (node.status == "simulator" and self.simulates)
 
-    def _titled(self, listed: tuple[BehaviorNode, ...], title: str) -> BehaviorNode | None:
-        for node in listed:
+    def _titled(self, siblings: tuple[BehaviorNode, ...], title: str) -> BehaviorNode | None:
+        for node in siblings:
             if not self._is_on(node):
                 continue
             if node.type == "subroutine" and node.title == title:
                 return node
-            found = self._titled(node.nodes, title)
-            if found is not None:
-                return found
+            match = self._titled(node.nodes, title)
+            if match is not None:
+                return match
         return None
 
     def _switch(self, node: BehaviorNode) -> None:
@@ -161,16 +161,16 @@ class BehaviorRun:
 
     def _loop(self, node: BehaviorNode) -> None:
         name = printed(node.params.get("as_placeholder")).strip()
-        listed = self._listed(printed(node.params.get("foreach_json")))
-        if not name or not listed:
+        entries = self._listed(printed(node.params.get("foreach_json")))
+        if not name or not entries:
             return
-        self.spent.budget.step(len(listed))
-        values, stack = self.values, [value for _, value in listed]
+        self.spent.budget.step(len(entries))
+        values, stack = self.values, [value for _, value in entries]
         values[f"{name}__counter"], values[f"{name}__stack"] = 0, stack
         place = 0
-        while place < len(listed):
+        while place < len(entries):
             self.step()
-            key, value = listed[place]
+            key, value = entries[place]
             if value != FOR_EVER:
                 place += 1
                 del stack[0]
@@ -181,8 +181,8 @@ class BehaviorRun:
             values.pop(each, None)
 
     def _listed(self, source: str) -> list[tuple[Any, Any]]:
-        found, _ = self._try("loop", lambda: pairs(self.decoded(self.render(source))))
-        return found or []
+        entries, _ = self._try("loop", lambda: pairs(self.decoded(self.render(source))))
+        return entries or []
 
     def _actions(self, node: BehaviorNode) -> None:
         try:
@@ -209,9 +209,9 @@ class BehaviorRun:
 
     def _do(self, action: Action, call: ActionCall) -> None:
         place = action.place(call)
-        found, is_done = self._try(action.name, lambda: action.call(call))
+        result, is_done = self._try(action.name, lambda: action.call(call))
         if place:
-            self.values[place] = lazy(found if is_done else action.otherwise(), self.values.load)
+            self.values[place] = lazy(result if is_done else action.otherwise(), self.values.load)
 
     def _try(self, name: str, act: Callable[[], Any]) -> tuple[Any, bool]:
         """Returns the result of an action, and whether it succeeded."""

@@ -37,9 +37,9 @@ def run_request(
     another event, Forbidden for a bot that the caller may not read, Required and Invalid for variables, BudgetSpent,
     Unavailable if too many are running."""
     behavior, bot = enabled(ctx, name)
-    given = variables.of_request(ctx, behavior, sent)
+    variable_values = variables.of_request(ctx, behavior, sent)
     with _turn(ctx.service):
-        values = perform(ctx, behavior, bot, given)
+        values = perform(ctx, behavior, bot, variable_values)
     return _answer(ctx, values, expand, shows_meta)
 
 
@@ -96,12 +96,17 @@ def _checked(
 
 
 def perform(
-    ctx: Context, behavior: BehaviorProgram, bot: BehaviorOwner, given: Mapping[str, Any], *, simulates: bool = False
+    ctx: Context,
+    behavior: BehaviorProgram,
+    bot: BehaviorOwner,
+    variable_values: Mapping[str, Any],
+    *,
+    simulates: bool = False,
 ) -> Dictionary:
     """Runs a behavior with the values of its variables; returns the final dictionary. Raises BudgetSpent.
 
     simulates: actions that reach beyond the run are executed only where they allow it."""
-    return go(behavior, given, host_of(ctx, bot), fresh(ctx, bot), simulates=simulates)
+    return go(behavior, variable_values, host_of(ctx, bot), fresh(ctx, bot), simulates=simulates)
 
 
 def host_of(ctx: Context, bot: BehaviorOwner) -> ServiceHost:
@@ -114,7 +119,7 @@ def host_of(ctx: Context, bot: BehaviorOwner) -> ServiceHost:
 
 def go(
     behavior: BehaviorProgram,
-    given: Mapping[str, Any],
+    variable_values: Mapping[str, Any],
     host: ServiceHost,
     spent: BehaviorBudget,
     *,
@@ -123,7 +128,9 @@ def go(
     """Runs a behavior inside a current run, like perform(); it is counted separately."""
     began = time.perf_counter()
     try:
-        return BehaviorRun(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
+        return BehaviorRun(
+            behavior, {**_own(host.ctx, behavior), **variable_values}, host, spent, simulates=simulates
+        ).go()
     finally:
         if not simulates:
             _count(host.ctx, behavior, (time.perf_counter() - began) * 1000)
@@ -131,10 +138,10 @@ def go(
 
 def _own(ctx: Context, behavior: BehaviorProgram) -> dict[str, Any]:
     """Returns `behavior_*` and `va_*`: the behavior and its bot."""
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for prefix, uri, id in (("behavior_", "behavior", behavior.id), ("va_", "bot", behavior.bot_id)):
-        found |= {prefix + key: value for key, value in records.retrieve(ctx, uri, id).items()}
-    return found
+        keys |= {prefix + key: value for key, value in records.retrieve(ctx, uri, id).items()}
+    return keys
 
 
 def _count(ctx: Context, behavior: BehaviorProgram, milliseconds: float) -> None:
@@ -147,14 +154,14 @@ def _answer(ctx: Context, values: Dictionary, expand: str, shows_meta: bool) -> 
     """Returns the response. Keys loaded now are limited to those that the caller may read, whatever the bot may."""
     host = ServiceHost(ctx)
     host.ctx = replace(ctx, steps=None)
-    shown = Dictionary(plain(values), host.load)
+    dictionary = Dictionary(plain(values), host.load)
     for path in paths(expand):
         try:
-            shown.expand(path)
+            dictionary.expand(path)
         except HelpdeskError:
             continue
     return {
         key: plain(value)
-        for key, value in sorted(shown.items())
+        for key, value in sorted(dictionary.items())
         if not key.startswith("__") and (shows_meta or not key.endswith(META))
     }

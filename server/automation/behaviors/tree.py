@@ -50,32 +50,32 @@ class _TreeReader:
     def __init__(self) -> None:
         self._count = 0
 
-    def nodes(self, listed: Any, path: str, above: str, depth: int) -> tuple[BehaviorNode, ...]:
-        if not isinstance(listed, list):
+    def nodes(self, entries: Any, path: str, above: str, depth: int) -> tuple[BehaviorNode, ...]:
+        if not isinstance(entries, list):
             raise _bad("nodes", f"{path} takes a list of nodes")
-        if depth > MAX_DEPTH and listed:
+        if depth > MAX_DEPTH and entries:
             raise _bad("nodes", f"{path}: at most {MAX_DEPTH} nodes inside each other")
-        return tuple(self._node(each, f"{path}[{place}]", above, depth) for place, each in enumerate(listed))
+        return tuple(self._node(each, f"{path}[{place}]", above, depth) for place, each in enumerate(entries))
 
-    def _node(self, given: Any, path: str, above: str, depth: int) -> BehaviorNode:
+    def _node(self, entry: Any, path: str, above: str, depth: int) -> BehaviorNode:
         self._count += 1
         if self._count > MAX_NODES:
             raise _bad("nodes", f"at most {MAX_NODES} nodes")
-        if not isinstance(given, dict):
+        if not isinstance(entry, dict):
             raise _bad("nodes", f"{path} is no node: {{type, title, status, params, nodes}}")
-        type, status = given.get("type"), given.get("status", "live")
+        type, status = entry.get("type"), entry.get("status", "live")
         if type not in TYPES:
             raise _bad("nodes", f"{path}: '{str(type)[:50]}' is no type of node{nearest(str(type), TYPES)}")
         if status not in STATUSES:
             raise _bad("nodes", f"{path}: '{str(status)[:50]}' is no status; there are {', '.join(STATUSES)}")
         if above == "switch" and type != "outcome":
             raise _bad("nodes", f"{path}: a switch takes only outcomes, not a node of the type {type}")
-        below = self.nodes(given.get("nodes") or [], f"{path}.nodes", type, depth + 1)
+        below = self.nodes(entry.get("nodes") or [], f"{path}.nodes", type, depth + 1)
         if type == "action" and below:
             raise _bad("nodes", f"{path}: a node of the type action takes no nodes below it")
-        params = _map(given.get("params"), "nodes", f"{path}.params")
+        params = _map(entry.get("params"), "nodes", f"{path}.params")
         _check_params(type, params, path)
-        return BehaviorNode(type, str(given.get("title") or ""), status, params, below)
+        return BehaviorNode(type, str(entry.get("title") or ""), status, params, below)
 
 
 def _check_params(type: str, params: dict[str, Any], path: str) -> None:
@@ -91,45 +91,45 @@ def _check_params(type: str, params: dict[str, Any], path: str) -> None:
             _maps(group.get("conditions"), f"{path}.params.groups[{place}].conditions")
 
 
-def _maps(given: Any, path: str) -> list[dict[str, Any]]:
-    listed = given or []
-    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+def _maps(value: Any, path: str) -> list[dict[str, Any]]:
+    maps = value or []
+    if not isinstance(maps, list) or not all(isinstance(each, dict) for each in maps):
         raise _bad("nodes", f"{path} takes a list of maps")
-    return listed
+    return maps
 
 
-def variables(given: Any) -> dict[str, Variable]:
+def variables(value: Any) -> dict[str, Variable]:
     """Returns {key: variable} in order. Raises Invalid that names the variable."""
-    listed = _map(given, "variables", "variables")
-    if len(listed) > MAX_VARIABLES:
+    entries = _map(value, "variables", "variables")
+    if len(entries) > MAX_VARIABLES:
         raise _bad("variables", f"at most {MAX_VARIABLES} variables")
-    return {key: _variable(key, each) for key, each in listed.items()}
+    return {key: _variable(key, each) for key, each in entries.items()}
 
 
-def _variable(key: str, given: Any) -> Variable:
+def _variable(key: str, entry: Any) -> Variable:
     if not _KEY.match(key) or len(key) > MAX_KEY_CHARS:
         raise _bad(
             "variables",
             f"'{key[:80]}' is no name: var_ with small letters, digits and _ behind it, "
             f"{MAX_KEY_CHARS} characters at most",
         )
-    if not isinstance(given, dict):
+    if not isinstance(entry, dict):
         raise _bad("variables", f"{key} takes a map: {{key, label, type, is_private, params}}")
-    type = str(given.get("type") or "")
+    type = str(entry.get("type") or "")
     if type not in KINDS and not (type.startswith(LIST_PREFIX) and len(type) > len(LIST_PREFIX)):
         raise _bad("variables", f"{key}: '{type[:80]}' is no type of variable{nearest(type, KINDS)}")
-    is_private = str(given.get("is_private") or "0") not in ("0", "False")
-    params = _map(given.get("params"), "variables", f"{key}.params")
-    return Variable(key, str(given.get("label") or key), type, is_private, params)
+    is_private = str(entry.get("is_private") or "0") not in ("0", "False")
+    params = _map(entry.get("params"), "variables", f"{key}.params")
+    return Variable(key, str(entry.get("label") or key), type, is_private, params)
 
 
-def _map(given: Any, field: str, path: str) -> dict[str, Any]:
+def _map(value: Any, field: str, path: str) -> dict[str, Any]:
     """Returns a map; an empty list counts as an empty map, since packages may contain it."""
-    if not given and given in (None, [], {}, ""):
+    if not value and value in (None, [], {}, ""):
         return {}
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         raise _bad(field, f"{path} takes a map")
-    return given
+    return value
 
 
 def _bad(field: str, reason: str) -> Invalid:

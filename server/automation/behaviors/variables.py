@@ -38,14 +38,14 @@ class RequestParameters(Protocol):
 def of_request(ctx: Context, behavior: BehaviorProgram, sent: RequestParameters) -> dict[str, Any]:
     """Returns the dictionary entries of all public variables, in order, from the parameters of a request. Private
     variables are ignored. Raises Required, Invalid, Malformed, each naming the variable."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for key, variable in behavior.variables.items():
         if variable.is_private:
             continue
         if key not in sent:
             raise Required(f"{key} is required: it is the variable '{variable.label}' of this behavior", field=key)
-        found |= read(ctx, variable, _raw(variable, sent))
-    return found
+        entries |= read(ctx, variable, _raw(variable, sent))
+    return entries
 
 
 def _raw(variable: Variable, sent: RequestParameters) -> Any:
@@ -59,14 +59,14 @@ def _raw(variable: Variable, sent: RequestParameters) -> Any:
 
 def of_values(ctx: Context, behavior: BehaviorProgram, values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the same as of_request(), from values of a script. Raises Required, Invalid."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for key, variable in behavior.variables.items():
         if variable.is_private:
             continue
         if key not in values:
             raise Required(f"{key} is required by the behavior '{behavior.name}'", field=key)
-        found |= read(ctx, variable, values[key])
-    return found
+        entries |= read(ctx, variable, values[key])
+    return entries
 
 
 def read(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
@@ -104,17 +104,17 @@ def _checkbox(ctx: Context, variable: Variable, value: Any) -> int:
 
 
 def _option(ctx: Context, variable: Variable, value: Any) -> str:
-    known, text = options_of(variable), printed(value)
-    if text not in known:
-        shown = ", ".join(known[:20]) or "none, since the behavior names none"
-        raise _bad(variable, f"'{text[:80]}' is no option{nearest(text, known)}; there are {shown[:500]}")
+    options, text = options_of(variable), printed(value)
+    if text not in options:
+        choices = ", ".join(options[:20]) or "none, since the behavior names none"
+        raise _bad(variable, f"'{text[:80]}' is no option{nearest(text, options)}; there are {choices[:500]}")
     return text
 
 
 def options_of(variable: Variable) -> list[str]:
     """Returns the options of a picklist."""
-    listed = variable.params.get("options") or ""
-    lines = listed.splitlines() if isinstance(listed, str) else [printed(each) for each in items(listed)]
+    options = variable.params.get("options") or ""
+    lines = options.splitlines() if isinstance(options, str) else [printed(each) for each in items(options)]
     return [line.strip() for line in lines if line.strip()]
 
 
@@ -167,14 +167,14 @@ def _link(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
     if isinstance(value, (list, dict)):
         raise _bad(variable, "takes the id of a record, not a list")
     id = max(_number(ctx, variable, value), 0)
-    found: dict[str, Any] = {variable.key: id}
-    named = str(variable.params.get("context") or "")
-    record_type = ctx.service.registry.find(named)
+    entries: dict[str, Any] = {variable.key: id}
+    type_name = str(variable.params.get("context") or "")
+    record_type = ctx.service.registry.find(type_name)
     if record_type is None:
-        raise _bad(variable, f"'{named[:80]}' is no record type; the behavior must name one in params.context")
+        raise _bad(variable, f"'{type_name[:80]}' is no record type; the behavior must name one in params.context")
     if variable.key.endswith("_id") and loaded(ctx, record_type, [id]):
-        found[f"{variable.key.removesuffix('id')}_context"] = record_type.context
-    return found
+        entries[f"{variable.key.removesuffix('id')}_context"] = record_type.context
+    return entries
 
 
 def _records(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
@@ -189,11 +189,11 @@ def _records(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
 
 def list_type(ctx: Context, variable: Variable) -> RecordType:
     """Returns the type of the records in a list. Raises Invalid."""
-    named = variable.type.removeprefix(LIST_PREFIX)
-    found = ctx.service.registry.find(named)
-    if found is None:
-        raise _bad(variable, f"'{named[:80]}' is no record type; the behavior must name one in the variable's type")
-    return found
+    type_name = variable.type.removeprefix(LIST_PREFIX)
+    record_type = ctx.service.registry.find(type_name)
+    if record_type is None:
+        raise _bad(variable, f"'{type_name[:80]}' is no record type; the behavior must name one in the variable's type")
+    return record_type
 
 
 def _id(variable: Variable, value: Any) -> int:
@@ -204,14 +204,14 @@ def _id(variable: Variable, value: Any) -> int:
 
 def loaded(ctx: Context, record_type: RecordType, ids: Iterable[int]) -> dict[str, Any]:
     """Returns {id: dictionary} of the existing, readable records, in the order of the ids."""
-    wanted = [id for id in dict.fromkeys(ids) if 0 < id < 10**MAX_ID_DIGITS]
-    if not wanted:
+    distinct = [id for id in dict.fromkeys(ids) if 0 < id < 10**MAX_ID_DIGITS]
+    if not distinct:
         return {}
 
     def read(tx: Any) -> dict[int, dict[str, Any]]:
-        shown = Dictionaries(ctx, tx)
-        records = shown.records(record_type.uri, wanted)
-        return {each["id"]: each for each in shown.dictionaries(record_type.uri, records)}
+        reader = Dictionaries(ctx, tx)
+        records = reader.records(record_type.uri, distinct)
+        return {each["id"]: each for each in reader.dictionaries(record_type.uri, records)}
 
-    found = ctx.service.store.read(read)
-    return {str(id): found[id] for id in wanted if id in found}
+    dictionaries = ctx.service.store.read(read)
+    return {str(id): dictionaries[id] for id in distinct if id in dictionaries}

@@ -34,11 +34,11 @@ def api_command(call: CommandCall) -> Any:
     ctx, name = service_of(call), call.inputs["name"]
     if name not in _ANSWERS:
         raise Invalid(f"api.command: there is no '{name[:100]}'{nearest(name, _ANSWERS)}", field="name")
-    answer, known = _ANSWERS[name]
+    answer, param_names = _ANSWERS[name]
     params = call.inputs["params"] or {}
     for each in params:
-        if each not in known:
-            raise Invalid(f"{name} takes no '{each[:80]}'{nearest(each, known)}", field=each)
+        if each not in param_names:
+            raise Invalid(f"{name} takes no '{each[:80]}'{nearest(each, param_names)}", field=each)
     return answer(call, ctx, params)
 
 
@@ -75,8 +75,8 @@ def _similar(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
     for name in ("uri", "vector", "embeddings_key"):
         if not params.get(name):
             raise Required(f"svc.commands.dataset.vector_similarity needs '{name}'", field=name)
-    wanted = _vector(params["vector"])
-    if wanted is None:
+    query = _vector(params["vector"])
+    if query is None:
         raise Invalid(f"vector: takes a list of 1 to {MAX_DIMENSIONS:,} numbers that are not all 0", field="vector")
     limit = params.get("limit", DEFAULT_MATCHES)
     if not is_numeric(limit) or not 1 <= number(limit) <= MAX_MATCHES:
@@ -85,9 +85,9 @@ def _similar(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
     scored = []
     for line in _lines(call, ctx, printed(params["uri"])):
         vector = _vector(line.get(printed(params["embeddings_key"])))
-        if vector is not None and len(vector) == len(wanted):
+        if vector is not None and len(vector) == len(query):
             call.run.budget.step(STEPS_A_LINE + len(vector))
-            score = sum(map(float.__mul__, wanted, vector))
+            score = sum(map(float.__mul__, query, vector))
             scored.append((score, {key: line[key] for key in keys if key in line}))
     scored.sort(key=lambda each: -each[0])
     return {"matches": [{"score": score, "data": data} for score, data in scored[: int(number(limit))]]}
@@ -100,22 +100,22 @@ def _lines(call: CommandCall, ctx: Context, uri: str) -> Iterator[dict[str, Any]
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            entry = json.loads(line)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            entry = None
+        if not isinstance(entry, dict):
             raise CommandFailed(f"'{uri[:100]}' has no JSON map on line {place}")
-        yield found
+        yield entry
 
 
 def _vector(value: Any) -> list[float] | None:
     """Returns a list of numbers as a vector of length 1, None for a zero vector or invalid numbers."""
-    listed = items(value)
-    if not 1 <= len(listed) <= MAX_DIMENSIONS or not all(map(is_numeric, listed)):
+    numbers = items(value)
+    if not 1 <= len(numbers) <= MAX_DIMENSIONS or not all(map(is_numeric, numbers)):
         return None
-    found = [float(number(each)) for each in listed]
-    length = math.hypot(*found)
-    return [each / length for each in found] if 0 < length < math.inf else None
+    vector = [float(number(each)) for each in numbers]
+    length = math.hypot(*vector)
+    return [each / length for each in vector] if 0 < length < math.inf else None
 
 
 def _has_no_screen(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:

@@ -56,23 +56,23 @@ URI = Input(
 def read(call: CommandCall) -> Any:
     """Returns {bytes, uri, name, offset_from, offset_to, mime_type, size}. Bytes that are not text become a data URI; a
     character is never cut in two. size: of the whole file, as stored or in the archive."""
-    ctx, given = service_of(call), call.inputs
-    offset, length = given["offset"], given["length"]
+    ctx, inputs = service_of(call), call.inputs
+    offset, length = inputs["offset"], inputs["length"]
     if not 1 <= length <= MAX_READ_BYTES:
         raise Invalid(f"file.read: length: {length:,} is not 1 to {MAX_READ_BYTES:,}", field="length")
-    file = contents.find(ctx, given["uri"])
+    file = contents.find(ctx, inputs["uri"])
     name, size = file.name, file.size
-    if given["extract"] or _filters(given["filters"]):
+    if inputs["extract"] or _filters(inputs["filters"]):
         name, size, part = _unpacked(call, ctx, file, offset, length + 1)
     else:
         part = b"".join(files.pieces(ctx, file, offset, min(offset + length + 1, size)))
     is_end, part = len(part) <= length, part[:length]
-    part = _cut(part, bytes_of(given["length_split"] or ""), is_end)
-    shown, used = _shown(part, file.mime_type, is_end)
-    call.run.budget.text(len(shown))
+    part = _cut(part, bytes_of(inputs["length_split"] or ""), is_end)
+    text, used = _shown(part, file.mime_type, is_end)
+    call.run.budget.text(len(text))
     return {
-        "bytes": shown,
-        "uri": given["uri"],
+        "bytes": text,
+        "uri": inputs["uri"],
         "name": name,
         "offset_from": offset,
         "offset_to": offset + used,
@@ -81,12 +81,12 @@ def read(call: CommandCall) -> Any:
     }
 
 
-def _filters(given: Any) -> list[str]:
+def _filters(filters: Any) -> list[str]:
     """Returns the names of the filters, from a text, a list, or the keys of a map. Raises Invalid."""
-    if isinstance(given, dict):
-        names = list(given)
+    if isinstance(filters, dict):
+        names = list(filters)
     else:
-        names = [given] if isinstance(given, str) and given else [printed(each) for _, each in pairs(given)]
+        names = [filters] if isinstance(filters, str) and filters else [printed(each) for _, each in pairs(filters)]
     for name in names:
         if name not in FILTERS:
             raise Invalid(f"file.read: there is no filter '{name[:50]}'{nearest(name, FILTERS)}", field="filters")
@@ -121,15 +121,15 @@ def _member(archive: zipfile.ZipFile, name: str, password: str) -> tuple[str, in
 def _part(call: CommandCall, stream: IO[bytes], offset: int, length: int) -> bytes:
     if offset + length > MAX_UNPACKED_BYTES:
         raise TooLarge(f"file.read: at most {MAX_UNPACKED_BYTES:,} bytes are unpacked", limit=MAX_UNPACKED_BYTES)
-    found, place = bytearray(), 0
-    while len(found) < length:
+    part, place = bytearray(), 0
+    while len(part) < length:
         call.run.budget.step(PIECE_STEPS)
         piece = stream.read(min(PIECE_BYTES, offset + length - place))
         if not piece:
             break
-        found += piece[max(offset - place, 0) :]
+        part += piece[max(offset - place, 0) :]
         place += len(piece)
-    return bytes(found)
+    return bytes(part)
 
 
 def _cut(part: bytes, delimiter: bytes, is_end: bool) -> bytes:
@@ -172,30 +172,30 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
 )
 def write(call: CommandCall) -> Any:
     """Returns {uri, mime_type, expires_at, size, id}, and the name if there is one."""
-    ctx, given = service_of(call, ("content",)), call.inputs
-    content = _content(call, ctx, given["content"])
-    if given["uri"]:
+    ctx, inputs = service_of(call, ("content",)), call.inputs
+    content = _content(call, ctx, inputs["content"])
+    if inputs["uri"]:
         for name in ("mime_type", "name", "expires"):
-            if given[name]:
+            if inputs[name]:
                 raise Invalid(f"file.write: {name} is that of the file that is added to; leave it out", field=name)
-        found = changed(call, ctx, lambda ctx: contents.append(ctx, given["uri"], content))
+        file = changed(call, ctx, lambda ctx: contents.append(ctx, inputs["uri"], content))
     else:
         expires_at = instant(call, ctx, "expires", ctx.now + contents.FRESH_SECONDS)
-        name = (given["name"] or "").lower()
-        found = changed(
-            call, ctx, lambda ctx: contents.store(ctx, content, given["mime_type"] or OCTETS, name, expires_at)
+        name = (inputs["name"] or "").lower()
+        file = changed(
+            call, ctx, lambda ctx: contents.store(ctx, content, inputs["mime_type"] or OCTETS, name, expires_at)
         )
-    told = {key: found[key] for key in ("uri", "mime_type", "expires_at", "size", "id")}
-    return told | ({"name": found["name"]} if found["name"] else {})
+    output = {key: file[key] for key in ("uri", "mime_type", "expires_at", "size", "id")}
+    return output | ({"name": file["name"]} if file["name"] else {})
 
 
-def _content(call: CommandCall, ctx: Context, given: Any) -> bytes:
-    if isinstance(given, str):
-        return bytes_of(given)
-    names = [str(key) for key, _ in pairs(given)]
+def _content(call: CommandCall, ctx: Context, parts: Any) -> bytes:
+    if isinstance(parts, str):
+        return bytes_of(parts)
+    names = [str(key) for key, _ in pairs(parts)]
     if len(names) != 1 or names[0] not in SOURCES:
         raise Invalid(f"file.write: content: takes one of {', '.join(SOURCES)}", field="content")
-    value = given[names[0]]
+    value = parts[names[0]]
     if names[0] == "zip":
         return _zipped(call, ctx, value)
     return _bytes(value) if names[0] == "bytes" else bytes_of(printed(value))
@@ -211,19 +211,19 @@ _DATA = FileContent("Bytes.", MAX_CONTENT_CHARS, stored=False)
 _DATA.name = "content"
 
 
-def _zipped(call: CommandCall, ctx: Context, given: Any) -> bytes:
+def _zipped(call: CommandCall, ctx: Context, spec: Any) -> bytes:
     """Returns a ZIP archive of files. Raises Invalid, TooLarge above the setting `max_attachment_bytes`."""
-    if not isinstance(given, dict) or set(given) - {"files", "password"} or not isinstance(given.get("files"), dict):
+    if not isinstance(spec, dict) or set(spec) - {"files", "password"} or not isinstance(spec.get("files"), dict):
         raise Invalid("file.write: content: zip takes `files:` with a path for each", field="content")
-    if given.get("password"):
+    if spec.get("password"):
         raise Invalid("file.write: content: archives with a password can be read but not made", field="content")
-    if len(given["files"]) > MAX_ZIPPED:
+    if len(spec["files"]) > MAX_ZIPPED:
         raise Invalid(f"file.write: content: an archive has at most {MAX_ZIPPED:,} files", field="content")
     most, target = ctx.service.settings.max_attachment_bytes, io.BytesIO()
     stamp = datetime.fromtimestamp(ctx.now, UTC).timetuple()[:6]
     size = 0
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, each in given["files"].items():
+        for path, each in spec["files"].items():
             content = _zipped_file(ctx, path, each)
             size += len(content)
             if size > most:
@@ -235,11 +235,11 @@ def _zipped(call: CommandCall, ctx: Context, given: Any) -> bytes:
     return target.getvalue()
 
 
-def _zipped_file(ctx: Context, path: str, given: Any) -> bytes:
+def _zipped_file(ctx: Context, path: str, entry: Any) -> bytes:
     if not path or path.startswith("/") or "\\" in path or ".." in path.split("/") or len(path) > NAME_CHARS:
         raise Invalid(f"file.write: content: '{path[:100]}' is no path inside an archive", field="content")
-    if not isinstance(given, dict) or len(given) != 1 or not set(given) <= {"uri", "bytes"}:
+    if not isinstance(entry, dict) or len(entry) != 1 or not set(entry) <= {"uri", "bytes"}:
         raise Invalid(f"file.write: content: '{path[:100]}' takes `uri:` or `bytes:`", field="content")
-    if "bytes" in given:
-        return _bytes(given["bytes"])
-    return contents.content(ctx, contents.find(ctx, printed(given["uri"])))
+    if "bytes" in entry:
+        return _bytes(entry["bytes"])
+    return contents.content(ctx, contents.find(ctx, printed(entry["uri"])))

@@ -15,19 +15,19 @@ MAX_CALLS_DEEP = 16  # length of a chain of calls
     Input("uri", "text", "The automation: svc:automation:<name>, or its name.", required=True, max=MAX_URI_CHARS),
     Input("inputs", "map", "What it is given.", default={}),
     own_keys=("uri", "inputs"),
-    tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
+    policy_values=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )
 def function(call: CommandCall) -> Any:
     """Calls an automation, which sees only its inputs and has its own policy and time limit."""
     run, name = call.run, call.inputs["uri"]
-    found = run.host.automation(automation_name(name))
-    if found is None:
+    automation = run.host.automation(automation_name(name))
+    if automation is None:
         raise CommandFailed(f"there is no automation '{name[:100]}'")
-    if found.trigger != FUNCTION:
-        raise CommandFailed(f"'{name[:100]}' is no function; its trigger is {found.trigger}")
+    if automation.trigger != FUNCTION:
+        raise CommandFailed(f"'{name[:100]}' is no function; its trigger is {automation.trigger}")
     if run.calls >= MAX_CALLS_DEEP:
         raise CommandFailed(f"at most {MAX_CALLS_DEEP} automations may call each other")
-    result = run.called(found, {"inputs": call.inputs["inputs"] or {}})
+    result = run.called(automation, {"inputs": call.inputs["inputs"] or {}})
     if result.state in ("failure", "error"):
         raise CommandFailed(result.message)
     return result.returned

@@ -81,38 +81,38 @@ def http_request(call: CommandCall) -> Any:
     if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS_CHARS:
         raise TooLarge(f"headers: they have more than {MAX_HEADERS_CHARS:,} characters", field="headers")
     body, headers = _body(call, inputs["body"], headers)
-    asked = outbound.request(
+    request = outbound.request(
         inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
     )
     if inputs["authentication"]:
         sign = accounts.signer(_service_of(call), inputs["authentication"], _left(call))
-        asked = replace(asked, sign=sign)
+        request = replace(request, sign=sign)
     try:
-        response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, _left(call))), bounds)
+        response = outbound.send(replace(request, seconds=min(request.seconds or bounds.seconds, _left(call))), bounds)
     except (TimedOut, Unavailable) as error:
         if not inputs["retry"]:
             raise
-        return _later(call, asked, error.message)
+        return _later(call, request, error.message)
     if inputs["retry"] and outbound.may_pass(response.status):
-        return _later(call, asked, f"{response.url.host} answered {response.status}")
-    told = _told(call, response, expires)
+        return _later(call, request, f"{response.url.host} answered {response.status}")
+    output = _output(call, response, expires)
     if response.status >= 400:
         reason = "".join(each for each in response.reason if each.isprintable())[:100]
-        raise CommandFailed(f"{response.url.host} answered {response.status} {reason}".rstrip(), told)
-    return told
+        raise CommandFailed(f"{response.url.host} answered {response.status} {reason}".rstrip(), output)
+    return output
 
 
-def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any]:
+def _later(call: CommandCall, request: OutboundRequest, why: str) -> dict[str, Any]:
     """Adds a job that retries a request; returns the output for the script in the meantime."""
-    if len(asked.body) > MAX_RETRIED_BYTES:
+    if len(request.body) > MAX_RETRIED_BYTES:
         raise TooLarge(f"a request that is sent again has a body of at most {MAX_RETRIED_BYTES:,} bytes", field="body")
     ctx = _service_of(call)
     payload = {
-        "url": str(asked.url),
-        "method": asked.method,
-        "headers": list(asked.headers),
-        "seconds": asked.seconds,
-        "body": base64.b64encode(asked.body).decode(),
+        "url": str(request.url),
+        "method": request.method,
+        "headers": list(request.headers),
+        "seconds": request.seconds,
+        "body": base64.b64encode(request.body).decode(),
         "authentication": call.inputs["authentication"] or "",
     }
 
@@ -124,7 +124,7 @@ def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any
     return {
         "is_retried": True,
         "status_code": 0,
-        "url": str(asked.url),
+        "url": str(request.url),
         "content_type": "",
         "headers": {},
         "body": "",
@@ -135,7 +135,7 @@ def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any
 @job(RETRY)
 def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
     """Retries a request of a script. Raises Unavailable if it fails again; the job is retried later."""
-    asked = outbound.request(
+    request = outbound.request(
         payload["url"],
         payload["method"],
         tuple((name, value) for name, value in payload["headers"]),
@@ -143,60 +143,60 @@ def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
         seconds=payload["seconds"],
     )
     if payload["authentication"]:
-        asked = replace(asked, sign=accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS))
-    response = outbound.send(asked, outbound.limits(service.settings))
+        request = replace(request, sign=accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS))
+    response = outbound.send(request, outbound.limits(service.settings))
     if outbound.may_pass(response.status):
         raise Unavailable(f"{response.url.host} answered {response.status}")
     if response.status >= 400:
         LOG.warning("http.refused", host=response.url.host, status=response.status)
 
 
-def headers_of(given: Any) -> Iterator[tuple[str, str]]:
+def headers_of(headers: Any) -> Iterator[tuple[str, str]]:
     """Returns (name, value) pairs from lines or from a map; lists in the map are repeated headers."""
-    if not isinstance(given, (dict, list)):
-        for line in (given or "").splitlines():
+    if not isinstance(headers, (dict, list)):
+        for line in (headers or "").splitlines():
             name, colon, value = line.partition(":")
             if line.strip() and not colon:
                 raise Invalid(f"headers: the line '{line[:50]}' has no colon; write name: value", field="headers")
             if line.strip():
                 yield name, value
         return
-    for name, value in pairs(given):
+    for name, value in pairs(headers):
         for each in [one for _, one in pairs(value)] if isinstance(value, list) else [value]:
             if isinstance(each, (dict, list)):
                 raise Invalid(f"headers: '{str(name)[:50]}' takes a text or a list of texts", field="headers")
             yield str(name), printed(each)
 
 
-def _body(call: CommandCall, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes, list[tuple[str, str]]]:
+def _body(call: CommandCall, body: Any, headers: list[tuple[str, str]]) -> tuple[bytes, list[tuple[str, str]]]:
     """Returns the bytes to send, and the headers with their content type."""
     full = next((value for name, value in headers if name.strip().lower() == "content-type"), "")
     kind = full.partition(";")[0].strip().lower()
     if kind == REFERENCE:
-        if not isinstance(given, str) or not given:
+        if not isinstance(body, str) or not body:
             raise Invalid(f"a body of the type {REFERENCE} is a reference to a file", field="body")
-        file = contents.find(_service_of(call), given.strip())
+        file = contents.find(_service_of(call), body.strip())
         _require_size(file.size)
         return contents.content(_service_of(call), file), _typed(headers, file.mime_type)
-    if not given:
+    if not body:
         return b"", headers
-    if isinstance(given, str):
-        content = bytes_of(given)
+    if isinstance(body, str):
+        content = bytes_of(body)
     else:
-        content = _encoded(call, given, kind).encode()
+        content = _encoded(call, body, kind).encode()
         if not kind:
             headers = _typed(headers, FORM)
     _require_size(len(content))
     return content, headers
 
 
-def _encoded(call: CommandCall, given: Any, kind: str) -> str:
+def _encoded(call: CommandCall, value: Any, kind: str) -> str:
     rendering = Rendering({}, call.run.budget, call.run.around)
     if kind == "application/json" or kind.endswith("+json") or kind.startswith("application/x-amz-json-"):
-        return json_text.encoded(rendering, given, json_text.UNESCAPED_SLASHES)
+        return json_text.encoded(rendering, value, json_text.UNESCAPED_SLASHES)
     if kind in YAML:
         # JSON first: it accepts only values of scripts, and charges the budget for them.
-        size = len(json_text.encoded(rendering, given))
+        size = len(json_text.encoded(rendering, value))
         if size > MAX_YAML_CHARS:
             raise TooLarge(
                 f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON", field="body"
@@ -204,8 +204,8 @@ def _encoded(call: CommandCall, given: Any, kind: str) -> str:
         call.run.budget.entries(size * STEPS_A_YAML_CHAR, 1)
         import yaml  # slow to import, and rarely needed
 
-        return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)
-    return form_text(rendering, given)
+        return yaml.safe_dump(plain(value), allow_unicode=True, sort_keys=False)
+    return form_text(rendering, value)
 
 
 def _require_size(size: int) -> None:
@@ -229,31 +229,31 @@ def _service_of(call: CommandCall) -> Context:
 def _expires(call: CommandCall) -> int | None:
     """Returns until when the body is stored as a resource, in Unix seconds; -1 for the default lifetime, None to store
     only a large body."""
-    given = call.inputs["response"] or {}
-    if not isinstance(given, dict):
+    options = call.inputs["response"] or {}
+    if not isinstance(options, dict):
         raise Invalid("response: it takes `resource:` below it", field="response")
-    for name in given:
+    for name in options:
         if name != "resource":
             raise Invalid(f"response: there is no '{str(name)[:50]}'{nearest(str(name), ['resource'])}", field=name)
-    if "resource" not in given:
+    if "resource" not in options:
         return None
-    inside = given["resource"] or {}
+    inside = options["resource"] or {}
     if not isinstance(inside, dict) or set(inside) - {"expires"}:
         raise Invalid("response: `resource:` takes nothing below it but `expires:`", field="response")
     when = inside.get("expires")
     if when in (None, "", {}, []):
         return -1
-    found = when if isinstance(when, int) and not isinstance(when, bool) else call.run.read_date(printed(when))
-    if found is None or found < 0:
+    expires = when if isinstance(when, int) and not isinstance(when, bool) else call.run.read_date(printed(when))
+    if expires is None or expires < 0:
         raise Invalid(f"response: 'expires' is no time: '{printed(when)[:50]}'", field="response")
-    return found
+    return expires
 
 
-def _told(call: CommandCall, response: OutboundResponse, expires: int | None) -> dict[str, Any]:
+def _output(call: CommandCall, response: OutboundResponse, expires: int | None) -> dict[str, Any]:
     """Converts a response to the output for scripts."""
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
-    found: dict[str, Any] = {
+    output: dict[str, Any] = {
         "status_code": response.status,
         "url": str(response.url),
         "content_type": kind,
@@ -261,13 +261,13 @@ def _told(call: CommandCall, response: OutboundResponse, expires: int | None) ->
         "body": "",
     }
     if expires is not None or len(response.body) > MAX_BODY_IN_DICTIONARY:
-        return found | _kept(call, response.body, kind, None if expires in (None, -1) else expires)
+        return output | _kept(call, response.body, kind, None if expires in (None, -1) else expires)
     text = body_text(response.body, full, kind)
     if text is None:
-        found["is_data_uri"] = True
+        output["is_data_uri"] = True
         text = f"data:{kind or OCTETS};base64,{base64.b64encode(response.body).decode()}"
     call.run.budget.text(len(text))
-    return found | {"body": text}
+    return output | {"body": text}
 
 
 def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> dict[str, Any]:

@@ -44,9 +44,9 @@ def parse(call: CommandCall) -> Any:
 def create_ticket(call: CommandCall) -> Any:
     """Returns the dictionary of the ticket. The inputs do not become mail headers, and always create a new ticket.
     Refused in a dry run, like email.parse."""
-    ctx, given = service_of(call), {name: plain(value) for name, value in call.inputs.items() if value is not None}
-    customs = {f"custom_{name.removeprefix('custom_')}": value for name, value in given.pop("custom_fields").items()}
-    return _ticket(call, mailroom.create(ctx, given | customs | {"file_id": given.pop("file_ids")}))
+    ctx, inputs = service_of(call), {name: plain(value) for name, value in call.inputs.items() if value is not None}
+    customs = {f"custom_{name.removeprefix('custom_')}": value for name, value in inputs.pop("custom_fields").items()}
+    return _ticket(call, mailroom.create(ctx, inputs | customs | {"file_id": inputs.pop("file_ids")}))
 
 
 def _ticket(call: CommandCall, received: mailroom.Receipt) -> Any:

@@ -28,14 +28,14 @@ MAX_NAMES = 500  # names compared to suggest the nearest one
 )
 def increment(call: CommandCall) -> Any:
     """Returns an empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have."""
-    ctx, given = service_of(call), call.inputs
-    name, values, at = given["metric_name"], _values(given["values"]), instant(call, ctx, "timestamp", ctx.now)
+    ctx, inputs = service_of(call), call.inputs
+    name, values, at = inputs["metric_name"], _values(inputs["values"]), instant(call, ctx, "timestamp", ctx.now)
     declared = ctx.service.store.read(lambda tx: _dimensions(ctx, tx, name))
-    labels = {str(key): printed(each) for key, each in (given["dimensions"] or {}).items()}
+    labels = {str(key): printed(each) for key, each in (inputs["dimensions"] or {}).items()}
     for key in labels:
         if key not in declared:
             raise Invalid(f"metric {name} has no dimension '{key[:80]}'{nearest(key, declared)}", field="dimensions")
-    if given["is_realtime"]:
+    if inputs["is_realtime"]:
         changed(call, ctx, lambda ctx: metrics.store(ctx.service, name, values, labels, at))
     elif not call.run.host.dry:
         for value in values:
@@ -43,14 +43,14 @@ def increment(call: CommandCall) -> Any:
     return []
 
 
-def _values(given: Any) -> list[float]:
-    listed = items(given) if isinstance(given, (list, dict)) else [given]
-    if len(listed) > MAX_VALUES:
-        raise CommandFailed(f"metric.increment: {len(listed):,} values at once, at most {MAX_VALUES:,}")
-    for each in listed:
+def _values(value: Any) -> list[float]:
+    numbers = items(value) if isinstance(value, (list, dict)) else [value]
+    if len(numbers) > MAX_VALUES:
+        raise CommandFailed(f"metric.increment: {len(numbers):,} values at once, at most {MAX_VALUES:,}")
+    for each in numbers:
         if not is_numeric(each) or not math.isfinite(number(each)):
             raise CommandFailed(f"metric.increment: the input 'values' takes numbers, not '{printed(each)[:50]}'")
-    return [float(number(each)) for each in listed]
+    return [float(number(each)) for each in numbers]
 
 
 def _dimensions(ctx: Context, tx: Transaction, name: str) -> dict[str, Any]:

@@ -31,12 +31,12 @@ def kata_parse(call: CommandCall) -> Any:
         text = source if isinstance(source, str) else encode(source)
         run.budget.entries(text.count("\n") * STEPS_A_LINE)
         document = parse(text)
-        found = Generic(Environment(values=values, render=render, read_date=run.read_date)).value(document.tree)
+        tree = Generic(Environment(values=values, render=render, read_date=run.read_date)).value(document.tree)
     except (KataSyntax, TemplateFailed) as error:
         raise CommandFailed(f"{error.message} ({call.node.path})") from error
     if call.inputs["schema"]:
-        problems = check(found, call.inputs["schema"])
+        problems = check(tree, call.inputs["schema"])
         if problems:
             first = problems[0]
             raise CommandFailed(f"[{first.path}] {first.message} ({call.node.path})")
-    return found
+    return tree

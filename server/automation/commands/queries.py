@@ -9,7 +9,7 @@ from server.queries import frame
 MAX_QUERY_CHARS = 65_536  # of the input; the query language has a lower limit
 
 
-def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
+def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:
     """Returns the type as the query parser reads it, so that another `type:` in the text cannot stand in for it."""
     return {"query": {"type": frame.type_named(inputs["query"], parameters(inputs["query_params"]))}}
 
@@ -20,7 +20,7 @@ def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
     Input("query", "text", "The query; ${name} stands for a value.", required=True, max=MAX_QUERY_CHARS),
     Input("query_params", "map", "The values for ${name}.", default={}),
     needs_output=True,
-    tells=_tells,
+    policy_values=_policy_values,
 )
 def data_query(call: CommandCall) -> Any:
     """Returns {data, _}, the same as the data query endpoint."""

@@ -38,8 +38,8 @@ def push(call: CommandCall) -> Any:
 def pop(call: CommandCall) -> Any:
     """Returns {consumer_id, messages: {uuid: {queue, data, available_at}}}, longest waiting first."""
     ctx, name, limit = service_of(call), call.inputs["queue_name"], call.inputs["limit"]
-    consumer, taken = changed(call, ctx, lambda ctx: queues.pop(ctx, name, limit))
-    if taken and not call.run.host.dry:
+    consumer, leased = changed(call, ctx, lambda ctx: queues.pop(ctx, name, limit))
+    if leased and not call.run.host.dry:
         call.run.at_end.append(lambda is_done: queues.settle(ctx, consumer, is_done=is_done))
-    messages = {each.uuid: {"queue": name, "data": each.data, "available_at": each.available_at} for each in taken}
+    messages = {each.uuid: {"queue": name, "data": each.data, "available_at": each.available_at} for each in leased}
     return {"consumer_id": consumer, "messages": messages}

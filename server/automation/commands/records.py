@@ -38,9 +38,9 @@ def create(call: CommandCall) -> Any:
 
 
 def _create(call: CommandCall, ctx: Context) -> Any:
-    given = call.inputs
-    fields, expand = plain(given["fields"]), ",".join(words(given["expand"]))
-    return _record(call, changed(call, ctx, lambda ctx: records.create(ctx, given["record_type"], fields, expand)))
+    inputs = call.inputs
+    fields, expand = plain(inputs["fields"]), ",".join(words(inputs["expand"]))
+    return _record(call, changed(call, ctx, lambda ctx: records.create(ctx, inputs["record_type"], fields, expand)))
 
 
 @command(
@@ -60,9 +60,9 @@ def update(call: CommandCall) -> Any:
 
 
 def _update(call: CommandCall, ctx: Context, id: int) -> Any:
-    given = call.inputs
-    fields, expand = plain(given["fields"] or {}), ",".join(words(given["expand"]))
-    return _record(call, changed(call, ctx, lambda ctx: records.update(ctx, given["record_type"], id, fields, expand)))
+    inputs = call.inputs
+    fields, expand = plain(inputs["fields"] or {}), ",".join(words(inputs["expand"]))
+    return _record(call, changed(call, ctx, lambda ctx: records.update(ctx, inputs["record_type"], id, fields, expand)))
 
 
 @command(
@@ -99,10 +99,10 @@ def _match(call: CommandCall, ctx: Context, tx: Transaction) -> int:
 
     Raises AmbiguousUpsert."""
     query = _query(call)
-    found = compile_search(ctx.service.registry.type(call.inputs["record_type"]), query, search_scope(ctx, tx, query))
-    ids = found.ids(1 if query.limit == 1 else 2)
+    search = compile_search(ctx.service.registry.type(call.inputs["record_type"]), query, search_scope(ctx, tx, query))
+    ids = search.ids(1 if query.limit == 1 else 2)
     if len(ids) > 1:
-        count = found.total()
+        count = search.total()
         raise AmbiguousUpsert(f"record_query finds {count} records; it must find one or none", count=count)
     return ids[0] if ids else 0
 
@@ -123,21 +123,21 @@ def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
 )
 def get(call: CommandCall) -> Any:
     """Returns the dictionary of the record; an unknown id is an error."""
-    given, ctx = call.inputs, service_of(call)
-    expand = ",".join(words(given["record_expand"]))
-    return _record(call, records.retrieve(ctx, given["record_type"], given["record_id"], expand))
+    inputs, ctx = call.inputs, service_of(call)
+    expand = ",".join(words(inputs["record_expand"]))
+    return _record(call, records.retrieve(ctx, inputs["record_type"], inputs["record_id"], expand))
 
 
 @command("record.delete", "Delete a record.", TYPE, ID, SILENT)
 def delete(call: CommandCall) -> Any:
     """Returns the dictionary of the deleted record."""
-    given = call.inputs
+    inputs = call.inputs
 
     def work(ctx: Context) -> Any:
         def write(tx: Transaction) -> dict[str, Any]:
-            record_type = ctx.service.registry.type(given["record_type"])
-            had = records.shown(ctx, tx, record_type, given["record_id"])
-            records.delete(ctx, record_type.uri, given["record_id"])
+            record_type = ctx.service.registry.type(inputs["record_type"])
+            had = records.shown(ctx, tx, record_type, inputs["record_id"])
+            records.delete(ctx, record_type.uri, inputs["record_id"])
             return had
 
         return ctx.service.store.write(write)
@@ -163,19 +163,19 @@ def delete(call: CommandCall) -> Any:
 def search(call: CommandCall) -> Any:
     """Returns {id: dictionary} in search order, DEFAULT_RESULTS at most unless the query has `limit:`; with `limit:1` a
     single dictionary, or false."""
-    given, ctx, query = call.inputs, service_of(call, ("validation",)), _query(call)
-    asked = SearchRequest(limit=DEFAULT_RESULTS, expand=",".join(words(given["record_expand"])))
-    results = records.search_parsed(ctx, given["record_type"], query, asked)["results"]
+    inputs, ctx, query = call.inputs, service_of(call, ("validation",)), _query(call)
+    request = SearchRequest(limit=DEFAULT_RESULTS, expand=",".join(words(inputs["record_expand"])))
+    results = records.search_parsed(ctx, inputs["record_type"], query, request)["results"]
     call.run.budget.step(len(results))
-    found: Any = {str(each["id"]): _record(call, each) for each in results}
+    output: Any = {str(each["id"]): _record(call, each) for each in results}
     if query.limit == 1:
-        found = next(iter(found.values()), False)
-    if given["validation"]:
-        call.run.values[call.output] = found
-        problem = call.run.render(given["validation"]).strip()
+        output = next(iter(output.values()), False)
+    if inputs["validation"]:
+        call.run.values[call.output] = output
+        problem = call.run.render(inputs["validation"]).strip()
         if problem:
             raise CommandFailed(problem)
-    return found
+    return output
 
 
 def _query(call: CommandCall) -> Query:
@@ -184,5 +184,5 @@ def _query(call: CommandCall) -> Query:
     return query_of(group)
 
 
-def _record(call: CommandCall, shown: dict[str, Any]) -> Any:
-    return lazy(shown, call.run.load)
+def _record(call: CommandCall, keys: dict[str, Any]) -> Any:
+    return lazy(keys, call.run.load)

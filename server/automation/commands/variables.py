@@ -40,14 +40,14 @@ def set_(call: CommandCall) -> Any:
 )
 def push(call: CommandCall) -> Any:
     path, value = call.inputs["key"].split(call.inputs["delimiter"] or ":"), call.inputs["value"]
-    found = _at(call.run.values, path)
+    present = _at(call.run.values, path)
     _charge(call, [*path, ""])
-    if found is None:
+    if present is None:
         target: list[tuple[Any, Any]] = []
-    elif isinstance(found, (list, dict)):
-        target = pairs(found)
+    elif isinstance(present, (list, dict)):
+        target = pairs(present)
     else:
-        target = [(0, found)]
+        target = [(0, present)]
     if isinstance(value, dict):
         changed = keyed([*((key, each) for key, each in target if str(key) not in value), *value.items()])
     else:
@@ -84,8 +84,8 @@ def _unset(call: CommandCall, path: list[str]) -> bool:
     governed=False,
 )
 def expand(call: CommandCall) -> Any:
-    listed = call.inputs["paths"]
-    paths = listed.split(",") if isinstance(listed, str) else [printed(each) for _, each in pairs(listed)]
+    inputs = call.inputs["paths"]
+    paths = inputs.split(",") if isinstance(inputs, str) else [printed(each) for _, each in pairs(inputs)]
     key = call.inputs["key"]
     target = _at(call.run.values, key.split(":")) if key else call.run.values
     if not isinstance(target, Dictionary):
@@ -98,8 +98,8 @@ def expand(call: CommandCall) -> Any:
 def _charge(call: CommandCall, path: list[str]) -> None:
     """Charges the budget before the containers on a path are copied. Raises BudgetSpent."""
     for length in range(1, len(path)):
-        found = _at(call.run.values, path[:length])
-        call.run.budget.entries(len(found) if isinstance(found, (list, dict)) else 1)
+        present = _at(call.run.values, path[:length])
+        call.run.budget.entries(len(present) if isinstance(present, (list, dict)) else 1)
 
 
 def _at(values: Any, path: list[str]) -> Any:
@@ -129,10 +129,10 @@ def _put(values: dict[str, Any], path: list[str], value: Any) -> bool:
     return True
 
 
-def _changed(found: Any, path: list[str], value: Any) -> Any:
+def _changed(container: Any, path: list[str], value: Any) -> Any:
     """Returns a copy of a list or map with a value at a path; None if the path leads through a plain value."""
     first, *rest = path
-    entries = {str(key): each for key, each in pairs(found)}
+    entries = {str(key): each for key, each in pairs(container)}
     if not rest:
         entries[first] = value
     else:
@@ -142,9 +142,9 @@ def _changed(found: Any, path: list[str], value: Any) -> Any:
         entries[first] = _changed(below, rest, value)
         if entries[first] is None:
             return None
-    if isinstance(found, Dictionary):
-        found[first] = entries[first]
-        return found
+    if isinstance(container, Dictionary):
+        container[first] = entries[first]
+        return container
     return keyed(entries.items())
 
 

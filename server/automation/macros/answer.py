@@ -36,9 +36,9 @@ def read(returned: Any, worker_id: int) -> MacroAnswer:
         raise Invalid(f"return: takes a map with {', '.join(KEYS)}", field="return")
     for key in returned:
         if key not in KEYS:
-            known = ", ".join(KEYS)
+            names = ", ".join(KEYS)
             raise Invalid(
-                f"return: '{str(key)[:80]}' means nothing here{nearest(str(key), KEYS)}; {known} do", field="return"
+                f"return: '{str(key)[:80]}' means nothing here{nearest(str(key), KEYS)}; {names} do", field="return"
             )
     if holds_bytes(returned):
         raise Invalid("return: holds bytes that are no text", field="return")

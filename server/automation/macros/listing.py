@@ -56,9 +56,9 @@ def usable(ctx: Context, *ticket_ids: int) -> list[Macro]:
 
     A policy whose rule for the caller fails denies access."""
     records.require_thread(ctx)  # evaluates policies, which are templates
-    found = ctx.service.store.read(lambda tx: _readable(ctx, tx, ticket_ids))
-    asked = [_Callers(ctx, each) for each in ticket_ids] if found else []
-    macros = [_macro(each) for each in found if any(ask.lets(each["policy_kata"]) for ask in asked)]
+    automations = ctx.service.store.read(lambda tx: _readable(ctx, tx, ticket_ids))
+    callers = [_Callers(ctx, each) for each in ticket_ids] if automations else []
+    macros = [_macro(each) for each in automations if any(ask.lets(each["policy_kata"]) for ask in callers)]
     return sorted(macros, key=lambda each: (each.label.lower(), each.id))
 
 
@@ -71,13 +71,13 @@ def are_there(ctx: Context) -> bool:
 def find(ctx: Context, ticket_id: int, text: str) -> Macro:
     """Returns the usable macro with an id or a name, or with a unique label. Raises NotFound, also for one that the
     worker may not run, and the errors of usable()."""
-    named = [each for each in usable(ctx, ticket_id) if each.is_called(text)]
-    exact = [each for each in named if text.strip().lower() in (str(each.id), each.name.lower())]
-    found = exact or named
-    if len(found) != 1:
-        why = "several macros are called that; give the name" if found else "there is none that you may run here"
+    matches = [each for each in usable(ctx, ticket_id) if each.is_called(text)]
+    exact = [each for each in matches if text.strip().lower() in (str(each.id), each.name.lower())]
+    candidates = exact or matches
+    if len(candidates) != 1:
+        why = "several macros are called that; give the name" if candidates else "there is none that you may run here"
         raise NotFound(f"macro '{text[:80]}': {why}", type="automation")
-    return found[0]
+    return candidates[0]
 
 
 def values_of(ctx: Context, ticket_id: int) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def run(
     ctx: Context,
     ticket_id: int,
     name: str,
-    given: Mapping[str, Any],
+    input_values: Mapping[str, Any],
     *,
     send_at: int = 0,
     sends: bool = True,
@@ -57,11 +57,11 @@ def run(
     inputs, ScriptError if it fails, TimedOut, and the errors of changing and replying."""
     macro = listing.find(ctx, ticket_id, name)
     records.require(ctx, "ticket", "update", ticket_id)
-    _require_inputs(macro, given)
-    values = listing.values_of(ctx, ticket_id) | {"inputs": dict(given)}
+    _require_inputs(macro, input_values)
+    values = listing.values_of(ctx, ticket_id) | {"inputs": dict(input_values)}
     was = _state(ctx, ticket_id)
-    found = service.perform(ctx, macro.automation, values, seconds=MAX_SECONDS)
-    done = answer.read(_returned(macro, found), ctx.actor.worker_id)
+    result = service.perform(ctx, macro.automation, values, seconds=MAX_SECONDS)
+    done = answer.read(_returned(macro, result), ctx.actor.worker_id)
     outcome = _do(ctx, macro, ticket_id, done, send_at, sends and done.sends)
     return replace(outcome, before=_differing(was, _state(ctx, ticket_id)) if UNDOABLE.issuperset(done.changes) else {})
 
@@ -79,26 +79,26 @@ def _differing(was: dict[str, str], now: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in was.items() if name in now and text != now[name]}
 
 
-def _require_inputs(macro: Macro, given: Mapping[str, Any]) -> None:
+def _require_inputs(macro: Macro, values: Mapping[str, Any]) -> None:
     """Requires valid inputs. Raises Required, Invalid."""
     for each in macro.inputs:
         if each.kind != "text":
             raise Invalid(
                 f"inputs: '{each.name}' is of the kind {each.kind}; a macro takes texts alone", field=each.name
             )
-    wrong = inputs.misfit(macro.automation.script, given)
+    wrong = inputs.misfit(macro.automation.script, values)
     if wrong is not None:
         raise wrong
 
 
-def _returned(macro: Macro, found: RunResult) -> Any:
-    if found.state == "error":
+def _returned(macro: Macro, result: RunResult) -> Any:
+    if result.state == "error":
         raise TimedOut(f"the macro '{macro.name}' took too long and was ended; what it did until then stays")
-    if found.state == "failure":
-        raise ScriptError(f"the macro '{macro.name}' failed: {found.message}")
-    if found.state == "await":
+    if result.state == "failure":
+        raise ScriptError(f"the macro '{macro.name}' failed: {result.message}")
+    if result.state == "await":
         raise ScriptError(f"the macro '{macro.name}' waits, which a macro cannot; use return")
-    return found.returned
+    return result.returned
 
 
 def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroAnswer, send_at: int, sends: bool) -> MacroOutcome:
@@ -109,8 +109,8 @@ def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroAnswer, send_at: 
         note_id = comments.on_record(ctx, "ticket", ticket_id, done.note, "note") if sends and done.note else 0
         if done.changes:
             properties.change(ctx, ticket_id, done.changes, {})
-        told = {"target": writing.label("ticket", ticket_id), "macro": macro.label}
-        writing.log(POINT, TICKET, ticket_id, told)
+        entry = {"target": writing.label("ticket", ticket_id), "macro": macro.label}
+        writing.log(POINT, TICKET, ticket_id, entry)
 
     delivery = None
     if sends and done.reply:

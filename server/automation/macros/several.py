@@ -25,14 +25,14 @@ class MacroRuns:
 def run_each(ctx: Context, ticket_ids: Sequence[int], name: str) -> MacroRuns:
     """Runs a macro on each ticket as run() does, without inputs. Only its changes are applied: its texts have not been
     reviewed, so they are neither sent nor written. Errors on one ticket do not raise."""
-    found = MacroRuns()
+    outcomes = MacroRuns()
     ends_at = time.monotonic() + MAX_ALL_SECONDS
     for id in ticket_ids:
         if time.monotonic() >= ends_at:
-            found.left.append(id)
+            outcomes.left.append(id)
             continue
         try:
-            found.done[id] = running.run(ctx, id, name, {}, sends=False)
+            outcomes.done[id] = running.run(ctx, id, name, {}, sends=False)
         except HelpdeskError as error:
-            found.refused[id] = error.message
-    return found
+            outcomes.refused[id] = error.message
+    return outcomes

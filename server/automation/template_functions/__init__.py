@@ -64,14 +64,14 @@ class _Functions(dict[str, Function]):
 
     def __missing__(self, name: str) -> Function:
         function = PLAIN[name] if name in PLAIN else FUNCTIONS[name](self._host())
-        found = self[name] = _told(function)
-        return found
+        wrapped = self[name] = _with_template_errors(function)
+        return wrapped
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in PLAIN or name in FUNCTIONS else default
 
 
-def _told(function: Function) -> Function:
+def _with_template_errors(function: Function) -> Function:
     """Wraps a function so that its errors become TemplateFailed."""
 
     def call(*arguments: Any) -> Any:

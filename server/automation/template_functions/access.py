@@ -31,13 +31,13 @@ def svc_has_priv(host: "ServiceHost") -> Callable[..., bool]:
 @template_function("svc_record_readable")
 def svc_record_readable(host: "ServiceHost") -> Callable[..., bool]:
     """Returns whether the actor may read a record. Raises NotFound for an unknown type."""
-    return lambda *asked: _may(host, "read", *asked)
+    return lambda *args: _may(host, "read", *args)
 
 
 @template_function("svc_record_writeable")
 def svc_record_writeable(host: "ServiceHost") -> Callable[..., bool]:
     """Returns whether the actor may change a record. Raises NotFound for an unknown type."""
-    return lambda *asked: _may(host, "update", *asked)
+    return lambda *args: _may(host, "update", *args)
 
 
 def _may(host: "ServiceHost", operation: str, type: Any, id: Any, actor_type: Any, actor_id: Any) -> bool:

@@ -81,11 +81,11 @@ def svc_extract_uris(html: str) -> dict[str, Any]:
     context: dict[str, dict[str, str]] = {}
 
     def tag(match: re.Match[str]) -> str:
-        def address(found: re.Match[str]) -> str:
+        def address(attribute: re.Match[str]) -> str:
             token = f"#uri-{len(tokens) + 1}"
-            tokens[token] = unescape(found[2])
-            context[token] = {"tag": match[1], "attribute": found[1]}
-            return f' {found[1]}="{token}"'
+            tokens[token] = unescape(attribute[2])
+            context[token] = {"tag": match[1], "attribute": attribute[1]}
+            return f' {attribute[1]}="{token}"'
 
         return f"<{match[1]}{_ADDRESS.sub(address, match[2])}"
 

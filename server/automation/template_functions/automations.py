@@ -24,18 +24,18 @@ def svc_automation(host: "ServiceHost") -> Callable[..., Any]:
 
     def call(uri: Any, inputs: Any) -> Any:
         nonlocal depth
-        found = host.automation(automation_name(printed(uri)))
-        if found is None or found.trigger != TEMPLATE_FUNCTION:
+        automation = host.automation(automation_name(printed(uri)))
+        if automation is None or automation.trigger != TEMPLATE_FUNCTION:
             return False
         if depth >= MAX_DEPTH:
             raise TemplateFailed(f"at most {MAX_DEPTH} automations may call each other through templates")
         depth += 1
         try:
-            result = engine.run(found, {"inputs": inputs if isinstance(inputs, (dict, list)) else {}}, host)
+            result = engine.run(automation, {"inputs": inputs if isinstance(inputs, (dict, list)) else {}}, host)
         finally:
             depth -= 1
         if result.log and not host.dry:
-            host.ctx.service.store.write(lambda tx: host.log(tx, found.name, result.log, found.version))
+            host.ctx.service.store.write(lambda tx: host.log(tx, automation.name, result.log, automation.version))
         if result.state in ("failure", "error"):
             return {"exit_state": "error", "error": result.message}
         return {"exit_state": result.state, "return": result.returned}

@@ -29,8 +29,8 @@ def svc_calendar_time_elapsed(host: "ServiceHost") -> Callable[..., int]:
             if row is None:
                 raise NotFound(f"there is no calendar {whole(calendar_id)}", type="calendar", id=whole(calendar_id))
             calendar = record_type.record(row)
-            found = occurrences(tx, [calendar], start, end, times.zone(host.zone))
-            return seconds(free(found[calendar["id"]]), start, end)
+            times_by_id = occurrences(tx, [calendar], start, end, times.zone(host.zone))
+            return seconds(free(times_by_id[calendar["id"]]), start, end)
 
         return host.ctx.service.store.read(read) if end > start else 0
 

@@ -33,10 +33,10 @@ def validate_email(text: str) -> bool:
 def parse_emails(text: str) -> list[dict[str, str]]:
     """Returns the addresses in a list: [{full_email, email, mailbox, host, personal}], with the address in lower
     case."""
-    found = []
+    mailboxes = []
     for name, address in addresses.parse_list(text):
         mailbox, _, host = address.lower().rpartition("@")
-        found.append(
+        mailboxes.append(
             {
                 "full_email": addresses.format_address(name, address),
                 "email": address.lower(),
@@ -45,4 +45,4 @@ def parse_emails(text: str) -> list[dict[str, str]]:
                 "personal": name,
             }
         )
-    return found
+    return mailboxes

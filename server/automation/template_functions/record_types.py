@@ -14,10 +14,10 @@ def record_type(host: "ServiceHost") -> Callable[..., dict[str, str] | None]:
     """Returns {id, uri, singular, plural} of the type with this name, null for none."""
 
     def find(name: str) -> dict[str, str] | None:
-        found = host.ctx.service.registry.find(name)
-        if found is None:
+        match = host.ctx.service.registry.find(name)
+        if match is None:
             return None
-        singular, plural = found.label_names
-        return {"id": found.context, "uri": found.uri, "singular": singular.lower(), "plural": plural.lower()}
+        singular, plural = match.label_names
+        return {"id": match.context, "uri": match.uri, "singular": singular.lower(), "plural": plural.lower()}
 
     return find

@@ -25,12 +25,12 @@ def declared_inputs(script: str) -> dict[str, dict[str, str]]:
     except KataSyntax:
         return {}
     declared = next((value for key, value in tree.items() if plain(key) == "inputs"), {})
-    found: dict[str, dict[str, str]] = {}
+    inputs: dict[str, dict[str, str]] = {}
     for key in declared if isinstance(declared, dict) else ():
         kind, _, name = plain(key).partition("/")
         if name:
-            found[name] = {"key": name, "type": kind}
-    return found
+            inputs[name] = {"key": name, "type": kind}
+    return inputs
 
 
 def _require_trigger(script: str, trigger: str) -> None:
@@ -43,7 +43,7 @@ def _require_trigger(script: str, trigger: str) -> None:
         raise Invalid(f"script: line {each.line}: {each.message}", field="script", line=each.line)
 
 
-def _inputs(record: Record, shown: DictionaryContext) -> dict[str, Any]:
+def _inputs(record: Record, context: DictionaryContext) -> dict[str, Any]:
     return declared_inputs(record["script"])
 
 

@@ -17,7 +17,7 @@ NAME_CHARS, TEXT_CHARS = 255, 1024  # stored characters; longer texts are cut
 PARTS = ("name", "node")
 
 
-def level_name(record: Record, shown: DictionaryContext) -> str:
+def level_name(record: Record, context: DictionaryContext) -> str:
     """Returns the word for the level of an entry."""
     return LEVELS[record["level"]]
 
@@ -26,17 +26,17 @@ class LevelFilter(ChoiceFilter):
     """A filter on the level by word or number; prefixes are ambiguous (error, emergency)."""
 
     def stored(self, word: str) -> Any:
-        wanted = word.strip().lower()
-        if wanted in self.choices:
-            return self.choices[wanted]
-        if wanted in map(str, self.choices.values()):
-            return int(wanted)
+        level = word.strip().lower()
+        if level in self.choices:
+            return self.choices[level]
+        if level in map(str, self.choices.values()):
+            return int(level)
         raise Invalid(
             lazy_gettext(
                 "'{value}' is not one of {known}{nearest}",
                 value=word[:50],
                 known=", ".join(self.words),
-                nearest=nearest(wanted, self.choices),
+                nearest=nearest(level, self.choices),
             )
         )
 

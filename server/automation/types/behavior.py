@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
 
-def _event_name(record: Record, shown: DictionaryContext) -> str:
+def _event_name(record: Record, context: DictionaryContext) -> str:
     return event_name(record["event_point"])
 
 

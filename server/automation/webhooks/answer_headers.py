@@ -58,26 +58,26 @@ class AnswerHeaders:
     left_out: list[str] = field(default_factory=list)
 
 
-def headers_of(given: Any, listener_id: int, place: WebhookLocation) -> AnswerHeaders:
+def headers_of(values: Any, listener_id: int, place: WebhookLocation) -> AnswerHeaders:
     """Returns the headers of a script that may be sent."""
-    found = AnswerHeaders()
-    if given not in (None, "") and not isinstance(given, Mapping):
-        found.left_out.append("the headers were left out: they take a map of names and values")
-    for name, text in _texts(given):
+    headers = AnswerHeaders()
+    if values not in (None, "") and not isinstance(values, Mapping):
+        headers.left_out.append("the headers were left out: they take a map of names and values")
+    for name, text in _texts(values):
         try:
-            _take(found, name, _plain(text), listener_id, place)
+            _take(headers, name, _plain(text), listener_id, place)
         except Invalid as error:
-            found.left_out.append(f"the header {name[:100]!r} was left out: {error.message}")
-    return found
+            headers.left_out.append(f"the header {name[:100]!r} was left out: {error.message}")
+    return headers
 
 
-def as_sent(named: Mapping[str, str], place: WebhookLocation) -> dict[str, str]:
+def as_sent(headers: Mapping[str, str], place: WebhookLocation) -> dict[str, str]:
     """Returns the headers of any webhook response. On the origin of the console, they include the service's own policy
     besides the script's: a browser enforces both, so the script can only restrict further."""
     if place.is_apart:
-        return dict(named)
-    own = [text for name, text in named.items() if name.lower() == POLICY.lower()]
-    others = {name: text for name, text in named.items() if name.lower() != POLICY.lower()}
+        return dict(headers)
+    own = [text for name, text in headers.items() if name.lower() == POLICY.lower()]
+    others = {name: text for name, text in headers.items() if name.lower() != POLICY.lower()}
     return {**others, POLICY: ", ".join((SANDBOX, *own))}
 
 
@@ -90,9 +90,9 @@ def is_sent(name: str) -> bool:
     return bool(_NAME.match(name)) and (name in NAMES or (name.startswith("x-") and not name.startswith(ACTED_ON)))
 
 
-def _texts(given: Any) -> Iterator[tuple[str, Any]]:
+def _texts(values: Any) -> Iterator[tuple[str, Any]]:
     """Yields names and texts; Set-Cookie may have a list of them."""
-    for name, each in list(given.items())[:MAX_HEADERS] if isinstance(given, Mapping) else ():
+    for name, each in list(values.items())[:MAX_HEADERS] if isinstance(values, Mapping) else ():
         if name.lower() == "set-cookie" and isinstance(each, list):
             yield from ((name, one) for one in each[:MAX_HEADERS])
         else:
@@ -106,13 +106,13 @@ def _plain(value: Any) -> str:
     return text
 
 
-def _take(found: AnswerHeaders, name: str, text: str, listener_id: int, place: WebhookLocation) -> None:
+def _take(headers: AnswerHeaders, name: str, text: str, listener_id: int, place: WebhookLocation) -> None:
     if not is_sent(name):
         raise Invalid("it is none that webhooks answer with; a name of your own begins with X-")
     match name.lower():
         case "content-type":
-            found.kind = text
+            headers.kind = text
         case "set-cookie":
-            found.cookies.append(set_cookie(text, listener_id, place))
+            headers.cookies.append(set_cookie(text, listener_id, place))
         case _:
-            found.named[name] = text
+            headers.named[name] = text

@@ -101,17 +101,19 @@ class WebhookDelivery:
     ms: int = 0
 
     @classmethod
-    def of(cls, listener_id: int, received: "WebhookRequest", now: int, former_token_id: int = 0) -> "WebhookDelivery":
+    def from_request(
+        cls, listener_id: int, received: "WebhookRequest", now: int, former_token_id: int = 0
+    ) -> "WebhookDelivery":
         # Computed here to keep the writer thread free.
         kept_body = redacted(received.body[:MAX_BODY_BYTES], _type_of(received.headers))
         return cls(listener_id, now, received, former_token_id, kept_body=kept_body)
 
-    def answer(self, name: str, found: RunResult, status: int, headers: dict[str, str], body: bytes) -> None:
+    def answer(self, name: str, result: RunResult, status: int, headers: dict[str, str], body: bytes) -> None:
         """Records the result of a run and its response."""
-        self.automation, self.state, self.message = name, found.state, found.message
+        self.automation, self.state, self.message = name, result.state, result.message
         self.status, self.headers, self.body = status, headers, body
         self.kept_answer = redacted(body[:MAX_BODY_BYTES], _type_of(headers.items()))
-        self.trace = [vars(step) for step in found.trace]
+        self.trace = [vars(step) for step in result.trace]
 
     def values(self) -> dict[str, Any]:
         """Returns the stored values, without the secrets of request and response."""
@@ -229,11 +231,11 @@ def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
         return query.group_by(*by_place(2))
 
     rows = tx.rows(build, (since,))
-    found: dict[int, list[int]] = {}
+    counts: dict[int, list[int]] = {}
     for listener_id, place, count in rows:
         if place < hours:
-            found.setdefault(listener_id, [0] * hours)[place] = count
-    return found
+            counts.setdefault(listener_id, [0] * hours)[place] = count
+    return counts
 
 
 def redacted_delivery(values: dict[str, Any]) -> dict[str, Any]:
@@ -301,19 +303,19 @@ def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
     listeners = service.registry.type("webhook_listener").table
     at = listeners.position
     rules = {row[0]: (row[at["kept_days"]], row[at["kept_last"]]) for row in tx.find(listeners)} if rows else {}
-    found, kept = set(), 0
-    seen: Counter[int] = Counter()
+    ids, kept_bytes = set(), 0
+    counts: Counter[int] = Counter()
     failures: Counter[int] = Counter()
     for place, (id, listener_id, came_at, status, *both) in enumerate(sorted(rows, reverse=True)):
         days, last = rules.get(listener_id, (KEPT_DAYS, 0))
-        seen[listener_id] += 1
+        counts[listener_id] += 1
         failures[listener_id] += status >= FAILED
         is_failure = status >= FAILED and failures[listener_id] <= KEPT_FAILURES
-        kept += sum(min(size, MAX_BODY_BYTES) for size in both)
-        is_old = came_at < now - days * DAY_SECONDS and seen[listener_id] > last
-        if ((is_old or place >= MAX_KEPT) and not is_failure) or kept > MAX_KEPT_BYTES:
-            found.add(id)
-    return sorted(found)
+        kept_bytes += sum(min(size, MAX_BODY_BYTES) for size in both)
+        is_old = came_at < now - days * DAY_SECONDS and counts[listener_id] > last
+        if ((is_old or place >= MAX_KEPT) and not is_failure) or kept_bytes > MAX_KEPT_BYTES:
+            ids.add(id)
+    return sorted(ids)
 
 
 def one(ctx: Context, id: int) -> dict[str, Any]:
@@ -346,9 +348,9 @@ def all_of(
     values = (listener_id,) if has_listener else ()
 
     def read(tx: Transaction) -> tuple[list[dict[str, Any]], int]:
-        found = tx.rows(lambda: _page(has_listener, answer, sort), (*values, limit, limit * page))
+        rows = tx.rows(lambda: _page(has_listener, answer, sort), (*values, limit, limit * page))
         total = tx.value(lambda: _answered(has_listener, answer, peewee.fn.COUNT(DELIVERY.sql.id)), values)
-        return [dict(zip(("listener_id", *LISTED), row, strict=True)) for row in found], int(total or 0)
+        return [dict(zip(("listener_id", *LISTED), row, strict=True)) for row in rows], int(total or 0)
 
     return ctx.service.store.read(read, steps=ctx.steps)
 
@@ -384,8 +386,8 @@ class WebhookSpeed:
 
         >>> WebhookSpeed((1, 9, 2, 4)).within(0.5), WebhookSpeed((1, 9, 2, 4)).within(0.95), WebhookSpeed().within(0.5)
         (2, 9, 0)"""
-        listed = sorted(self.times)
-        return listed[max(0, ceil(len(listed) * share) - 1)] if listed else 0
+        durations = sorted(self.times)
+        return durations[max(0, ceil(len(durations) * share) - 1)] if durations else 0
 
 
 def speed(ctx: Context, listener_id: int) -> WebhookSpeed:
@@ -425,4 +427,4 @@ def is_forgotten(ctx: Context, id: int) -> bool:
     """Returns whether the hidden parts of a delivery's request are no longer in memory, so that it cannot be run again.
     Raises AdminOnly."""
     ctx.require_admin(DOING)
-    return withheld(ctx.service.store).of(id) is None
+    return withheld(ctx.service.store).request(id) is None

@@ -27,7 +27,7 @@ class WebhookLocation:
     is_apart: bool = False
 
     @classmethod
-    def of(cls, url: str, is_apart: bool = False) -> "WebhookLocation":
+    def from_url(cls, url: str, is_apart: bool = False) -> "WebhookLocation":
         """Returns the location of a webhook's address."""
         parts = urlsplit(url)
         return cls(parts.path, parts.scheme == "https", is_apart)
@@ -47,15 +47,15 @@ def prefix(listener_id: int) -> str:
 def for_script(headers: Headers, listener_id: int) -> Headers:
     """Returns the headers of a request without credentials for the console or the API: only the webhook's own cookies
     remain, and our tokens are removed."""
-    found = []
+    remaining = []
     for name, value in headers:
         if name.lower() == "cookie":
             value = _own_cookies(value, listener_id)
             if not value:
                 continue
         if not any(each in value for each in PREFIXES.values()):
-            found.append((name, value))
-    return found
+            remaining.append((name, value))
+    return remaining
 
 
 def _own_cookies(header: str, listener_id: int) -> str:
@@ -66,14 +66,14 @@ def _own_cookies(header: str, listener_id: int) -> str:
 def set_cookie(text: str, listener_id: int, place: WebhookLocation) -> str:
     """Returns a Set-Cookie header from the one of a script, restricted to the path of its webhook and HttpOnly. Of the
     script's attributes, Max-Age, Expires and SameSite=Strict are retained. Raises Invalid."""
-    pair, *asked = (part.strip() for part in text.split(";"))
+    pair, *attributes = (part.strip() for part in text.split(";"))
     name, _, value = pair.partition("=")
     start = prefix(listener_id)
     if not name.startswith(start) or not _NAME.match(name.removeprefix(start)):
         raise Invalid(f"the name of a cookie of this webhook is {start} with letters, digits, dashes or dots behind it")
     if len(text) > MAX_COOKIE_CHARS:
         raise Invalid(f"a cookie has at most {MAX_COOKIE_CHARS:,} characters")
-    wishes = {key.strip().lower(): wish.strip() for key, _, wish in (each.partition("=") for each in asked)}
+    wishes = {key.strip().lower(): wish.strip() for key, _, wish in (each.partition("=") for each in attributes)}
     parts = [f"{name}={value}", f"Path={place.path}", "HttpOnly"]
     parts.append("SameSite=Strict" if wishes.get("samesite", "").lower() == "strict" else "SameSite=Lax")
     parts += ["Secure"] if place.is_secure else []
@@ -82,14 +82,14 @@ def set_cookie(text: str, listener_id: int, place: WebhookLocation) -> str:
 
 def _ends(wishes: dict[str, str]) -> list[str]:
     """Returns when a browser deletes a cookie. Raises Invalid."""
-    found = []
+    attributes = []
     if "max-age" in wishes:
         if not _SECONDS.match(wishes["max-age"]):
             raise Invalid("Max-Age of a cookie is a number of seconds")
-        found.append(f"Max-Age={wishes['max-age']}")
+        attributes.append(f"Max-Age={wishes['max-age']}")
     if "expires" in wishes:
         try:
-            found.append(f"Expires={format_datetime(parsedate_to_datetime(wishes['expires']), usegmt=True)}")
+            attributes.append(f"Expires={format_datetime(parsedate_to_datetime(wishes['expires']), usegmt=True)}")
         except ValueError:
             raise Invalid("Expires of a cookie is a date as 'Thu, 31 Dec 2026 23:59:59 GMT'") from None
-    return found
+    return attributes

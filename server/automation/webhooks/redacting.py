@@ -117,8 +117,8 @@ def _field(pair: bytes) -> bytes:
         return name + sign + quote_plus(HIDDEN).encode()
     if value[:1] in (b"{", b"[") or value[:3].upper() in (b"%7B", b"%5B"):  # some services send JSON in a form field
         text = unquote_plus(value.decode("latin-1"), errors="surrogateescape").encode("utf-8", "surrogateescape")
-        kept = _json(text)
-        return pair if kept == text else name + sign + quote_plus(kept).encode()
+        cleaned = _json(text)
+        return pair if cleaned == text else name + sign + quote_plus(cleaned).encode()
     return pair
 
 

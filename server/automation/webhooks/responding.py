@@ -97,15 +97,15 @@ def listener(ctx: Context, token: str) -> FoundListener | None:
 
 
 def respond(
-    ctx: Context, token: str, received: WebhookRequest, known: FoundListener | None = None
+    ctx: Context, token: str, received: WebhookRequest, loaded: FoundListener | None = None
 ) -> tuple[WebhookResponse, Write | None]:
     """Returns the response to a request with a token, and the write that must precede it. 404 for an unknown or
     disabled webhook and for one without an automation, 500 if the automation failed; all without a body. known: the
     webhook, if the caller has just loaded it."""
-    found = known or listener(ctx, token)
-    if found is None:
+    target = loaded or listener(ctx, token)
+    if target is None:
         return WebhookResponse(404), None
-    return _delivered(ctx, found[0], received, found[1])
+    return _delivered(ctx, target[0], received, target[1])
 
 
 def deliver(ctx: Context, listener: Record, received: WebhookRequest) -> tuple[WebhookResponse, int]:
@@ -123,7 +123,7 @@ def _delivered(
     id, client = listener["id"], received.client
     metrics.record(ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": id, "client_ip": client}, ctx.now)
     received = replace(received, headers=for_script(received.headers, id))
-    delivery, host = WebhookDelivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
+    delivery, host = WebhookDelivery.from_request(id, received, ctx.now, former_id), ServiceHost(ctx)
     response, log, version = _answered(ctx, host, listener, delivery)
     if response.is_failure and log:
         response.content_type = TEXT
@@ -136,11 +136,11 @@ def _delivered(
             response.body = _reason_of_failure(log, entries)
             values.update(answer=response.body, answer_size=len(response.body))
         values["run_id"] = entries[0] if entries else 0
-        kept = keep(tx, delivery, values)
+        delivery_id = keep(tx, delivery, values)
         ctx.service.notify_after(tx, CHANNEL)
-        if kept and is_withheld:
-            tx.at_commit(lambda: secrets.remember(kept, received.headers, received.query, received.body))
-        return kept
+        if delivery_id and is_withheld:
+            tx.at_commit(lambda: secrets.remember(delivery_id, received.headers, received.query, received.body))
+        return delivery_id
 
     return response, write
 
@@ -171,9 +171,9 @@ def simulate(ctx: Context, listener: Record, received: WebhookRequest) -> Webhoo
     if handler is None:
         return WebhookSimulation(WebhookResponse(404), message="no automation answers to this request")
     values["inputs"] = handler.inputs
-    found = perform(ctx, handler.automation, values, traced=MAX_STEPS, host=host)
-    response = _response(host.ctx, found, listener["id"], received.place)
-    return WebhookSimulation(response, handler.automation.name, found, found.message)
+    result = perform(ctx, handler.automation, values, traced=MAX_STEPS, host=host)
+    response = _response(host.ctx, result, listener["id"], received.place)
+    return WebhookSimulation(response, handler.automation.name, result, result.message)
 
 
 def _answered(
@@ -196,13 +196,13 @@ def _answered(
         if KEYS in listener["automations_kata"]:  # inputs in the binding may refer to them
             handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), handler)
     began = time.perf_counter()
-    found = run_counted(ctx, host, handler.automation, {**values, "inputs": handler.inputs}, traced=MAX_STEPS)
+    result = run_counted(ctx, host, handler.automation, {**values, "inputs": handler.inputs}, traced=MAX_STEPS)
     delivery.ms = round((time.perf_counter() - began) * 1000)
-    response = _response(host.ctx, found, listener["id"], delivery.received.place)
-    delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
+    response = _response(host.ctx, result, listener["id"], delivery.received.place)
+    delivery.answer(handler.automation.name, result, response.status, response.headers, response.body)
     if response.is_failure and not delivery.message:
-        delivery.message = found.log[-1].message
-    return response, found.log, handler.automation.version
+        delivery.message = result.log[-1].message
+    return response, result.log, handler.automation.version
 
 
 def _refused(delivery: WebhookDelivery, status: int, message: str = "") -> WebhookResponse:
@@ -214,8 +214,8 @@ def _refused(delivery: WebhookDelivery, status: int, message: str = "") -> Webho
 def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
     headers: dict[str, str] = {}
     for name, value in received.headers:
-        known = name.lower().replace("-", "_")
-        headers[known] = f"{headers[known]}, {value}" if known in headers else value
+        key = name.lower().replace("-", "_")
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
     return {
         "request_method": received.method,
         "request_path": received.path,
@@ -230,32 +230,32 @@ def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
     }
 
 
-def _response(ctx: Context, found: RunResult, listener_id: int, place: WebhookLocation) -> WebhookResponse:
+def _response(ctx: Context, result: RunResult, listener_id: int, place: WebhookLocation) -> WebhookResponse:
     """Builds the response from the result of a run; logs parts that cannot be used."""
-    if found.state in ("failure", "error"):
+    if result.state in ("failure", "error"):
         return _failure()
-    returned = found.returned if found.state in ("return", "await") else None
+    returned = result.returned if result.state in ("return", "await") else None
     answer = returned if isinstance(returned, Mapping) else {}
-    if found.failed_templates & {"return", "await"} or (found.failed_templates and answer.get("body") is False):
-        found.log.append(LogEntry(ERROR, "", "the answer was not sent, since a template in it failed; 500 was sent"))
+    if result.failed_templates & {"return", "await"} or (result.failed_templates and answer.get("body") is False):
+        result.log.append(LogEntry(ERROR, "", "the answer was not sent, since a template in it failed; 500 was sent"))
         return _failure()
     status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
     if not 200 <= status <= 599:
-        found.log.append(
+        result.log.append(
             LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent")
         )
         return _failure()
     headers = headers_of(answer.get("headers"), listener_id, place)
-    found.log += [LogEntry(4, "", message) for message in headers.left_out]
+    result.log += [LogEntry(4, "", message) for message in headers.left_out]
     try:
         body, usual = _body(ctx, answer)
     except HelpdeskError as error:
-        found.log.append(LogEntry(ERROR, "", f"body: {error.message}"))
+        result.log.append(LogEntry(ERROR, "", f"body: {error.message}"))
         return _failure()
     kind = headers.kind or (usual if returned is not None else "")
     if status in _NO_BODY:
         if body:
-            found.log.append(LogEntry(4, "", f"the body was left out: an answer with the status {status} has none"))
+            result.log.append(LogEntry(4, "", f"the body was left out: an answer with the status {status} has none"))
         body, kind = b"", ""
     return WebhookResponse(status, headers.named, body, kind, tuple(headers.cookies))
 

@@ -33,8 +33,8 @@ def hidden_headers(headers: Headers) -> Headers:
 def hidden_query(query: str) -> str:
     """Returns a query string without its secrets; unchanged if there are none."""
     pairs = parse_qsl(query, keep_blank_values=True)
-    kept = [(name, hidden(name, value)) for name, value in pairs]
-    return query if kept == pairs else urlencode(kept)
+    redacted_pairs = [(name, hidden(name, value)) for name, value in pairs]
+    return query if redacted_pairs == pairs else urlencode(redacted_pairs)
 
 
 @dataclass
@@ -53,7 +53,7 @@ class WithheldRequests:
             while len(self.requests) > MAX_REMEMBERED:
                 self.requests.popitem(last=False)
 
-    def of(self, delivery_id: int) -> tuple[Headers, str, bytes] | None:
+    def request(self, delivery_id: int) -> tuple[Headers, str, bytes] | None:
         """Returns headers, query and body of a delivery as received; None if they had no secrets or have been
         discarded."""
         with self.lock:

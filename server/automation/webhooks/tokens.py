@@ -90,12 +90,12 @@ def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
 def former(tx: Transaction, id: int, now: int) -> list[FormerToken]:
     """Returns the old addresses of a listener that still work, the one that expires last first."""
     at = FORMER_TOKEN.position
-    found = [
+    tokens = [
         FormerToken(row[0], row[at["token"]], row[at["until"]], row[at["last_used_at"]])
         for row in tx.find(FORMER_TOKEN, listener_id=id)
         if row[at["until"]] > now
     ]
-    return sorted(found, key=lambda each: -each.until)
+    return sorted(tokens, key=lambda each: -each.until)
 
 
 def note_use(tx: Transaction, former_id: int, now: int) -> None:

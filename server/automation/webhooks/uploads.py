@@ -64,9 +64,9 @@ def store_files(ctx: Context, files: tuple[WebhookFile, ...]) -> list[dict[str, 
         writing, room = RecordWriter(ctx, tx), MAX_STORED_BYTES - _stored_bytes(tx)
         if sum(len(file.content) for file in files) > room:
             room = MAX_STORED_BYTES - _stored_bytes(_without_attached(tx))
-        listed = []
+        described_files = []
         for place, file in enumerate(files):
-            shown, size, id, error = _described(file), len(file.content), 0, ""
+            description, size, id, error = _described(file), len(file.content), 0, ""
             if place >= MAX_FILES:
                 error = f"a request has at most {MAX_FILES} files that are stored"
             elif size > most:
@@ -74,10 +74,12 @@ def store_files(ctx: Context, files: tuple[WebhookFile, ...]) -> list[dict[str, 
             elif size > room:
                 error = "webhooks hold too many bytes of files that hang on nothing yet; try again later"
             else:
-                id, room = _attachment(writing, shown, file.content), room - size
+                id, room = _attachment(writing, description, file.content), room - size
                 tx.insert(WEBHOOK_FILE, {"attachment_id": id, "until": ctx.now + KEPT_SECONDS, "size": size})
-            listed.append(shown | {"id": id, "uri": f"svc:{ATTACHMENT}:{id}" if id else "", "error": error})
-        return listed
+            described_files.append(
+                description | {"id": id, "uri": f"svc:{ATTACHMENT}:{id}" if id else "", "error": error}
+            )
+        return described_files
 
     return ctx.service.store.write(write)
 
@@ -92,9 +94,13 @@ def _described(file: WebhookFile) -> dict[str, Any]:
     }
 
 
-def _attachment(writing: RecordWriter, shown: dict[str, Any], content: bytes) -> int:
+def _attachment(writing: RecordWriter, description: dict[str, Any], content: bytes) -> int:
     # By blob, so that the type has no special meaning, unlike in an upload.
-    own = {"name": shown["name"], "mime_type": shown["mime_type"], "blob_id": blobs.keep(writing.tx, content)}
+    own = {
+        "name": description["name"],
+        "mime_type": description["mime_type"],
+        "blob_id": blobs.keep(writing.tx, content),
+    }
     return writing.create(ATTACHMENT, own | {"uploader_id": 0})
 
 
@@ -152,5 +158,5 @@ def _is_used(writing: RecordWriter, id: int) -> bool:
 def _is_in_draft(tx: Transaction, id: int) -> bool:
     """Returns whether a draft refers to the id anywhere."""
     draft = table_named("draft")
-    found = tx.value(lambda: draft.select(draft.c.id).where(contains(draft.c.params, slot(0))).limit(1), (str(id),))
-    return found is not None
+    draft_id = tx.value(lambda: draft.select(draft.c.id).where(contains(draft.c.params, slot(0))).limit(1), (str(id),))
+    return draft_id is not None

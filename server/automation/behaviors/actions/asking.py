@@ -28,8 +28,8 @@ def automation(call: ActionCall) -> Any:
     run = call.run
     for handler in handlers(call.raw("automations_kata"), TRIGGER, run.values, run.host):
         values = {**run.values, "inputs": handler.inputs}
-        found = service.perform(run.ctx, handler.automation, values, dry=run.simulates)
-        if found.state in ("error", "failure"):
-            return {"exit": "error", "error": found.message}
-        return {"exit": found.state, "return": plain(found.returned)}
+        result = service.perform(run.ctx, handler.automation, values, dry=run.simulates)
+        if result.state in ("error", "failure"):
+            return {"exit": "error", "error": result.message}
+        return {"exit": result.state, "return": plain(result.returned)}
     return None

@@ -16,7 +16,7 @@ RESULTS = "_behavior"  # default key for the dictionary of the other behavior
 
 @action("_exit", "End the behavior at once.")
 def exit_(call: ActionCall) -> None:
-    """Ends the behavior. The mode `suspend`, which would allow a conversation to resume, also ends it here."""
+    """The mode `suspend`, which would allow a conversation to resume, also ends the behavior."""
     raise Exit
 
 
@@ -32,13 +32,13 @@ def run_behavior(call: ActionCall) -> Any:
     run, behavior = call.run, _other(call)
     if behavior.id in run.spent.running:
         raise Invalid(f"behavior_id: '{behavior.name}' runs already")
-    given = variables.of_values(run.spent.caller, behavior, _values(call))
-    return plain(go(behavior, given, run.host, run.spent, simulates=run.simulates))
+    values = variables.of_values(run.spent.caller, behavior, _values(call))
+    return plain(go(behavior, values, run.host, run.spent, simulates=run.simulates))
 
 
 @action("_schedule_behavior", "Let another behavior of the same bot run later.", effects=True)
 def schedule_behavior(call: ActionCall) -> None:
-    """Schedules a run. Raises Invalid for a date that cannot be parsed, and for too many waiting runs."""
+    """Raises Invalid for a date that cannot be parsed, and for too many scheduled runs."""
     run, behavior = call.run, _other(call)
     values = _values(call)
     variables.of_values(run.ctx, behavior, values)
@@ -54,12 +54,12 @@ def _other(call: ActionCall) -> BehaviorProgram:
     """Returns the behavior that `behavior_id` names by id, uri or template. Raises Invalid if it is missing or private
     to others."""
     run, name = call.run, call.text("behavior_id")
-    found = run.ctx.service.store.read(lambda tx: loading.find(run.ctx, tx, name))
-    if found is None or found.bot_id != run.behavior.bot_id:
+    behavior = run.ctx.service.store.read(lambda tx: loading.find(run.ctx, tx, name))
+    if behavior is None or behavior.bot_id != run.behavior.bot_id:
         raise Invalid(f"behavior_id: this bot has no behavior '{name[:80]}'", field="behavior_id")
-    if found.is_disabled:
-        raise Invalid(f"behavior_id: the behavior '{found.name}' is disabled", field="behavior_id")
-    return found
+    if behavior.is_disabled:
+        raise Invalid(f"behavior_id: the behavior '{behavior.name}' is disabled", field="behavior_id")
+    return behavior
 
 
 def _values(call: ActionCall) -> dict[str, Any]:

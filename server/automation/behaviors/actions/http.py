@@ -27,11 +27,11 @@ def http_request(call: ActionCall) -> Any:
     """Returns {content_type, headers, body, info, error} for every response, including statuses from 400 on; `error` is
     set if there was no response. A JSON body is decoded."""
     try:
-        asked = _asked(call)
+        request = _asked(call)
         bounds = outbound.limits(call.run.ctx.service.settings)
-        left = max(call.run.spent.budget.ends_at - time.monotonic(), 0.001)
-        response = outbound.send(replace(asked, seconds=min(bounds.seconds, left)), bounds)
-        return _told(call, response) | {"error": ""}
+        seconds_left = max(call.run.spent.budget.ends_at - time.monotonic(), 0.001)
+        response = outbound.send(replace(request, seconds=min(bounds.seconds, seconds_left)), bounds)
+        return _output(call, response) | {"error": ""}
     except BudgetSpent:
         raise
     except HelpdeskError as error:
@@ -39,7 +39,7 @@ def http_request(call: ActionCall) -> Any:
 
 
 def _asked(call: ActionCall) -> OutboundRequest:
-    asked = outbound.request(
+    request = outbound.request(
         call.text("http_url").strip(),
         call.raw("http_verb") or "GET",
         tuple(headers_of(call.text("http_headers"))),
@@ -47,7 +47,7 @@ def _asked(call: ActionCall) -> OutboundRequest:
         verify=not _option(call, "ignore_ssl_validation"),
     )
     account = _account(call)
-    return replace(asked, sign=accounts.signer(call.run.ctx, account)) if account else asked
+    return replace(request, sign=accounts.signer(call.run.ctx, account)) if account else request
 
 
 def _account(call: ActionCall) -> str:
@@ -58,10 +58,10 @@ def _account(call: ActionCall) -> str:
     if not kind:
         return ""
     name = "auth_connected_account_id" if kind == ACCOUNT else "auth_placeholder"
-    found = call.text(name).strip()
-    if not found:
+    account = call.text(name).strip()
+    if not account:
         raise Invalid(f"{name}: names no connected account", field=name)
-    return found
+    return account
 
 
 def _option(call: ActionCall, name: str) -> bool:
@@ -69,7 +69,7 @@ def _option(call: ActionCall, name: str) -> bool:
     return isinstance(options, dict) and ActionCall(call.run, options).flag(name)
 
 
-def _told(call: ActionCall, response: OutboundResponse) -> dict[str, Any]:
+def _output(call: ActionCall, response: OutboundResponse) -> dict[str, Any]:
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
     if len(response.body) > MAX_BODY_IN_DICTIONARY:

@@ -12,13 +12,13 @@ MAX_KEY_CHARS = 1024  # characters of a name
 
 @action("_get_key", "Get what the bot keeps under a key.", placeholder="var")
 def get_key(call: ActionCall) -> Any:
-    """Returns the value; null if there is none or it has expired."""
+    """Null if there is none or it has expired."""
     return storage.get(call.run.ctx, _key(call))[1]
 
 
 @action("_set_key", "Keep a text under a key, until a time or for ever.", effects=True)
 def set_key(call: ActionCall) -> None:
-    """Stores a value. Raises Invalid for a time that cannot be parsed."""
+    """Raises Invalid for a time that cannot be parsed."""
     ctx, key = call.run.ctx, _key(call)
     storage.put(ctx, key, call.text("value"), times.instant(call.text("expires_at"), ctx.now, ctx.tz))
 

@@ -19,23 +19,23 @@ from server.template.values import items, printed
     otherwise=dict,
 )
 def get_links(call: ActionCall) -> Any:
-    """Returns {record type: [id]}. `on`: as for set_links(); only the first record counts."""
+    """Returns {record type: [id]}. `on`: as for set_links; only the first record counts."""
     target = references.read(call.run.ctx.service.registry, _targets(call)[0], "on")
     return plain(records.retrieve(call.run.ctx, target.type.uri, target.id, "links")["links"])
 
 
 @action("set_links", "Link records with others, or take links away.", effects=True)
 def set_links(call: ActionCall) -> None:
-    """Adds or removes links. on: `<type>:<id>`, or the dictionary key of a record, its id or a list. links:
-    `<type>:<id>`, one or a list. is_remove: 1 removes them. Raises Invalid."""
-    listed = call.params.get("links")
-    links = [call.run.render(printed(each)) for each in (listed if isinstance(listed, list) else [listed])]
+    """on: `<type>:<id>`, or the dictionary key of a record, its id or a list. links: `<type>:<id>`, one or a list.
+    is_remove: 1 removes them. Raises Invalid."""
+    value = call.params.get("links")
+    links = [call.run.render(printed(each)) for each in (value if isinstance(value, list) else [value])]
     _change(call, links, adds=not call.flag("is_remove"))
 
 
 @action("add_watchers", "Let workers watch records.", effects=True)
 def add_watchers(call: ActionCall) -> None:
-    """Adds watchers. on: as for set_links(). worker_id: the workers. Raises Invalid."""
+    """on: as for set_links. worker_id: the workers. Raises Invalid."""
     _change(call, [f"{WORKER}:{id}" for id in call.ids("worker_id")], adds=True)
 
 
@@ -50,10 +50,10 @@ def _targets(call: ActionCall) -> list[str]:
     on, values = call.text("on"), call.run.values
     if ":" in on:
         return [on]
-    found = values.get(on)
-    if on.endswith("_id") and not isinstance(found, (list, dict)):
-        found = {"_context": values.get(f"{on.removesuffix('id')}_context"), "id": found}
-    several = [found] if isinstance(found, Mapping) and "_context" in found else items(found)
+    target = values.get(on)
+    if on.endswith("_id") and not isinstance(target, (list, dict)):
+        target = {"_context": values.get(f"{on.removesuffix('id')}_context"), "id": target}
+    several = [target] if isinstance(target, Mapping) and "_context" in target else items(target)
     if not several or not all(isinstance(each, Mapping) and each.get("_context") for each in several):
         raise Invalid(
             f"on: '{on[:80]}' is neither <type>:<id> nor the key of a record or of a list of records", field="on"

@@ -31,8 +31,7 @@ def create_reminder(call: ActionCall) -> Any:
     default="_elapsed",
 )
 def calculate_time_elapsed(call: ActionCall) -> Any:
-    """Returns the seconds. date_from, date_to: times in words. calendar_id: counts only available times of this
-    calendar."""
+    """date_from, date_to: times in words. calendar_id: counts only available times of this calendar."""
     ctx = call.run.ctx
     start, end = (times.instant(call.text(name), ctx.now, ctx.tz) for name in ("date_from", "date_to"))
     calendar = call.text("calendar_id").strip()

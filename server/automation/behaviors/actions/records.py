@@ -34,7 +34,7 @@ def update(call: ActionCall) -> Any:
     effects=True,
 )
 def upsert(call: ActionCall) -> Any:
-    """Creates or updates a record; does nothing if the query matches more than one."""
+    """Does nothing if the query matches more than one record."""
     return records.upsert(call.run.ctx, _uri(call), call.text("query"), call.map("changeset_json"), EXPAND)
 
 
@@ -54,10 +54,10 @@ def search(call: ActionCall) -> Any:
     stored next to it."""
     run, parsed = call.run, parse(call.text("query"))
     expand = ",".join([*call.text("expand").split(), EXPAND])
-    found = records.search_parsed(run.ctx, _uri(call), parsed, records.SearchRequest("", SEARCHED, 1, expand))
-    name, results = call.raw(OBJECT), found["results"]
+    page = records.search_parsed(run.ctx, _uri(call), parsed, records.SearchRequest("", SEARCHED, 1, expand))
+    name, results = call.raw(OBJECT), page["results"]
     if name:
-        run.values[f"{name}__total"], run.values[f"{name}__page"] = found["total"], found["page"]
+        run.values[f"{name}__total"], run.values[f"{name}__page"] = page["total"], page["page"]
     if parsed.limit == 1:
         return results[0] if results else None
     return {str(each["id"]): each for each in results}

@@ -17,8 +17,7 @@ MODES, LIMITS = ("replace", "add", "subtract"), ("", "first", "last", "random")
 
 @action("_set_custom_var", "Set a placeholder: the text of a template, or the value of its JSON.")
 def set_placeholder(call: ActionCall) -> None:
-    """Sets a placeholder. A template that is empty or 0 is ignored; one that renders to nothing is stored; an invalid
-    one gives false."""
+    """A template that is empty or 0 is ignored; one that renders to nothing is stored; an invalid one gives false."""
     run, name, source = call.run, call.raw("var")[:MAX_KEY_CHARS], call.raw("value")
     if not name or source in ("", "0") or (call.flag("is_simulator_only") and not run.simulates):
         return
@@ -51,19 +50,19 @@ def set_variable(call: ActionCall, variable: Variable) -> None:
 
 
 def _value(call: ActionCall) -> Any:
-    listed = call.params.get("values", call.params.get("value"))
-    if isinstance(listed, list):
-        return [call.run.render(printed(each)) for each in listed]
+    param = call.params.get("values", call.params.get("value"))
+    if isinstance(param, list):
+        return [call.run.render(printed(each)) for each in param]
     return call.text("value")
 
 
 def _worker(call: ActionCall, variable: Variable) -> int:
     """Returns the first worker that exists; a random one in the mode `random`."""
     name = "worker_id" if "worker_id" in call.params else "value"
-    found = list(variables.loaded(call.run.ctx, call.run.ctx.service.registry.type("worker"), call.ids(name)))
-    if not found:
+    worker_ids = list(variables.loaded(call.run.ctx, call.run.ctx.service.registry.type("worker"), call.ids(name)))
+    if not worker_ids:
         raise Invalid(f"{variable.key}: there is none of these workers", field=variable.key)
-    return int(random.choice(found) if call.raw("mode") == "random" else found[0])
+    return int(random.choice(worker_ids) if call.raw("mode") == "random" else worker_ids[0])
 
 
 def _list(call: ActionCall, variable: Variable) -> dict[str, Any]:
@@ -71,11 +70,11 @@ def _list(call: ActionCall, variable: Variable) -> dict[str, Any]:
     run, mode, limit = call.run, call.raw("mode") or "replace", call.raw("limit")
     if mode not in MODES or limit not in LIMITS:
         raise Invalid(f"{variable.key}: there are the modes {', '.join(MODES)} and the limits first, last, random")
-    asked = records.SearchRequest(call.text("quick_search"), limit=MAX_RECORDS)
-    found = records.search(run.ctx, variables.list_type(run.ctx, variable).uri, asked)["results"]
-    results = {str(each["id"]): each for each in found}
-    listed = run.values.get(variable.key)
-    before = dict(listed) if isinstance(listed, dict) else {}
+    request = records.SearchRequest(call.text("quick_search"), limit=MAX_RECORDS)
+    rows = records.search(run.ctx, variables.list_type(run.ctx, variable).uri, request)["results"]
+    results = {str(each["id"]): each for each in rows}
+    present = run.values.get(variable.key)
+    before = dict(present) if isinstance(present, dict) else {}
     if mode == "subtract":
         results = {id: each for id, each in before.items() if id not in results}
     elif mode == "add":
@@ -83,12 +82,12 @@ def _list(call: ActionCall, variable: Variable) -> dict[str, Any]:
     return _limited(results, limit, max(whole(call.raw("limit_count")), 0))
 
 
-def _limited(found: dict[str, Any], limit: str, count: int) -> dict[str, Any]:
-    ids = list(found)
+def _limited(records: dict[str, Any], limit: str, count: int) -> dict[str, Any]:
+    ids = list(records)
     if not limit or count >= len(ids):
-        return found
+        return records
     if limit == "random":
         chosen = set(random.sample(ids, count))
     else:
         chosen = set(ids[:count] if limit == "first" else ids[len(ids) - count :])
-    return {id: each for id, each in found.items() if id in chosen}
+    return {id: each for id, each in records.items() if id in chosen}
