@@ -15,7 +15,6 @@ from server.records import records
 
 
 def declare(commands: Any) -> None:
-    """Declare the commands."""
     worker = group(commands, "worker", "Workers: the people who answer.")
     create = command(worker, "create", _create_worker, about="Create a worker; prints the id.")
     create.add_argument("--email", required=True, metavar="E", help="mail address, also the name to sign in with")
@@ -57,8 +56,8 @@ def _create_worker(options: argparse.Namespace) -> None:
     }
     if options.password_file is not None:
         fields["password"] = _password(options.password_file)
-    found = with_service(options, lambda ctx: records.create(ctx, "worker", fields))
-    print(found["id"])
+    worker = with_service(options, lambda ctx: records.create(ctx, "worker", fields))
+    print(worker["id"])
 
 
 def _recover_worker(options: argparse.Namespace) -> None:
@@ -79,9 +78,9 @@ def _create_token(options: argparse.Namespace) -> None:
     def work(ctx: Context) -> str:
         worker_id = app_tokens.worker_with_email(ctx, options.worker)
         app_id = app_tokens.app_named(ctx, options.app) if options.app else 0
-        made = app_tokens.create(
+        tokens = app_tokens.create(
             ctx, worker_id, app_id, options.scope, options.expires, "command line", is_renewable=False
         )
-        return made.access_token
+        return tokens.access_token
 
     print(with_database(options, work))

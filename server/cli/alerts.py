@@ -11,7 +11,6 @@ RULES = ("monitoring", "alerts.yaml")
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     command(commands, "alerts", _print_rules)
 
 

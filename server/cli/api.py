@@ -1,6 +1,6 @@
 """`helpdesk api METHOD PATH NAME=VALUE...`: one request to a running server, from a shell or a script.
 
-It speaks HTTP as any client does: it needs no data folder, and knows no more than the server tells."""
+It is an ordinary HTTP client: it needs no data folder and has no access besides the API."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 IN_QUERY = ("GET", "DELETE")  # requests without a body
-TIMEOUT_SECONDS = 300  # between two pieces of a response; the server has limits of its own
+TIMEOUT_SECONDS = 300  # between two chunks of a response; the server has limits of its own
 PIECE_BYTES = 64 * 1024
 ARGUMENT = re.compile(r"(?P<name>[^=]+?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
 DONE, FAILED = 0, 1
@@ -62,18 +62,17 @@ examples:
 
 @dataclass(frozen=True)
 class ApiArgument:
-    """One argument. kind: "" for a text, ":" for JSON, "@" for a file.
+    """A parameter of the command line. kind: "" for a text, ":" for JSON, "@" for a file.
 
     >>> ApiArgument("f", ":", '{"a": [1, null], "b": {"c": true}}').pairs()
-    [('f[a][]', '1'), ('f[a][]', ''), ('f[b][c]', '1')]
-    """
+    [('f[a][]', '1'), ('f[a][]', ''), ('f[b][c]', '1')]"""
 
     name: str
     kind: str
     value: str
 
     def pairs(self) -> list[tuple[str, str | bytes]]:
-        """The parameters of a form that it stands for. Raises Malformed, and Invalid for a file that cannot be read."""
+        """Returns the parameters of a form. Raises Malformed, and Invalid for a file that cannot be read."""
         if self.kind == "@":
             return [(self.name, texts.read_bytes(self.value))]
         if self.kind == ":":
@@ -82,7 +81,6 @@ class ApiArgument:
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     api = command(commands, "api", _run, ABOUT)
     api.formatter_class = argparse.RawDescriptionHelpFormatter
     api.epilog = EPILOG
@@ -103,14 +101,14 @@ def _path(text: str) -> str:
 
 
 def _parameter(text: str) -> ApiArgument:
-    found = ARGUMENT.fullmatch(text)
-    if found is None:
+    match = ARGUMENT.fullmatch(text)
+    if match is None:
         raise argparse.ArgumentTypeError(f"it is NAME=VALUE, NAME:=JSON or NAME@=FILE, not '{text[:80]}'")
-    return ApiArgument(found["name"], found["kind"], found["value"])
+    return ApiArgument(match["name"], match["kind"], match["value"])
 
 
 def _run(options: argparse.Namespace) -> int:
-    import requests  # takes a while, and no other command needs it
+    import requests  # imported late: slow, and no other command needs it
 
     address = _server(options) + options.path
     pairs = [pair for each in options.parameters for pair in each.pairs()]
@@ -126,7 +124,7 @@ def _run(options: argparse.Namespace) -> int:
             stream=True,
             allow_redirects=False,
         ) as answer:
-            return _tell(answer)
+            return _print_response(answer)
     except requests.RequestException as error:
         raise Unavailable(f"{address} gave no answer: {cause(error)}") from error
 
@@ -137,7 +135,7 @@ def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for key, each in value.items():
             yield from _nested(f"{name}[{key}]", each)
     elif isinstance(value, list) and value:
-        # Maps in a list need numbers, or the parts of two of them would be one.
+        # Maps in a list need numbers, otherwise their parts would be merged.
         is_flat = not any(isinstance(each, dict | list) for each in value)
         for number, each in enumerate(value):
             yield from _nested(f"{name}[]" if is_flat else f"{name}[{number}]", each)
@@ -148,19 +146,19 @@ def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _server(options: argparse.Namespace) -> str:
-    """The address of the server, without a slash at its end. Raises Invalid."""
-    given = options.url or os.environ.get(ADDRESS_VARIABLE)
-    if not given:
+    """Returns the address of the server, without a slash at its end. Raises Invalid."""
+    address = options.url or os.environ.get(ADDRESS_VARIABLE)
+    if not address:
         settings = load({"data": options.data}, os.environ)
         return lock.address(Path(settings.data)) or str(settings.base_url)
-    parts = urlsplit(given)
+    parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise Invalid(f"the address of a server is like https://desk.example, not '{given[:80]}'")
-    return str(given).rstrip("/")
+        raise Invalid(f"the address of a server is like https://desk.example, not '{address[:80]}'")
+    return str(address).rstrip("/")
 
 
 def authorize(request: "PreparedRequest") -> "PreparedRequest":
-    """With the token, if there is one; in this way no password file of the user takes its place."""
+    """Adds the token, if there is one; passing this function prevents requests from using the user's netrc file."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if token:
         if not token.isascii() or not token.isprintable() or " " in token:
@@ -170,22 +168,22 @@ def authorize(request: "PreparedRequest") -> "PreparedRequest":
 
 
 def cause(error: BaseException) -> str:
-    """The innermost cause of an error, such as "Connection refused"."""
+    """Returns the innermost cause of an error, such as "Connection refused"."""
     below = error.__cause__ or error.__context__
     if below is not None:
         return cause(below)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _tell(answer: "Response") -> int:
-    """Print an answer; the exit code."""
+def _print_response(answer: "Response") -> int:
+    """Prints a response and returns the exit code."""
     if "json" in answer.headers.get("Content-Type", ""):
         try:
-            found = json.loads(answer.content)
+            body = json.loads(answer.content)
         except ValueError as error:
             raise Unavailable(f"the server answered {answer.status_code} with JSON that is broken: {error}") from error
-        texts.put(texts.as_json(found, indent=2) + "\n")
-        is_refused = isinstance(found, dict) and found.get("__status") == "error"
+        texts.put(texts.as_json(body, indent=2) + "\n")
+        is_refused = isinstance(body, dict) and body.get("__status") == "error"
     else:
         is_refused = False
         for piece in answer.iter_content(PIECE_BYTES):

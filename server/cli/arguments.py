@@ -8,43 +8,44 @@ from server.cli.commands import ABOUT, CommandParser
 
 def command(commands: Any, name: str, run: Any, description: str = "", about: str = "") -> argparse.ArgumentParser:
     """Declares a command with the option for a data folder; returns its parser for further arguments. about: its
-    description in the help of the command above it."""
+    description in the help of the parent command."""
     about = about or ABOUT[name]
-    made: CommandParser = commands.add_parser(name, help=about, description=description or about)
-    made.set_defaults(run=run, refuse=made.error, refuse_unknown=made.refuse_unknown)
-    made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
-    return made
+    parser: CommandParser = commands.add_parser(name, help=about, description=description or about)
+    parser.set_defaults(run=run, refuse=parser.error, refuse_unknown=parser.refuse_unknown)
+    parser.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
+    return parser
 
 
 def group(commands: Any, name: str, description: str) -> Any:
     """Declares a command with subcommands; returns the object to declare these with."""
-    made = commands.add_parser(name, help=ABOUT[name], description=description)
-    return made.add_subparsers(metavar="ACTION", required=True)
+    parser = commands.add_parser(name, help=ABOUT[name], description=description)
+    return parser.add_subparsers(metavar="ACTION", required=True)
 
 
 def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") -> argparse.ArgumentParser:
-    """Declares a command that reads one text, or requests from standard input. shapes: of a request and of its
-    response. about: as of `command`. `run` finds `refuse` among its options, which ends it with a usage error."""
+    """Declares a command that reads one text, or requests from standard input. shapes: the format of a request and of
+    its response. about: see `command`. The options of `run` contain `refuse`, which ends the command with a usage
+    error."""
     about = about or ABOUT[name]
-    made: CommandParser = commands.add_parser(
+    parser: CommandParser = commands.add_parser(
         name,
         help=about,
         description=(f"{about} Without --data this happens in a temporary folder, which is removed at the end."),
     )
-    made.set_defaults(run=run, refuse=made.error, refuse_unknown=made.refuse_unknown)
-    source = made.add_mutually_exclusive_group(required=True)
+    parser.set_defaults(run=run, refuse=parser.error, refuse_unknown=parser.refuse_unknown)
+    source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", metavar="FILE", help="the text; - reads standard input")
     source.add_argument(
         "--json-lines",
         action="store_true",
         help=f"read a request from each line of standard input and answer with a line: {shapes}",
     )
-    made.add_argument("--data", metavar="DIR", help="a data folder whose database is used; no server may run on it")
-    return made
+    parser.add_argument("--data", metavar="DIR", help="a data folder whose database is used; no server may run on it")
+    return parser
 
 
 def only_for_files(options: argparse.Namespace, *names: str) -> None:
-    """Refuse arguments that --json-lines would not heed."""
+    """Refuses arguments that have no effect with --json-lines."""
     for name in names:
         if options.json_lines and getattr(options, name):
             options.refuse(f"--{name} has no meaning with --json-lines; each line brings its own")

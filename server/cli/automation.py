@@ -18,11 +18,10 @@ from server.settings import TOKEN_VARIABLE
 DONE, FAILED = 0, 1
 SHAPE = lines.RequestSchema("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
 FUNCTION_PARTS = ("script", "policy", "extension_id")
-MAX_FUNCTIONS = 100  # timeout of one request
+MAX_FUNCTIONS = 100  # in one request
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     run = offline(
         group(commands, "automation", "Automations: scripts in KATA."),
         "run",
@@ -62,19 +61,20 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
         raise Invalid("script and policy cannot both come from standard input")
     automation = Script(texts.read(options.file), texts.read(options.policy) if options.policy else "")
     values = texts.variables(options) | ({"__simulate": True} if options.simulate else {})
-    found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=trace.MAX_TRACED)
-    log = [{"level": each.level, "node": each.node, "message": each.message} for each in found.log]
-    more = {"log": log, "trace": [asdict(each) for each in found.trace]}
-    texts.put(texts.as_json(_ending(found) | more, indent=1) + "\n")
-    if found.state in ENDED:
+    result = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=trace.MAX_TRACED)
+    log = [{"level": each.level, "node": each.node, "message": each.message} for each in result.log]
+    more = {"log": log, "trace": [asdict(each) for each in result.trace]}
+    texts.put(texts.as_json(_ending(result) | more, indent=1) + "\n")
+    if result.state in ENDED:
         return DONE
-    print(f"{options.file}: {found.message}", file=sys.stderr)
+    print(f"{options.file}: {result.message}", file=sys.stderr)
     return FAILED
 
 
 def _run_there(options: argparse.Namespace) -> int:
-    """Simulates it on a server and prints the result. Raises Unavailable, and Invalid for what the server refuses."""
-    import requests  # takes a while, and few runs need it
+    """Simulates the automation on a server and prints the result. Raises Unavailable, and Invalid if the server refuses
+    it."""
+    import requests  # imported late: slow, and few runs need it
 
     sent: dict[str, Any] = {"script": texts.read(options.file), "values": texts.variables(options)}
     if options.policy:
@@ -84,46 +84,47 @@ def _run_there(options: argparse.Namespace) -> int:
     address = f"{options.url.rstrip('/')}/rest/automations/simulate.json"
     try:
         response = requests.post(address, json=sent, auth=api.authorize, timeout=api.TIMEOUT_SECONDS)
-        told = response.json()
+        body = response.json()
     except requests.RequestException as error:
         raise Unavailable(f"{address} gave no answer: {api.cause(error)}") from error
     if not response.ok:
-        raise Invalid(str(told.get("message", f"{address} answered {response.status_code}")))
-    shown = {name: value for name, value in told.items() if not name.startswith("__")}
-    texts.put(texts.as_json(shown, indent=1) + "\n")
-    if told["state"] in ENDED:
+        raise Invalid(str(body.get("message", f"{address} answered {response.status_code}")))
+    fields = {name: value for name, value in body.items() if not name.startswith("__")}
+    texts.put(texts.as_json(fields, indent=1) + "\n")
+    if body["state"] in ENDED:
         return DONE
-    print(f"{options.file}: {told['message']}", file=sys.stderr)
+    print(f"{options.file}: {body['message']}", file=sys.stderr)
     return FAILED
 
 
 def answer(request: lines.Request, store: Workspace) -> lines.Request:
-    """How a run ends: state, return, vars, logs as [level, node, message], and the message of one that failed."""
+    """Returns the result of a run: state, return, vars, logs as [level, node, message], and the message of a failed
+    run."""
     host = OfflineHost(store, _functions(request.get("functions") or {}))
     automation = Script(request["script"], request.get("policy", ""))
-    found = engine.run(automation, dict(request.get("vars") or {}), host)
-    return _ending(found) | {"logs": [[each.level, each.node, each.message] for each in found.log]}
+    result = engine.run(automation, dict(request.get("vars") or {}), host)
+    return _ending(result) | {"logs": [[each.level, each.node, each.message] for each in result.log]}
 
 
-def _ending(found: RunResult) -> dict[str, Any]:
-    shown: dict[str, Any] = {"state": found.state, "return": plain(found.returned), "vars": found.variables}
-    return shown if found.state in ENDED else shown | {"message": found.message}
+def _ending(result: RunResult) -> dict[str, Any]:
+    ending: dict[str, Any] = {"state": result.state, "return": plain(result.returned), "vars": result.variables}
+    return ending if result.state in ENDED else ending | {"message": result.message}
 
 
-def _functions(given: dict[str, Any]) -> dict[str, Script]:
-    """The automations that come with a request. Raises Invalid."""
-    if len(given) > MAX_FUNCTIONS:
+def _functions(parts_by_name: dict[str, Any]) -> dict[str, Script]:
+    """Returns the automations of a request. Raises Invalid."""
+    if len(parts_by_name) > MAX_FUNCTIONS:
         raise Invalid(f"'functions' takes at most {MAX_FUNCTIONS}")
-    found = {}
-    for name, parts in given.items():
+    scripts = {}
+    for name, parts in parts_by_name.items():
         if not isinstance(parts, dict) or not all(isinstance(each, str) for each in parts.values()):
             raise Invalid(f"the function '{name[:80]}' takes a map of texts with script and policy")
         for part in parts:
             if part not in FUNCTION_PARTS:
                 raise Invalid(f"'{part[:80]}' is no part of a function{nearest(part, FUNCTION_PARTS)}")
         trigger = parts.get("extension_id", FUNCTION)
-        found[name] = Script(parts.get("script", ""), parts.get("policy", ""), name, trigger)
-    return found
+        scripts[name] = Script(parts.get("script", ""), parts.get("policy", ""), name, trigger)
+    return scripts
 
 
 def _refused(error: HelpdeskError) -> lines.Request:

@@ -1,4 +1,4 @@
-"""`helpdesk backup` and `helpdesk restore`: the database of a data folder into a file and back."""
+"""`helpdesk backup` and `helpdesk restore`: copy the database of a data folder into a file and back."""
 
 import argparse
 import sys
@@ -19,11 +19,10 @@ from server.upkeep import restoring
 
 VERIFY = "verify"
 MIB = 1024 * 1024
-COUNTED = ("ticket", "message", "worker")  # told of a backup, so that one sees whose and of when it is
+COUNTED = ("ticket", "message", "worker")  # record types in the summary, which help to recognize a backup
 
 
 def declare(commands: Any) -> None:
-    """Declare the commands."""
     make = command(
         commands,
         "backup",
@@ -48,19 +47,19 @@ def declare(commands: Any) -> None:
 def _backup(options: argparse.Namespace) -> None:
     file = Path(options.file)
     if options.action == VERIFY:
-        shown = Progress()
-        print(f"{file} is sound: {_told(backup.verify(file, shown.step))}")
+        progress = Progress()
+        print(f"{file} is sound: {_summary(backup.verify(file, progress.step))}")
         return
     settings = settings_of(options)
     log.configure("warning", settings.log_format)
     if file.is_dir():
         raise Invalid(f"{file} is a folder; name a file in it")
     database = app.require_file(settings)
-    shown = Progress()
+    progress = Progress()
     try:
-        size = backup.make(database, file, shown.show)
+        size = backup.make(database, file, progress.show)
     finally:
-        shown.end()
+        progress.end()
     print(f"{file}: {_size(size)}")
 
 
@@ -75,34 +74,34 @@ def _restore(options: argparse.Namespace) -> None:
             "empty data folder without the setting database, and `helpdesk migrate-database` from there"
         )
     app.make_folder(folder)
-    held = lock.FolderLock(folder)
-    held.take()
-    shown = Progress()
+    folder_lock = lock.FolderLock(folder)
+    folder_lock.take()
+    progress = Progress()
     try:
-        done = backup.restore(file, folder / app.DATABASE, shown.show, shown.step)
+        done = backup.restore(file, folder / app.DATABASE, progress.show, progress.step)
         _log(settings, file, done.kept)
     finally:
-        shown.end()
-        held.release()
-    print(f"{folder / app.DATABASE} is {file} now: {_told(done.contents)}")
+        progress.end()
+        folder_lock.release()
+    print(f"{folder / app.DATABASE} is {file} now: {_summary(done.contents)}")
     if done.kept is not None:
         print(f"the database that was there is {done.kept}{f' ({done.problem})' if done.problem else ''}")
 
 
-def _log(settings: Settings, file: Path, kept: Path | None) -> None:
-    """Tell of it in the restored database; when that cannot be opened, the next start says why."""
+def _log(settings: Settings, file: Path, previous: Path | None) -> None:
+    """Logs the restoration in the restored database. If that cannot be opened, the next start reports the reason."""
     try:
         service = app.open_service(settings)
     except HelpdeskError as error:
         print(f"helpdesk: the activity log does not tell of it: {error.message}", file=sys.stderr)
         return
     try:
-        restoring.log_restored(command_context(service), file.name, "" if kept is None else kept.name)
+        restoring.log_restored(command_context(service), file.name, "" if previous is None else previous.name)
     finally:
         service.store.close()
 
 
-def _told(contents: Contents) -> str:
+def _summary(contents: Contents) -> str:
     counts = [(contents.tables.get(name, 0), name) for name in COUNTED]
     return ", ".join([_size(contents.bytes), *(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in counts)])
 

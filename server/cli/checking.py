@@ -10,13 +10,12 @@ from server.settings import help_rows
 
 
 def declare(commands: Any) -> None:
-    """Declare the commands."""
     command(commands, "check", _check)
     command(commands, "settings", _settings)
 
 
 def _check(options: argparse.Namespace) -> int:
-    """1 where something is wrong."""
+    """Returns 1 if there is a problem."""
     problems = app.check(settings_of(options))
     print("\n".join(problems or ["the database is sound"]))
     return int(bool(problems))

@@ -1,7 +1,7 @@
-"""The commands, and the command line that they make.
+"""The commands and the parser of the command line.
 
-A command is declared by the module that runs it, which is imported only when it is meant: `--version` and `--help`
-answer before anything of the service is."""
+A command is declared by the module that runs it, which is imported only for that command, so that `--version` and
+`--help` respond before the service is imported."""
 
 import argparse
 import importlib
@@ -39,12 +39,12 @@ PARTS: dict[str, dict[str, str]] = {
         "check": "Check the database: integrity, indexes, schema, kept counts; correct wrong counts.",
         "settings": "List the settings, their defaults and what they mean.",
     },
-}  # {module beside this one: {command: description}}, in the order of the help
+}  # {module in this package: {command: description}}, in the order of the help
 ABOUT = {name: about for commands in PARTS.values() for name, about in commands.items()}
 
 
 class _Version(argparse.Action):
-    """Prints the versions, which are asked for when they are wanted."""
+    """Prints the versions, which are read only when needed."""
 
     def __init__(self, option_strings: list[str], dest: str) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help="show program's version number and exit")
@@ -59,7 +59,7 @@ class _Version(argparse.Action):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Names the command or flag that was probably meant."""
+    """A parser that suggests the command or flag that was probably meant."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -69,15 +69,15 @@ class CommandParser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
-        """End the program for arguments that this command does not take."""
-        known = [name for name in self._option_string_actions if name.startswith("--")]
-        meant = (nearest(each.partition("=")[0], known) for each in arguments if each.startswith("--"))
+        """Ends the program with an error for arguments that the command does not have."""
+        options = [name for name in self._option_string_actions if name.startswith("--")]
+        meant = (nearest(each.partition("=")[0], options) for each in arguments if each.startswith("--"))
         near = next((each for each in meant if each), "")
         self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
 def parser(only: str | None = None) -> CommandParser:
-    """The whole command line. only: the command that is meant; of the others there are only the names."""
+    """Returns the parser of the command line. only: the command to run; other commands have only their names."""
     top = CommandParser(
         prog="helpdesk",
         description="Answers support mail as tickets, with a REST API. All data is one file in one folder.",

@@ -1,8 +1,7 @@
-"""`helpdesk completion`: what a shell needs to complete our commands, and the man page. All of it is made from the
-command line's own parser, so that it can tell nothing else.
+"""`helpdesk completion`: completions for shells, and the man page, both generated from the parser of the command line.
 
-Ours, because argcomplete starts the program at each press of the key, and shtab knows neither PowerShell nor man
-pages."""
+No library is used, because argcomplete starts the program at each press of the key, and shtab supports neither
+PowerShell nor man pages."""
 
 import argparse
 import re
@@ -15,13 +14,13 @@ from server.dataclass import dataclass
 from server.settings import VERSION, help_rows
 
 PROGRAM = "helpdesk"
-FOLDERS, FILES = frozenset(("DIR",)), frozenset(("FILE", "PATH"))  # what stands for an argument in help texts
+FOLDERS, FILES = frozenset(("DIR",)), frozenset(("FILE", "PATH"))  # placeholders of arguments in help texts
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An option, or a positional argument if it has no flags. shown: the placeholder of its value, "" if it takes
-    none."""
+    """An option, or a positional argument if it has no flags. shown: the placeholder of its value, "" without a
+    value."""
 
     flags: tuple[str, ...]
     shown: str
@@ -32,7 +31,7 @@ class Argument:
 
     @property
     def kind(self) -> str:
-        """The kind of its value: a folder, a file, or anything else."""
+        """The kind of its value: a folder, a file, or other."""
         if self.shown in FOLDERS:
             return "folder"
         is_file = self.shown in FILES or any(flag.endswith("-file") for flag in self.flags)
@@ -41,7 +40,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A command. words: with the program's name first. below: {name: description} of its subcommands."""
+    """A command. words: including the program's name. below: {name: description} of its subcommands."""
 
     words: str
     about: str
@@ -58,9 +57,8 @@ class Subcommand:
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     about = ABOUT["completion"]
-    made = commands.add_parser(
+    completion = commands.add_parser(
         "completion",
         help=about,
         description=f"{about} For bash: source <(helpdesk completion bash). For zsh, "
@@ -68,8 +66,8 @@ def declare(commands: Any) -> None:
         "profile: helpdesk completion powershell | Out-String | Invoke-Expression. The man page: helpdesk completion "
         "man > helpdesk.1",
     )
-    made.add_argument("shell", metavar="SHELL", choices=tuple(FORMS), help=", ".join(FORMS))
-    made.set_defaults(run=_run)
+    completion.add_argument("shell", metavar="SHELL", choices=tuple(FORMS), help=", ".join(FORMS))
+    completion.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -77,7 +75,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def walk(parser: argparse.ArgumentParser, words: str = PROGRAM) -> Iterator[Subcommand]:
-    """Every command of a parser, itself first, in the order in which they are declared."""
+    """Yields every command of a parser, itself first, in the order of declaration."""
     inner = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     below = {each.dest: each.help or "" for group in inner for each in group._choices_actions}
     arguments = tuple(_argument(each) for each in parser._actions if each not in inner)
@@ -89,11 +87,11 @@ def walk(parser: argparse.ArgumentParser, words: str = PROGRAM) -> Iterator[Subc
 
 def _argument(action: argparse.Action) -> Argument:
     takes_value = action.nargs != 0
-    shown = str(action.metavar or action.dest.upper()) if takes_value else ""
+    placeholder = str(action.metavar or action.dest.upper()) if takes_value else ""
     is_required = action.required if action.option_strings else action.nargs not in ("?", "*")
     return Argument(
         tuple(action.option_strings),
-        shown,
+        placeholder,
         action.help or "",
         tuple(map(str, action.choices or ())),
         is_required,
@@ -102,12 +100,12 @@ def _argument(action: argparse.Action) -> Argument:
 
 
 # -- shells ------------------------------------------------------------------------------------------------------------
-# Each finds the command that the words so far name: a word counts where a command of that name is, and not as the value
-# of an option.
+# Each finds the command of the words so far: a word counts if it names a subcommand, and is not the value of an
+# option.
 
 
 def bash(commands: list[Subcommand]) -> str:
-    """A function for bash, and its registration."""
+    """Returns a function for bash, and its registration."""
     lines = [f"# Completion of {PROGRAM} for bash; made by `{PROGRAM} completion bash`.", f"_{PROGRAM}() {{"]
     lines += [
         '    local current="${COMP_WORDS[COMP_CWORD]}" place="' + PROGRAM + '" word skips="" IFS=$\'\\n\'',
@@ -145,7 +143,7 @@ def _bash_value(argument: Argument) -> str:
 
 
 def zsh(commands: list[Subcommand]) -> str:
-    """A file for zsh, to be put as _helpdesk into a folder of its fpath."""
+    """Returns a file for zsh, to be stored as _helpdesk in a folder of its fpath."""
     lines = [f"#compdef {PROGRAM}", f"# Completion of {PROGRAM} for zsh; made by `{PROGRAM} completion zsh`."]
     lines += [
         f"_{PROGRAM}() {{",
@@ -190,8 +188,8 @@ def _zsh_value(argument: Argument) -> str:
 
 
 def fish(commands: list[Subcommand]) -> str:
-    """Lines for fish."""
-    known = " ".join(f"'{name}'" for name in _below(commands))
+    """Returns the lines for fish."""
+    subcommands = " ".join(f"'{name}'" for name in _below(commands))
     valued = " ".join(f"'{name}'" for name in _valued(commands))
     lines = [
         f"# Completion of {PROGRAM} for fish; made by `{PROGRAM} completion fish`.",
@@ -202,7 +200,7 @@ def fish(commands: list[Subcommand]) -> str:
         "    for word in $typed[2..-1]",
         "        if test $skips -eq 1",
         "            set skips 0",
-        f'        else if contains -- "$place $word" {known}',
+        f'        else if contains -- "$place $word" {subcommands}',
         '            set place "$place $word"',
         f'        else if contains -- "$place $word" {valued}',
         "            set skips 1",
@@ -241,7 +239,7 @@ def _fish_text(text: str) -> str:
 
 
 def powershell(commands: list[Subcommand]) -> str:
-    """A block for the profile of PowerShell, which completes names of files by itself."""
+    """Returns a block for the profile of PowerShell, which completes file names by itself."""
     lines = [
         f"# Completion of {PROGRAM} for PowerShell; made by `{PROGRAM} completion powershell`.",
         f"Register-ArgumentCompleter -Native -CommandName {PROGRAM} -ScriptBlock {{",
@@ -256,8 +254,8 @@ def powershell(commands: list[Subcommand]) -> str:
         lines.append("        }")
     lines += ["    }", "    $values = @{"]
     for _, each, names in _options_with_values(commands):
-        listed = ", ".join(map(_ps_text, each.choices))
-        lines += [f"        {_ps_text(name)} = @({listed})" for name in names]
+        choices = ", ".join(map(_ps_text, each.choices))
+        lines += [f"        {_ps_text(name)} = @({choices})" for name in names]
     return "\n".join(
         [
             *lines,
@@ -293,12 +291,12 @@ def _ps_text(text: str) -> str:
 
 
 def _below(commands: list[Subcommand]) -> list[str]:
-    """The words of every command that stands below another."""
+    """Returns the words of every subcommand."""
     return [f"{command.words} {name}" for command in commands for name in command.below]
 
 
 def _options_with_values(commands: list[Subcommand]) -> list[tuple[Subcommand, Argument, list[str]]]:
-    """Options that take a value, each with its command and with all names, the command's words before them."""
+    """Returns options with a value, each with its command and all its names prefixed by the command's words."""
     return [
         (command, each, [f"{command.words} {flag}" for flag in each.flags])
         for command in commands
@@ -312,7 +310,7 @@ def _valued(commands: list[Subcommand]) -> list[str]:
 
 
 def _pattern_lines(indent: str, names: list[str], action: str) -> list[str]:
-    """Branches of a `case`, some names a line."""
+    """Returns the branch of a `case` for these names."""
     if not names:
         return []
     patterns = "|".join(f'"{name}"' for name in names)
@@ -341,7 +339,7 @@ EXIT_CODES = {
 
 
 def man(commands: list[Subcommand]) -> str:
-    """The man page, in the macros of man(7)."""
+    """Returns the man page, in the macros of man(7)."""
     top, *rest = commands
     name = PROGRAM.upper()
     lines = [f'.TH {name} 1 "" "Helpdesk {VERSION}" "User Commands"', ".SH NAME"]
@@ -379,8 +377,8 @@ def _man_command(command: Subcommand) -> list[str]:
     usage = [f"\\fB{_roff(command.words)}\\fR", *map(_man_usage, arguments)]
     lines = [f'.SS "{_roff(command.words.partition(" ")[2])}"', " ".join(usage), ".PP", _roff(command.about)]
     for each in arguments:
-        shown = f" {each.shown}" if each.flags and each.shown else ""
-        lines += _man_item(", ".join(each.flags) + shown if each.flags else each.shown, each.about)
+        value = f" {each.shown}" if each.flags and each.shown else ""
+        lines += _man_item(", ".join(each.flags) + value if each.flags else each.shown, each.about)
     return lines
 
 
@@ -396,11 +394,11 @@ def _man_item(name: str, about: str) -> list[str]:
 
 
 def _roff(text: str) -> str:
-    r"""Plain text as roff takes it.
+    r"""Escapes plain text for roff.
 
-    >>> print(_roff("--json \\n"), _roff(".TH"), _roff("it's"))
-    \-\-json \en \&.TH it\(aqs
-    """
+    >>> print(_roff("--json \
+    "), _roff(".TH"), _roff("it's"))
+    \-\-json \en \&.TH it\(aqs"""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace('"', "\\(dq")
     return re.sub(r"^\.", r"\\&.", " ".join(escaped.split()), flags=re.MULTILINE)
 

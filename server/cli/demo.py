@@ -1,4 +1,4 @@
-"""`helpdesk demo`: a desk to look at in a data folder that no server runs on, and its removal."""
+"""`helpdesk demo`: fills a data folder without a running server with demo data, or removes that."""
 
 import argparse
 import shlex
@@ -19,8 +19,7 @@ from server.store import lock
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
-    made = command(
+    parser = command(
         commands,
         "demo",
         _demo,
@@ -30,7 +29,7 @@ def declare(commands: Any) -> None:
         "--add is needed. No server may run on the data folder: in one that runs, the demo is added on the last page "
         "of the set-up and removed on the start page.",
     )
-    how = made.add_mutually_exclusive_group()
+    how = parser.add_mutually_exclusive_group()
     how.add_argument("--add", action="store_true", help="add it to a service that has tickets already")
     how.add_argument(
         "--remove",
@@ -46,19 +45,19 @@ def _demo(options: argparse.Namespace) -> None:
     if options.remove:
         app.require_database(settings)
     app.make_folder(folder)
-    held = None if settings.database else _held(folder)
+    folder_lock = None if settings.database else _locked(folder)
     try:
         _work(options, settings)
     finally:
-        if held is not None:
-            held.release()
+        if folder_lock is not None:
+            folder_lock.release()
 
 
-def _held(folder: Path) -> lock.FolderLock:
-    """The lock on the folder. Raises Conflict that says where to do it instead, Damaged."""
-    held = lock.FolderLock(folder)
+def _locked(folder: Path) -> lock.FolderLock:
+    """Returns the acquired lock of the folder. Raises Conflict with an alternative if a server runs on it, Damaged."""
+    folder_lock = lock.FolderLock(folder)
     try:
-        held.take()
+        folder_lock.take()
     except Damaged as error:
         url = lock.address(folder)
         if not url:
@@ -66,7 +65,7 @@ def _held(folder: Path) -> lock.FolderLock:
         raise Conflict(
             f"a server runs on {folder}; stop it first, or do it there: {url}/setup/start as an administrator"
         ) from error
-    return held
+    return folder_lock
 
 
 def _work(options: argparse.Namespace, settings: Settings) -> None:
@@ -90,21 +89,22 @@ def _filled(ctx: Context, options: argparse.Namespace, settings: Settings) -> st
             f"there are tickets in {_place(ctx, settings)} already; --add puts the demo beside them, and --remove "
             "takes it out again"
         )
-    shown = Progress()
+    progress = Progress()
     try:
-        made = demo.fill(ctx, shown.show)
+        size = demo.fill(ctx, progress.show)
     finally:
-        shown.end()
-    return _told(
-        made, "" if options.data is None else f" --data {shlex.quote(options.data)}", setup.is_set_up(ctx.service)
+        progress.end()
+
+    return _summary(
+        size, "" if options.data is None else f" --data {shlex.quote(options.data)}", setup.is_set_up(ctx.service)
     )
 
 
-def _told(made: Made, flags: str, is_set_up: bool) -> str:
+def _summary(size: Made, flags: str, is_set_up: bool) -> str:
     then = "sign in as usual" if is_set_up else "open the set-up link that it prints, to become its administrator"
     return (
-        f"{made.tickets} tickets with {made.messages:,} messages, {made.workers} workers in {made.groups} groups, "
-        f"{made.orgs} organizations\n"
+        f"{size.tickets} tickets with {size.messages:,} messages, {size.workers} workers in {size.groups} groups, "
+        f"{size.orgs} organizations\n"
         f"To look at it, start `helpdesk serve{flags}` and {then}.\n"
         f"To remove it, stop the server and run `helpdesk demo --remove{flags}`."
     )

@@ -1,4 +1,4 @@
-"""`helpdesk describe`: the content of this program as data. Everything that is found by scanning folders is listed, so
+"""`helpdesk describe`: the content of this program as data. It lists everything that is found by scanning folders, so
 that an executable with a missing part differs from its source (build/smoke.py)."""
 
 import argparse
@@ -28,11 +28,10 @@ from server.web.openapi import site as openapi
 from server.web.routes import ENDPOINTS
 
 CODE = (".py", ".pyc")
-NOT_SHIPPED = (".", "__pycache__", "screenshots")  # beginnings of names; the pictures are those of README.md
+NOT_SHIPPED = (".", "__pycache__", "screenshots")  # prefixes of names; the screenshots are those of README.md
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     describe = command(
         commands,
         "describe",
@@ -45,29 +44,29 @@ def declare(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     if options.type:
-        _tell_type(options.type, as_json=options.json)
+        _print_type(options.type, as_json=options.json)
         return
-    found = description()
+    contents = description()
     if options.json:
-        json.dump(found, sys.stdout, indent=1)
+        json.dump(contents, sys.stdout, indent=1)
         print()
         return
-    for uri, each in found["record_types"].items():
+    for uri, each in contents["record_types"].items():
         print(f"{uri}: {each['label']['plural']} ({len(each['fields'])} fields, {len(each['filters'])} filters)")
-    for each in found["endpoints"]:
+    for each in contents["endpoints"]:
         print(f"{each['method']:6} {each['path']}  {each['note']}")
 
 
-def _tell_type(name: str, *, as_json: bool) -> None:
-    """One record type, by any of its names. Raises NotFound for an unknown one."""
-    told = record_types.load().type(name).describe()
+def _print_type(name: str, *, as_json: bool) -> None:
+    """Prints one record type, by any of its names. Raises NotFound for an unknown one."""
+    type_description = record_types.load().type(name).describe()
     if as_json:
-        texts.put(texts.as_json(told, indent=1) + "\n")
+        texts.put(texts.as_json(type_description, indent=1) + "\n")
         return
-    texts.put(f"{told['uri']}: {told['label']['plural']}\n\nfields:\n")
-    texts.put("".join(_row(each, ", required" if each["required"] else "") for each in told["fields"]))
+    texts.put(f"{type_description['uri']}: {type_description['label']['plural']}\n\nfields:\n")
+    texts.put("".join(_row(each, ", required" if each["required"] else "") for each in type_description["fields"]))
     texts.put("\nfilters:\n")
-    texts.put("".join(_row(each, "") for each in told["filters"]))
+    texts.put("".join(_row(each, "") for each in type_description["filters"]))
 
 
 def _row(each: dict[str, Any], more: str) -> str:
@@ -75,7 +74,7 @@ def _row(each: dict[str, Any], more: str) -> str:
 
 
 def description() -> dict[str, Any]:
-    """The registries as data, by name: {record_types, field_kinds, endpoints, ...}."""
+    """Returns the registries as data, by name: {record_types, field_kinds, endpoints, ...}."""
     app.endpoints()
     registry = record_types.load()
     tables = sorted(table.name for table in app.all_tables(registry))
@@ -106,16 +105,16 @@ def description() -> dict[str, Any]:
 
 
 def shipped_files() -> dict[str, Path]:
-    """{name such as console/static/console.css: where it is} of every file that is no code, sorted by name."""
-    found: dict[str, Path] = {}
+    """Returns {name such as console/static/console.css: path} of every file that is not code, sorted by name."""
+    files: dict[str, Path] = {}
     for name in late_files.FOLDERS:
         late_files.unpack(name)
     for name, folder in (("console", Path(console.__file__).resolve().parent), ("resources", resources.path())):
         for path in folder.rglob("*"):
             parts = path.relative_to(folder).parts
             if path.is_file() and path.suffix not in CODE and not any(part.startswith(NOT_SHIPPED) for part in parts):
-                found["/".join((name, *parts))] = path
-    return dict(sorted(found.items()))
+                files["/".join((name, *parts))] = path
+    return dict(sorted(files.items()))
 
 
 def _command(each: Command) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""`helpdesk doctor`: looks at everything that a working service needs, and says what to do about what is wrong. Where a
-service runs it is asked, so that both say the same."""
+"""`helpdesk doctor`: checks everything that a working service needs, and advises on problems. A running service is
+queried, so that both report the same."""
 
 import argparse
 import http.client
@@ -26,14 +26,13 @@ from server.upkeep.verdict import Verdict
 from server.web.monitoring import HEALTH, LOOK_NOW
 
 DONE, FAILED = 0, 1
-MOST_TOLD = 3
+MAX_NAMED = 3
 ANSWER_SECONDS = 60  # timeout of a server's health, which contacts mail servers first
-OWN_PARTS = ("server", "data folder")  # which are looked at from here
+OWN_PARTS = ("server", "data folder")  # checked by the command itself
 MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     doctor = command(
         commands,
         "doctor",
@@ -47,12 +46,12 @@ def declare(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     log.configure("error", "text")
-    found = list(findings(lambda: settings_of(options)))
-    judged = Verdict(tuple(found))
+    results = list(findings(lambda: settings_of(options)))
+    judged = Verdict(tuple(results))
     if options.json:
-        texts.put(texts.as_json([asdict(each) for each in found], indent=1) + "\n")
+        texts.put(texts.as_json([asdict(each) for each in results], indent=1) + "\n")
     else:
-        texts.put("".join(f"{_shown(each)}\n" for each in found) + f"{judged.text}\n")
+        texts.put("".join(f"{_shown(each)}\n" for each in results) + f"{judged.text}\n")
     return FAILED if judged.state == "problem" else DONE
 
 
@@ -62,7 +61,7 @@ def _shown(finding: Finding) -> str:
 
 
 def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
-    """All findings, in order. A problem is a finding, not an exception."""
+    """Yields all findings, in order. A problem is a finding, not an exception."""
     try:
         settings = settings_of()
     except HelpdeskError as error:
@@ -83,13 +82,13 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
     address = lock.address(folder)
     if address:  # its port may be set by a flag
         settings = settings.replace(port=urlsplit(address).port or settings.port)
-    told: tuple[Finding, ...] = ()
+    server_findings: tuple[Finding, ...] = ()
     if is_running:
-        answer, told = _asked(address or app.local_url(settings))
+        answer, server_findings = _server_health(address or app.local_url(settings))
         yield answer
     else:
         yield from _free_port(settings)
-    yield from _database(settings, told)
+    yield from _database(settings, server_findings)
 
 
 def _folder(folder: Path) -> Iterator[Finding]:
@@ -102,7 +101,7 @@ def _folder(folder: Path) -> Iterator[Finding]:
 
 
 def _free_port(settings: Settings) -> Iterator[Finding]:
-    """The port for the server that will run."""
+    """Checks the port for the server that will run."""
     try:
         for each in app.bind(settings):
             each.close()
@@ -114,11 +113,11 @@ def _free_port(settings: Settings) -> Iterator[Finding]:
     yield Finding("server", "ok", f"none runs on the folder; port {settings.port} of {settings.host} is free")
 
 
-def _asked(address: str) -> tuple[Finding, tuple[Finding, ...]]:
-    """Whether the running server is healthy, and its findings; () if it shows them to others only."""
+def _server_health(address: str) -> tuple[Finding, tuple[Finding, ...]]:
+    """Returns whether the running server is healthy, and its findings; () if it shows them only to others."""
     url = urlsplit(address)
     try:
-        checks, found = health_at(url.hostname or "", url.port or 0)
+        checks, server_findings = health_at(url.hostname or "", url.port or 0)
     except (OSError, http.client.HTTPException, ValueError, TypeError) as error:
         return Finding(
             "server",
@@ -129,28 +128,28 @@ def _asked(address: str) -> tuple[Finding, tuple[Finding, ...]]:
     failing = [name for name, is_well in checks.items() if not is_well]
     if failing:
         says = f"the one at {url.geturl()} says: not {', '.join(failing)}"
-        return Finding("server", "problem", says, "see the findings below, and its log"), found
-    return Finding("server", "ok", f"the one at {url.geturl()} is well"), found
+        return Finding("server", "problem", says, "see the findings below, and its log"), server_findings
+    return Finding("server", "ok", f"the one at {url.geturl()} is well"), server_findings
 
 
 def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...]]:
-    """The vital checks of a server, {check: passed}, and its findings; () if it shows them to others only. Raises
-    OSError, HTTPException; ValueError, TypeError for another program."""
+    """Returns the vital checks of a server, {check: passed}, and its findings; () if it shows them only to others.
+    Raises OSError, HTTPException; ValueError, TypeError for another program."""
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", f"{HEALTH}?{LOOK_NOW}")
-        told = json.loads(connection.getresponse().read())
+        body = json.loads(connection.getresponse().read())
     finally:
         connection.close()
-    checks = told.get("checks") if isinstance(told, dict) else None
+    checks = body.get("checks") if isinstance(body, dict) else None
     if not isinstance(checks, dict):
         raise ValueError("another program answers there")
-    findings = tuple(Finding(**each) for each in told.get("findings", ()))
+    findings = tuple(Finding(**each) for each in body.get("findings", ()))
     return {str(name): bool(value) for name, value in checks.items()}, findings
 
 
-def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
-    """Findings about the database and its content. told: findings of the server that uses it."""
+def _database(settings: Settings, server_findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yields findings about the database and its content. server_findings: those of the server that uses it."""
     path = Path(settings.data) / app.DATABASE
     if not settings.database and not path.exists():
         yield Finding("database", "ok", "there is none yet; the first start makes it")
@@ -173,8 +172,8 @@ def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
             yield _not_as_it_should_be(service, damage, lacking)
             return
         yield _sound(service)
-        if told:
-            yield from (each for each in told if each.part not in OWN_PARTS)
+        if server_findings:
+            yield from (each for each in server_findings if each.part not in OWN_PARTS)
             return
         live_settings.apply(service)
         yield from (each for each in verdict.at_rest(service, clock.now()).findings if each.part not in OWN_PARTS)
@@ -189,8 +188,8 @@ def _sound(service: Service) -> Finding:
     size = f"{store.sizes()[0] // checkup.MIB:,} MiB"
     if state is None:
         return Finding("database", "ok", f"sound, {size}")
-    found = f"{store.place}: PostgreSQL {state.version}, {state.encoding}, citext {state.extension}, {size}"
-    return Finding("database", "ok", found)
+    summary = f"{store.place}: PostgreSQL {state.version}, {state.encoding}, citext {state.extension}, {size}"
+    return Finding("database", "ok", summary)
 
 
 def _not_as_it_should_be(service: Service, damage: list[str], lacking: list[str]) -> Finding:
@@ -208,6 +207,6 @@ def _not_as_it_should_be(service: Service, damage: list[str], lacking: list[str]
     )
 
 
-def _first(listed: list[str]) -> str:
-    more = f" and {len(listed) - MOST_TOLD} more" if len(listed) > MOST_TOLD else ""
-    return "; ".join(listed[:MOST_TOLD]) + more
+def _first(items: list[str]) -> str:
+    more = f" and {len(items) - MAX_NAMED} more" if len(items) > MAX_NAMED else ""
+    return "; ".join(items[:MAX_NAMED]) + more

@@ -1,4 +1,4 @@
-"""`helpdesk export`: everything in a data folder, as files for other programs and for people."""
+"""`helpdesk export`: exports everything in a data folder as files for other programs and for people."""
 
 import argparse
 from pathlib import Path
@@ -13,8 +13,7 @@ from server.export import Summary, export
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
-    made = command(
+    parser = command(
         commands,
         "export",
         _export,
@@ -23,8 +22,8 @@ def declare(commands: Any) -> None:
         "it is of one moment, and what is cut short leaves nothing. It cannot be read back: that is what backups are "
         "for.",
     )
-    made.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; nothing may be there")
-    made.add_argument(
+    parser.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; nothing may be there")
+    parser.add_argument(
         "--with-secrets",
         action="store_true",
         help="also passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens",
@@ -32,15 +31,15 @@ def declare(commands: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    shown, place = Progress(), Path(options.place)
+    progress, place = Progress(), Path(options.place)
 
     def work(ctx: Context) -> Summary:
         tables = app.all_tables(ctx.service.registry)
-        return export(ctx, place, tables, shown.show, with_secrets=options.with_secrets)
+        return export(ctx, place, tables, progress.show, with_secrets=options.with_secrets)
 
     try:
-        found = with_database(options, work)
+        summary = with_database(options, work)
     finally:
-        shown.end()
-    records, files = sum(found.records.values()), sum(found.contents.values())
-    print(f"{place}: {records} records of {sum(map(bool, found.records.values()))} types, {files} files")
+        progress.end()
+    records, files = sum(summary.records.values()), sum(summary.contents.values())
+    print(f"{place}: {records} records of {sum(map(bool, summary.records.values()))} types, {files} files")

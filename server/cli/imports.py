@@ -1,4 +1,4 @@
-"""`helpdesk import csv`: a CSV file becomes records of a data folder, whether or not a server runs on it."""
+"""`helpdesk import csv`: imports a CSV file as records of a data folder, with or without a running server."""
 
 import argparse
 import sys
@@ -20,7 +20,6 @@ STANDARD_INPUT = "-"
 
 
 def declare(commands: Any) -> None:
-    """Declare the commands."""
     bring = command(
         group(commands, "import", "Records in files."),
         "csv",
@@ -50,11 +49,11 @@ def _import(ctx: Context, options: argparse.Namespace) -> int:
     uri = ctx.service.registry.type(options.type.lower()).uri
     targets = columns.targets(ctx, uri)
     mapping = CsvMapping(uri, _names(table, targets, options.column), options.key)
-    shown = Progress()
+    progress = Progress()
     try:
-        result = _run(ctx, options, table, mapping, shown)
+        result = _run(ctx, options, table, mapping, progress)
     finally:
-        shown.end()
+        progress.end()
     for each in result.mistakes:
         where = f"row {each.row}" + (f", {each.target}" if each.target else "")
         print(f"helpdesk: {where}: {each.reason}", file=sys.stderr)
@@ -69,18 +68,20 @@ def _import(ctx: Context, options: argparse.Namespace) -> int:
     return FAILED if result.mistakes else DONE
 
 
-def _run(ctx: Context, options: argparse.Namespace, table: CsvTable, mapping: CsvMapping, shown: Progress) -> CsvResult:
+def _run(
+    ctx: Context, options: argparse.Namespace, table: CsvTable, mapping: CsvMapping, progress: Progress
+) -> CsvResult:
     name = "standard input" if options.file == STANDARD_INPUT else Path(options.file).name
     if options.dry_run:
-        return importing.attempt(ctx, table, mapping, told=shown.show)
+        return importing.attempt(ctx, table, mapping, told=progress.show)
     if len(table.rows) > importing.MAX_ATOMIC_ROWS:
-        return PortionedImport().run(ctx, name, table, mapping, shown.show)
-    return importing.run(ctx, None, table, mapping, shown.show, name=name)
+        return PortionedImport().run(ctx, name, table, mapping, progress.show)
+    return importing.run(ctx, None, table, mapping, progress.show, name=name)
 
 
 def _names(table: CsvTable, targets: dict[str, CsvTarget], chosen: list[str]) -> tuple[str, ...]:
-    """The target of each column. Raises Invalid for a column that means nothing and was not left out."""
-    given: dict[str, str] = {}
+    """Returns the target of each column. Raises Invalid for an unknown column that was not left out explicitly."""
+    explicit: dict[str, str] = {}
     for text in chosen:
         header, mark, target = text.rpartition("=")
         if not mark:
@@ -89,17 +90,19 @@ def _names(table: CsvTable, targets: dict[str, CsvTarget], chosen: list[str]) ->
             raise Invalid(f"--column: the file has no column '{header[:80]}'{nearest(header, table.names)}")
         if target and target not in targets:
             raise Invalid(f"--column: there is no field '{target[:80]}'{nearest(target, targets)}")
-        given[header] = target
+        explicit[header] = target
     guessed = columns.guess(table.names, targets, {}, table.rows)
     names = tuple(
-        given.get(header, "" if target in given.values() else target)
+        explicit.get(header, "" if target in explicit.values() else target)
         for header, target in zip(table.names, guessed, strict=True)
     )
-    unknown = [header for header, target in zip(table.names, names, strict=True) if not target and header not in given]
+    unknown = [
+        header for header, target in zip(table.names, names, strict=True) if not target and header not in explicit
+    ]
     if unknown:
-        listed = ", ".join(f"'{each[:80]}'" for each in unknown[:10])
+        examples = ", ".join(f"'{each[:80]}'" for each in unknown[:10])
         raise Invalid(
-            f"no field is named like the column {listed}; add --column '{unknown[0][:80]}=FIELD', "
+            f"no field is named like the column {examples}; add --column '{unknown[0][:80]}=FIELD', "
             f"or --column '{unknown[0][:80]}=' to leave it out. Fields: {', '.join(targets)}"
         )
     return names

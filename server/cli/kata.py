@@ -1,4 +1,4 @@
-"""`helpdesk kata`: a KATA text as a tree, or where it is wrong."""
+"""`helpdesk kata`: prints a KATA text as a tree, or its first mistake."""
 
 import argparse
 from typing import Any
@@ -16,7 +16,6 @@ SHAPE = lines.RequestSchema("source", maps=frozenset(("vars",)))
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     offline(
         commands,
         "kata",
@@ -33,27 +32,27 @@ def _run(options: argparse.Namespace) -> int:
         try:
             document = kata.parse(texts.read(options.file))
         except KataSyntax as error:
-            texts.tell_mistake(options.file, error)
+            texts.print_mistake(options.file, error)
             return FAILED
         texts.put(texts.as_json(document.tree, indent=1) + "\n")
         return DONE
 
 
 def answer(request: lines.Request, store: Workspace) -> lines.Request:
-    """Tree, lines and value of a document. What cannot be evaluated has an error in place of the value, what cannot be
-    parsed an error alone."""
+    """Returns tree, lines and value of a document. An evaluation error replaces the value; a parse error replaces
+    everything."""
     try:
         document = kata.parse(request["source"])
     except KataSyntax as error:
         return {"error": {"code": error.details["code"], "line": error.details["line"]}}
-    found: lines.Request = {"tree": document.tree, "lines": document.lines}
+    result: lines.Request = {"tree": document.tree, "lines": document.lines}
     try:
-        return found | {"value": Generic(_given(request.get("vars"), store)).value(document.tree)}
+        return result | {"value": Generic(_environment(request.get("vars"), store)).value(document.tree)}
     except KataSyntax as error:
-        return found | {"error": {"code": error.details["code"], "path": error.details.get("path", "")}}
+        return result | {"error": {"code": error.details["code"], "path": error.details.get("path", "")}}
 
 
-def _given(values: Any, store: Workspace) -> Environment:
+def _environment(values: Any, store: Workspace) -> Environment:
     if values is None:
         return Environment()
     budget, around = Budget(), Surroundings(host=OfflineHost(store).functions())

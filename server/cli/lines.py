@@ -1,5 +1,5 @@
-"""Reads requests from standard input, one JSON object a line, and writes one response a line in the same order. An
-invalid line gets an error, and the others go on."""
+"""Reads requests from standard input, one JSON object per line, and writes one response per line in the same order. An
+invalid line gets an error, and the other lines are processed."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -33,24 +33,24 @@ def serve(
     refused: Callable[[HelpdeskError], Request],
     store: Workspace,
 ) -> None:
-    """Responds to every line of standard input. refused: an error in place of a response. A line does not see what
-    another one wrote, unless a data folder is given."""
+    """Responds to every line of standard input. refused: creates the response for an error. Requests do not see each
+    other's changes, unless a data folder is given."""
     for raw in _lines():
         try:
-            found = texts.as_json(answer(_request(raw, shape)))
+            response = texts.as_json(answer(_request(raw, shape)))
         except HelpdeskError as error:
-            found = texts.as_json(refused(error))
+            response = texts.as_json(refused(error))
         except RecursionError:
-            found = texts.as_json(refused(Invalid("the values are nested too deeply")))
+            response = texts.as_json(refused(Invalid("the values are nested too deeply")))
         except Exception:
             LOG.exception("line.failed")
-            found = texts.as_json(refused(HelpdeskError("this could not be done; the log tells why")))
-        texts.put(found + "\n")
+            response = texts.as_json(refused(HelpdeskError("this could not be done; the log tells why")))
+        texts.put(response + "\n")
         store.renew()
 
 
 def _lines() -> Iterator[bytes]:
-    """The lines that are not blank. The part of a line beyond the limit is skipped."""
+    """Yields the lines that are not blank. The part of a line beyond the limit is skipped."""
     source = sys.stdin.buffer
     while raw := source.readline(MAX_LINE_BYTES + 1):
         if len(raw) > MAX_LINE_BYTES:
@@ -62,20 +62,20 @@ def _lines() -> Iterator[bytes]:
 
 
 def _request(raw: bytes, shape: RequestSchema) -> Request:
-    """A line as a request, every part of its kind. Raises Malformed, Invalid."""
+    """Parses a line as a request. Raises Malformed, Invalid."""
     if len(raw) > MAX_LINE_BYTES:
         raise Invalid(f"a line has at most {MAX_LINE_BYTES:,} bytes")
-    found = json_text.loads(raw, "the line")
-    if not isinstance(found, dict):
+    values = json_text.loads(raw, "the line")
+    if not isinstance(values, dict):
         raise Malformed("a line holds a JSON object")
-    known = {shape.required} | shape.texts | shape.maps
-    for name, value in found.items():
-        if name not in known:
-            raise Invalid(f"'{name[:80]}' has no meaning here{nearest(name, known)}")
+    names = {shape.required} | shape.texts | shape.maps
+    for name, value in values.items():
+        if name not in names:
+            raise Invalid(f"'{name[:80]}' has no meaning here{nearest(name, names)}")
         if name in shape.maps and not isinstance(value, dict | None) and value != []:
             raise Invalid(f"'{name}' takes a map")
         if name not in shape.maps and not isinstance(value, str | None):
             raise Invalid(f"'{name}' takes a text")
-    if found.get(shape.required) is None:
+    if values.get(shape.required) is None:
         raise Invalid(f"'{shape.required}' is missing")
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}

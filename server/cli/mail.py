@@ -1,4 +1,4 @@
-"""`helpdesk mail import`: files of mail into the database of a data folder, whether or not a server runs on it."""
+"""`helpdesk mail import`: imports mail files into the database of a data folder, with or without a running server."""
 
 import argparse
 import sys
@@ -20,7 +20,6 @@ DONE, FAILED = 0, 1
 
 
 def declare(commands: Any) -> None:
-    """Declare the commands."""
     bring = command(
         group(commands, "mail", "Mail in files."),
         "import",
@@ -48,21 +47,21 @@ def declare(commands: Any) -> None:
 
 def _import(ctx: Context, options: argparse.Namespace) -> int:
     history = History(WORDS.index(options.status), _group_id(ctx, options.group) if options.group else 0)
-    shown = Progress()
+    progress = Progress()
 
     def problem(where: str, reason: str) -> None:
-        shown.say(f"helpdesk: {where}: {reason}")
+        progress.say(f"helpdesk: {where}: {reason}")
 
     try:
-        counts = mail_import.run(ctx, options.paths, sys.stdin.buffer, shown.show, problem, history)
+        counts = mail_import.run(ctx, options.paths, sys.stdin.buffer, progress.show, problem, history)
     finally:
-        shown.end()
+        progress.end()
     print(counts)
     return DONE if counts.failed == 0 else FAILED
 
 
 def _group_id(ctx: Context, text: str) -> int:
-    """The group with this number or name. Raises Invalid naming the nearest."""
+    """Returns the group with this number or name. Raises Invalid with the nearest name."""
 
     def read(tx: Transaction) -> dict[int, str]:
         reader = RecordReader(ctx, tx)

@@ -1,5 +1,5 @@
-"""`helpdesk migrate-database`: the database of a data folder into PostgreSQL, or back into a file. Copying is
-store/moving.py."""
+"""`helpdesk migrate-database`: copies the database of a data folder into PostgreSQL, or back into a file.
+store/moving.py does the copying."""
 
 import argparse
 import sys
@@ -22,12 +22,11 @@ from server.store.moving import Amount, Moved, Mover
 from server.store.transaction import Transaction
 
 MIB = 1024 * 1024
-ROWS_A_SECOND, BYTES_A_SECOND = 12_000, 20 * MIB  # as two slow cores with both databases on them copy and compare
+ROWS_A_SECOND, BYTES_A_SECOND = 12_000, 20 * MIB  # measured on two slow cores that run both databases
 QUERY_SECONDS = 24 * 3600  # timeout of a statement, such as an index of a large table
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     move = command(
         commands,
         "migrate-database",
@@ -56,19 +55,21 @@ def _migrate(options: argparse.Namespace) -> None:
             print(_estimated(service.store.read(lambda tx: _amount(service, tx), seconds=QUERY_SECONDS)))
             return
         done = _into(into, service)
-    _tell(done, into)
+    _print_result(done, into)
 
 
-# -- the two of them ---------------------------------------------------------------------------------------------------
+# -- source and target
+# --------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
-    """The source of the copy. Raises Damaged if a server uses it, or if it does not have this version's schema."""
-    held = lock.FolderLock(Path(settings.data))
+    """Opens the source of the copy. Raises Damaged if a server uses it, or if it does not have this version's
+    schema."""
+    folder_lock = lock.FolderLock(Path(settings.data))
     where = app.require_database(settings)
     if isinstance(where, Path) and not may_be_used:
-        held.take()
+        folder_lock.take()
     try:
         service = app.open_unchanged(settings)
         try:
@@ -84,7 +85,7 @@ def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
         finally:
             service.store.close()
     finally:
-        held.release()
+        folder_lock.release()
 
 
 def _not_migrated(service: Service) -> list[str]:
@@ -93,7 +94,7 @@ def _not_migrated(service: Service) -> list[str]:
 
 
 def _target(to: str, settings: Settings) -> Path | str:
-    """Raises Invalid, Conflict."""
+    """Returns the target: the path of a new file, or the address of a database. Raises Invalid, Conflict."""
     if is_address(to):
         return str(value_of("database", to))
     if not settings.database:
@@ -130,33 +131,33 @@ def _into(target: Path | str, service: Service) -> Moved:
 
 
 def _copied(service: Service, into: Store) -> Moved:
-    source, shown = service.store, Progress()
+    source, output = service.store, Progress()
     name = str(source.read(lambda tx: service_settings.get(tx, "installation", ""))) or source.place
     mover = Mover(source, into, app.all_tables(service.registry), _custom(service), service.registry.texts(), name)
-    held = source.begin()  # there are no writes until the end
+    connection = source.begin()  # there are no writes until the end
     try:
-        reading = source.transaction(held, can_write=False)
-        shown.say(_estimated(_amount(service, reading)))
+        reading = source.transaction(connection, can_write=False)
+        output.say(_estimated(_amount(service, reading)))
         if mover.was_begun:
-            shown.say("a copy was begun before, and is gone on with")
+            output.say("a copy was begun before, and is gone on with")
         copying_rows: list[Progress] = []
 
         def progress(done: int, total: int) -> None:
-            if not copying_rows:  # its rate is that from here on
+            if not copying_rows:  # measures the rate from here on
                 copying_rows.append(Progress())
             copying_rows[0].show(done, total)
 
-        return mover.run(reading, progress, shown.say)
+        return mover.run(reading, progress, output.say)
     finally:
-        shown.end()
-        held.execute("ROLLBACK")
+        output.end()
+        connection.execute("ROLLBACK")
 
 
 def _custom(service: Service) -> list[Any]:
     return [each.table for each in service.registry.custom]
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- output -----------------------------------------------------------------------------------------------------------
 
 
 def _amount(service: Service, tx: Transaction) -> Amount:
@@ -180,7 +181,7 @@ def _shown(into: Path | str) -> str:
     return str(into) if isinstance(into, Path) else without_password(into)
 
 
-def _tell(done: Moved, into: Path | str) -> None:
+def _print_result(done: Moved, into: Path | str) -> None:
     print(f"{done.rows:,} rows of {done.tables} tables are in {_shown(into)} and the same as in the source")
     for name, number in done.replaced.items():
         print(f"{number:,} NUL characters in {name}, which PostgreSQL keeps none of, are U+FFFD now")

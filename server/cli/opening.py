@@ -1,4 +1,4 @@
-"""What commands work on: the settings of a command line, and the service of its data folder."""
+"""Opens the settings and the service that commands work on."""
 
 import argparse
 import os
@@ -12,12 +12,12 @@ from server.errors import Conflict, Invalid
 from server.jobs import processes
 from server.settings import Settings, load
 
-ALIVE_SECONDS = 30  # since its last sign of life, before which a process is taken for one that runs
+ALIVE_SECONDS = 30  # a process whose last heartbeat is newer counts as running
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings that flags, variables and the settings file give. Raises Invalid; a wrong flag ends the command as
-    any wrong command line does."""
+    """Returns the settings from flags, variables and the settings file. Raises Invalid; an invalid flag ends the
+    command with a usage error."""
     flags: dict[str, str | None] = {}
     for name in ("data", "host", "port", "base_url", "role", "config"):
         value = getattr(options, name, None)
@@ -28,14 +28,13 @@ def settings_of(options: argparse.Namespace) -> Settings:
     try:
         return load(flags, os.environ)
     except Invalid as error:
-        if error.message.startswith("--"):  # what was wrong is a flag
+        if error.message.startswith("--"):  # the error is about a flag
             options.refuse(error.message)
         raise
 
 
 def require_unused(service: Service) -> None:
-    """Requires that no server runs: checks the lock of a data folder, or the processes of a PostgreSQL database. Raises
-    Conflict."""
+    """Raises Conflict if a server runs: checks the lock of a data folder, or the processes of a PostgreSQL database."""
     alive = [each for each in processes.running(service) if each.seen_at > clock.now() - ALIVE_SECONDS]
     if service.store.is_shared and alive:
         names = ", ".join(f"process {each.pid} on {each.host}" for each in alive)
@@ -46,7 +45,7 @@ def require_unused(service: Service) -> None:
 
 
 def with_service(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:
-    """Run `work` on the database of the data folder, whether or not a server runs on it."""
+    """Runs `work` on the database of the data folder, with or without a running server."""
     settings = settings_of(options)
     log.configure("warning", settings.log_format)
     service = app.open_service(settings)
@@ -57,6 +56,6 @@ def with_service(options: argparse.Namespace, work: Callable[[Context], Any]) ->
 
 
 def with_database(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:
-    """The same for what means nothing on a new database: a slip in --data makes none."""
+    """Like with_service, for commands that make no sense on a new database: a wrong --data must not create one."""
     app.require_database(settings_of(options))
     return with_service(options, work)

@@ -1,4 +1,4 @@
-"""`helpdesk package import` and `helpdesk package export`: packages in and out of the database of a data folder."""
+"""`helpdesk package import` and `helpdesk package export`: packages and the database of a data folder."""
 
 import argparse
 import sys
@@ -19,7 +19,6 @@ RECIPE = "cookbook/"  # the prefix of a recipe's name
 
 
 def declare(commands: Any) -> None:
-    """Declare the commands."""
     below = group(commands, "package", "Packages: records as one JSON document.")
     bring = command(
         below,
@@ -80,25 +79,26 @@ def _import(options: argparse.Namespace) -> None:
             conflicts=options.conflicts,
         )
 
-    found = None
-    while found is None:
+    result = None
+    while result is None:
         try:
-            found = with_service(options, work)
+            result = with_service(options, work)
         except Required as error:
-            answers.update(_asked(options, error))
+            answers.update(_missing_answers(options, error))
         except Conflict as error:
             raise _by_flags(error) from error
-    for note in found.notes:
+    for note in result.notes:
         print(f"helpdesk: {note}", file=sys.stderr)
-    told: dict[str, Any] = {}
+    update_fields: dict[str, Any] = {}
     if options.update:
-        told = {"records_updated": found.updated, "records_unchanged": found.unchanged}
-        told |= {"records_kept": found.kept} if found.kept else {}
-    _put({"records_created": found.records} | told | ({"grants": found.granted} if found.granted else {}))
+        update_fields = {"records_updated": result.updated, "records_unchanged": result.unchanged}
+        update_fields |= {"records_kept": result.kept} if result.kept else {}
+    _put({"records_created": result.records} | update_fields | ({"grants": result.granted} if result.granted else {}))
 
 
-def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
-    """The missing answers, typed at a terminal; elsewhere the error names the flags. Raises Invalid, Required."""
+def _missing_answers(options: argparse.Namespace, error: Required) -> dict[str, Any]:
+    """Returns missing answers that are typed at a terminal. Without one, raises Invalid with the required flags,
+    Required."""
     if error.details.get("field") == "grants":
         raise Invalid(
             error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"), field="grants"
@@ -113,13 +113,14 @@ def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
 
 
 def _by_flags(error: Conflict) -> Conflict:
-    """The error with the flags of the command line in place of parameters."""
+    """Returns the error with the flags of the command line in place of API parameters."""
     said = error.message.replace("Send conflicts=", "Add --conflicts ").replace("conflicts=", "--conflicts ")
     return Conflict(said.replace("dry_run=1", "--dry-run"), **error.details)
 
 
 def _typed(question: str) -> str:
-    """Reads a typed answer; the question is not part of the output for programs. Raises Invalid at the end of input."""
+    """Reads a typed answer. The question goes to standard error, so that programs do not read it. Raises Invalid at the
+    end of input."""
     print(f"{question} ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     if not line:
@@ -142,15 +143,15 @@ def _package(file: str) -> Any:
     return json_text.loads(text, f"the package {file}", depth=MAX_DEPTH)
 
 
-def _answers(listed: list[str]) -> dict[str, Any]:
-    """{key: value}, a list where a key was given several times."""
-    found: dict[str, list[str]] = {}
-    for text in listed:
+def _answers(arguments: list[str]) -> dict[str, Any]:
+    """Returns {key: value}, a list for a key that was given several times."""
+    values_by_key: dict[str, list[str]] = {}
+    for text in arguments:
         key, mark, value = text.partition("=")
         if not mark:
             raise Invalid(f"--answer takes KEY=VALUE, not '{text[:80]}'")
-        found.setdefault(key, []).append(value)
-    return {key: values if len(values) > 1 else values[0] for key, values in found.items()}
+        values_by_key.setdefault(key, []).append(value)
+    return {key: values if len(values) > 1 else values[0] for key, values in values_by_key.items()}
 
 
 def _put(value: Any) -> None:

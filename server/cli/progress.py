@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TextIO
 
 BAR_WIDTH = 30  # characters
-DRAW_SECONDS = 0.1  # between two updates of the bar
-LINE_SECONDS = 10  # between two lines without a terminal
+DRAW_SECONDS = 0.1  # interval of updates of the bar
+LINE_SECONDS = 10  # interval of lines without a terminal
 
 
 class Progress:
@@ -18,7 +18,7 @@ class Progress:
         self._is_bar = self._stream.isatty()
         self._seconds = seconds
         self._began = seconds()
-        self._first = -1  # done when the first one was told: what an earlier run did says nothing about the rate
+        self._first = -1  # items that an earlier run had done, which do not count for the rate
         self._drawn = self._began
 
     def show(self, done: int, total: int) -> None:
@@ -50,7 +50,7 @@ class Progress:
             self.say(text)
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """Ends the output."""
         if self._is_bar:
             self._write("\n")
 
@@ -64,8 +64,8 @@ class Progress:
         '401/500, 100 a second, about 1 s left'
         """
         rate = (done - self._first) / max(now - self._began, 0.001)
-        left = _duration(round((total - done) / rate)) if rate else "unknown"
-        return f"{done}/{total}, {rate:.0f} a second, about {left} left"
+        remaining = _duration(round((total - done) / rate)) if rate else "unknown"
+        return f"{done}/{total}, {rate:.0f} a second, about {remaining} left"
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -16,7 +16,6 @@ DELIMITERS = {"script": SCRIPT, "package": PACKAGE}
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     script = offline(
         commands,
         "script",
@@ -36,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
         try:
             texts.put(_rendered(source, values, store))
         except ScriptError as error:
-            texts.tell_mistake(options.file, error)
+            texts.print_mistake(options.file, error)
             return FAILED
         return DONE
 

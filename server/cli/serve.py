@@ -16,7 +16,6 @@ from server.settings import ALL, VERSION, WORKER, Settings
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     serve = command(commands, "serve", _serve)
     serve.add_argument("--host", help="address to listen on (127.0.0.1)")
     serve.add_argument("--port", help="port to listen on, 0 for any free one (8200)")
@@ -54,7 +53,7 @@ def _announce(running: app.RunningService, settings: Settings) -> None:
 
 
 def _say(label: str, text: str, event: str, **keys: str) -> None:
-    """Print a line about the start: for people, or as the log is written."""
+    """Prints a line about the start, as text or in the format of the log."""
     print(log.json_line("info", event, **keys) if log.is_json() else f"{label:12} {text}", flush=True)
 
 
@@ -71,7 +70,7 @@ def _announce_pages(running: app.RunningService, settings: Settings) -> None:
         link = running.service.base_url + path
         _say("set-up link", f"{link}  (works once, within 30 minutes)", "setup.link", url=link)
         if settings.open_browser and sys.stdout.isatty() and has_display():
-            import webbrowser  # once in the life of a service
+            import webbrowser  # imported late: used once in the life of a service
 
             webbrowser.open(link)
 
@@ -82,5 +81,5 @@ def _place(running: app.RunningService, settings: Settings) -> str:
 
 
 def has_display() -> bool:
-    """Whether a browser has somewhere to open: elsewhere one for terminals would take over this one."""
+    """Whether a graphical browser can open; without one, a text browser would take over this terminal."""
     return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

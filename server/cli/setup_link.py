@@ -1,4 +1,4 @@
-"""`helpdesk setup-link`: the way in for the first administrator."""
+"""`helpdesk setup-link`: prints a link for the first administrator."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,6 @@ from server.first_start import setup
 
 
 def declare(commands: Any) -> None:
-    """Declare the command."""
     command(commands, "setup-link", _setup_link)
 
 

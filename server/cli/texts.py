@@ -1,4 +1,4 @@
-"""Reads texts from a file or standard input, and writes results. Both are UTF-8, whatever the locale."""
+"""Reads texts from a file or standard input, and writes results. Both are UTF-8 in every locale."""
 
 import argparse
 import json
@@ -14,7 +14,8 @@ MAX_FILE_BYTES = 64 * 1024 * 1024  # bytes of one file, or of standard input
 
 
 def read(name: str) -> str:
-    """The text of a file, or of standard input for "-". Raises Invalid when it cannot be read, or is no UTF-8."""
+    """Returns the text of a file, or of standard input for "-". Raises Invalid if it cannot be read, or is not
+    UTF-8."""
     raw = read_bytes(name)
     try:
         return raw.decode("utf-8")
@@ -23,7 +24,8 @@ def read(name: str) -> str:
 
 
 def read_bytes(name: str) -> bytes:
-    """The bytes of a file, or of standard input for "-". Raises Invalid when it cannot be read, or is too large."""
+    """Returns the bytes of a file, or of standard input for "-". Raises Invalid if it cannot be read, or is too
+    large."""
     try:
         if name == "-":
             raw = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
@@ -38,11 +40,11 @@ def read_bytes(name: str) -> bytes:
 
 
 def variables(options: argparse.Namespace) -> dict[str, Any]:
-    """The map of --vars, {} without. Raises Malformed, Invalid."""
-    found = json_text.loads(options.vars, "--vars") if options.vars else {}
-    if not isinstance(found, dict):
+    """Returns the map of --vars, {} without it. Raises Malformed, Invalid."""
+    values = json_text.loads(options.vars, "--vars") if options.vars else {}
+    if not isinstance(values, dict):
         raise Invalid('--vars takes a JSON object, such as {"name": "Ana"}')
-    return found
+    return values
 
 
 def put(text: str) -> None:
@@ -53,7 +55,7 @@ def put(text: str) -> None:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """The JSON of an answer. What JSON has no form for is null (a number without end) or its text."""
+    """Returns a value as JSON. Infinite numbers become null; other values that JSON lacks become text."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=str)
         text.encode("utf-8")
@@ -72,8 +74,8 @@ def _finite(value: Any) -> Any:
     return [_finite(each) for each in value] if isinstance(value, list) else value
 
 
-def tell_mistake(file: str, error: HelpdeskError) -> None:
-    """Write `file:line: message` to standard error."""
+def print_mistake(file: str, error: HelpdeskError) -> None:
+    """Writes `file:line: message` to standard error."""
     line = error.details.get("line")
     place = f"{file}:{line}" if line else file
     print(f"{place}: {reason(error)}", file=sys.stderr)

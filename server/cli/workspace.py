@@ -25,50 +25,51 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 class Workspace:
-    """Opens the store when it is asked for. is_open: whether it is."""
+    """Opens the store when it is first needed. is_open: whether it is open."""
 
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened
         self._service: Service | None = None
-        self._made: _Sandbox | None = None  # the throw-away folder
+        self._sandbox: _Sandbox | None = None  # the temporary folder
 
     @property
     def is_open(self) -> bool:
         return self._service is not None
 
     def context(self) -> Context:
-        """The operation of a command of this moment, on the store that is open, or on a throw-away one."""
+        """Returns the context of a command at this moment, on the open store or on a temporary one."""
         if self._service is None:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
-            self._made = _Sandbox(Path(self._opened.enter_context(folder)))
+            self._sandbox = _Sandbox(Path(self._opened.enter_context(folder)))
             self._opened.callback(self._close)  # before the folder is removed
-            self._open(self._made.settings).close()
-            self._made.keep()
-            self._open(self._made.settings)
-            self._made.look()
+            self._open(self._sandbox.settings).close()
+            self._sandbox.store()
+            self._open(self._sandbox.settings)
+            self._sandbox.look()
         assert self._service is not None
         return command_context(self._service)
 
     def open_existing(self, folder: Path) -> None:
-        """Use the database of a folder, alone. Raises Damaged when a server runs there, or there is no database."""
+        """Opens the database of a folder for exclusive use. Raises Damaged if a server runs there, or there is no
+        database."""
         settings = load({}, os.environ, data_folder=folder)
         app.require_database(settings)
         if not settings.database:
-            held = lock.FolderLock(folder)
-            held.take()
-            self._opened.callback(held.release)
-        self._opened.callback(self._close)  # before others may have it
+            folder_lock = lock.FolderLock(folder)
+            folder_lock.take()
+            self._opened.callback(folder_lock.release)
+        self._opened.callback(self._close)  # before the lock is released
         self._open(settings)
         assert self._service is not None
         require_unused(self._service)
 
     def renew(self) -> None:
         """Resets a temporary store between two requests."""
-        if self._made is not None and self._made.is_changed():
+        if self._sandbox is not None and self._sandbox.is_changed():
             self._close()
-            self._made.restore()
-            self._open(self._made.settings)
-            self._made.look()
+            self._sandbox.restore()
+            self._open(self._sandbox.settings)
+            self._sandbox.look()
 
     def _open(self, settings: Settings) -> Store:
         self._service = app.open_service(settings)
@@ -80,17 +81,17 @@ class Workspace:
 
 
 class _Sandbox:
-    """A throw-away folder, and its database as it was at first."""
+    """A temporary folder, and the initial content of its database."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.settings = load({}, os.environ, data_folder=folder).replace(database="")  # never the one of the service
+        self.settings = load({}, os.environ, data_folder=folder).replace(database="")  # never the service's
         self._path = folder / app.DATABASE
         self._first = b""
         self._seen: list[tuple[int, int]] = []
 
-    def keep(self) -> None:
-        """Remember the database as it is; it must be closed."""
+    def store(self) -> None:
+        """Stores the content of the database, which must be closed."""
         self._first = self._path.read_bytes()
 
     def look(self) -> None:
@@ -101,26 +102,26 @@ class _Sandbox:
         return self._seen != self._looks()
 
     def restore(self) -> None:
-        """Make the database what was kept; it must be closed."""
+        """Restores the stored content of the database, which must be closed."""
         for path in self.folder.glob(f"{app.DATABASE}*"):
             path.unlink()
         self._path.write_bytes(self._first)
 
     def _looks(self) -> list[tuple[int, int]]:
-        found = [path.stat() for path in sorted(self.folder.glob(f"{app.DATABASE}*")) if not path.name.endswith("-shm")]
-        return [(each.st_size, each.st_mtime_ns) for each in found]
+        stats = [path.stat() for path in sorted(self.folder.glob(f"{app.DATABASE}*")) if not path.name.endswith("-shm")]
+        return [(each.st_size, each.st_mtime_ns) for each in stats]
 
 
 @contextmanager
 def workspace(data: str | None) -> Iterator[Workspace]:
-    """The store of a command. data: the folder that was named, None for none."""
+    """Yields the store of a command. data: the data folder of the command line, None for a temporary one."""
     log.configure("warning", "text")
     with ExitStack() as opened:
         opened.enter_context(_ended_in_order())
-        found = Workspace(opened)
+        store = Workspace(opened)
         if data is not None:
-            found.open_existing(Path(data))
-        yield found
+            store.open_existing(Path(data))
+        yield store
 
 
 @contextmanager
@@ -141,9 +142,10 @@ def _ended_in_order() -> Iterator[None]:
 
 
 class OfflineHost:
-    """automation.host.Host on a workspace. automations: those that may be called beside the ones of the store.
+    """Implements automation.host.Host on a workspace. automations: callable automations in addition to those of the
+    store.
 
-    Asks for the store only where a script needs it."""
+    Opens the store only when a script needs it."""
 
     depth = 0
     zone = "UTC"
@@ -174,7 +176,7 @@ class OfflineHost:
 
 
 class _WorkspaceHost(ServiceHost):
-    """The host once there is a store."""
+    """The host after the store was opened."""
 
     def __init__(self, ctx: Context, automations: Mapping[str, Script], *, dry: bool) -> None:
         super().__init__(ctx, dry=dry)

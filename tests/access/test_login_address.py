@@ -264,7 +264,7 @@ def test_addresses_that_cannot_be_used_to_sign_in(desk: Desk, milo: int, email: 
 def test_only_administrators_change_addresses_of_others(desk: Desk, milo: int) -> None:
     olga = desk.worker("Olga")
     by_text(desk, milo)
-    for refused in (login_address.waiting, login_address.send_again, login_address.take_back):
+    for refused in (login_address.waiting, login_address.send_again, login_address.cancel):
         with pytest.raises(AdminOnly):
             refused(by(desk, olga), milo)
     login_address.send_again(by(desk, NORA), milo)

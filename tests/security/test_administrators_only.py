@@ -34,7 +34,7 @@ READS: dict[str, Callable[[Context], Any]] = {
     "records as they are stored": lambda ctx: records.stored(ctx, "worker", [1]),
     "a record by what is stored": lambda ctx: records.id_of(ctx, "worker", id=1),
     "the demo data": demo.is_filled,
-    "the steps of setting up": setup.left,
+    "the steps of setting up": setup.remaining_steps,
     "a step of setting up": lambda ctx: setup.finish_step(ctx, "mail"),
     "records to export": lambda ctx: exporting.chosen(ctx, ["worker:1"]),
     "the rights of others": lambda ctx: accounts.rights_of(ctx, 1),

@@ -18,6 +18,8 @@ MEMBERS = ("address", "contact", "ticket")  # types whose records have an organi
 
 
 class Org(RecordType):
+    """A company or another body that contacts, addresses and tickets belong to."""
+
     uri = "org"
     aliases = ("organization", "organizations", "orgs", "company", "companies")
     label_names = ("Organization", "Organizations")
