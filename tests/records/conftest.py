@@ -35,13 +35,12 @@ Filled = tuple[Desk, dict[str, int]]
 
 @pytest.fixture(scope="module")
 def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Filled]]:
-    """A helpdesk with records of a family of types, by its name, and the ids of what it holds. Made when it is first
-    asked for."""
+    """Returns, by the name of a family of types, a helpdesk with its records and their ids. Created on first use."""
     made: dict[str, Filled] = {}
 
     def family(name: str) -> Filled:
         if name not in made:
-            opened = Desk(tmp_path_factory.mktemp(name))  # with a registry of its own, as it makes a record type
+            opened = Desk(tmp_path_factory.mktemp(name))  # with a separate registry, since it creates a record type
             made[name] = opened, FAMILIES[name].populate(opened)
         return made[name]
 
@@ -52,5 +51,5 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
 @pytest.fixture(scope="module")
 def filled(request: pytest.FixtureRequest, families: Callable[[str], Filled]) -> Filled:
-    """That of the family which the module names."""
+    """The helpdesk of the family that the module names."""
     return families(request.module.FAMILY)

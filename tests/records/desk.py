@@ -29,7 +29,7 @@ from tests import databases
 
 NOW = 1_795_000_000
 BASE_URL = "https://desk.example"
-READ_SECONDS = 120  # more than the service allows, so that no answer depends on how busy the machine is
+READ_SECONDS = 120  # more than the service allows, so that no result depends on how busy the machine is
 Result = TypeVar("Result")
 
 
@@ -39,7 +39,7 @@ def _opened(path: Path, registry: Registry) -> Store:
 
 @cache
 def _empty() -> bytes:
-    """A file with all tables and no record: to copy it takes a tenth of the time of making one."""
+    """Returns a file with all tables and no record; copying it takes a tenth of the time of creating one."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / databases.FILE
         _opened(path, load()).close()
@@ -47,7 +47,7 @@ def _empty() -> bytes:
 
 
 class Desk:
-    """One database file. What is not said otherwise is done by the service itself, at NOW, in UTC."""
+    """A database file. By default the service itself acts, at NOW, in UTC."""
 
     def __init__(self, folder: Path, registry: Registry | None = None) -> None:
         self.registry = registry or load()
@@ -63,7 +63,7 @@ class Desk:
         self.store.close()
 
     def context(self, worker_id: int = 0) -> Context:
-        """What an operation of this worker is done in; 0 is the service."""
+        """Returns a context for operations of this worker; 0 is the service."""
         return Context(self.service, self.actor(worker_id), NOW, ZoneInfo("UTC"))
 
     def actor(self, worker_id: int = 0) -> Actor:
@@ -78,7 +78,7 @@ class Desk:
         return records.create(self.context(by), uri, fields, expand)
 
     def own(self, uri: str, /, **values: Any) -> int:
-        """The id of a new record that the service makes itself, from stored values, whoever else may make one."""
+        """Creates a record as the service does, from stored values, whatever the permissions; returns its id."""
         return self.store.write(lambda tx: RecordWriter(self.context(), tx).create(uri, values))
 
     def update(self, uri: str, id: int, /, by: int = 0, expand: str = "", **fields: Any) -> dict[str, Any]:
@@ -91,29 +91,29 @@ class Desk:
         return records.retrieve(self.context(by), uri, id, expand)
 
     def row(self, uri: str, id: int) -> dict[str, Any]:
-        """The record as it is stored."""
+        """Returns the record as it is stored."""
         record_type = self.registry.type(uri)
         row = self.read(lambda tx: tx.get(record_type.table, id))
         assert row is not None
         return record_type.record(row)
 
     def found(self, uri: str, q: str, by: int = 0) -> list[int]:
-        """The ids that a search finds, in order."""
+        """Returns the ids that a search finds, in order."""
         answer = records.search(self.context(by), uri, records.SearchRequest(q, limit=500))
         return [each["id"] for each in answer["results"]]
 
     def log(self, point: str = "", **equals: Any) -> list[dict[str, Any]]:
-        """The activity entries, oldest first, of one point or of all, with these column values."""
+        """Returns the activity entries, oldest first, of one point or of all, with these column values."""
         table, of_point = self.registry.type("activity_log"), {"activity_point": point} if point else {}
         rows = self.read(lambda tx: tx.find(table.table, **of_point, **equals))
         return [table.record(row) for row in rows]
 
     def acts(self, since: int = 0) -> list[str]:
-        """The sentences of the administrative acts after an entry, oldest first."""
+        """Returns the sentences of the administrative actions after an entry, oldest first."""
         return [entries.plain_text(each["params"]) for each in self.log(is_administrative=1) if each["id"] > since]
 
     def search(self, tx: Transaction, uri: str, q: str) -> CompiledSearch:
-        """A search that sees everything, compiled."""
+        """Compiles a search that sees everything."""
         scope = SearchScope(self.registry, tx, 1, NOW, ZoneInfo("UTC"), lambda record_type: ALWAYS)
         return compile_search(self.registry.type(uri), parse(q), scope)
 
@@ -121,12 +121,13 @@ class Desk:
         return Dictionaries(self.context(worker_id), tx)
 
     def worker(self, name: str, **fields: Any) -> int:
-        """A new worker's id; the first one should be an administrator, as in real life."""
+        """Creates a worker and returns the id; the first one should be an administrator, as in production."""
         values = {"first_name": name, "email": f"{name.lower()}@desk.example", "language": "en_US", "timezone": "UTC"}
         return int(self.create("worker", **values | fields)["id"])
 
     def people(self) -> dict[str, int]:
-        """nora, an administrator; milo, member of Support; olga, in no group. And the default group, as `support`."""
+        """Creates nora, an administrator; milo, a member of Support; olga, in no group; and the default group, as
+        `support`."""
         found = {"nora": self.worker("Nora", last_name="Berg", is_superuser=1)}
         found["support"] = int(self.create("group", name="Support")["id"])
         found["milo"] = self.worker("Milo", at_mention_name="milo")

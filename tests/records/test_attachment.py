@@ -1,4 +1,4 @@
-"""Attachments: bytes kept once, where files may be attached, and who may see them."""
+"""Attachments: deduplicated bytes, possible owners, and permissions."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ def blob_count(desk):
         ("x" * 600_000, b"x" * 600_000),
     ],
 )
-def test_content_is_kept_byte_for_byte(desk, sent, kept):
+def test_content_is_stored_byte_for_byte(desk, sent, kept):
     shown = desk.create("attachment", name="a.bin", content=sent)
     assert content(desk, shown["id"]) == kept
     assert shown["size"] == len(kept)
@@ -49,7 +49,7 @@ def test_content_is_kept_byte_for_byte(desk, sent, kept):
         {"attach": ["message:99"]},
     ],
 )
-def test_what_a_file_cannot_be_made_of(desk, fields):
+def test_invalid_files_are_refused(desk, fields):
     with pytest.raises(Invalid):
         desk.create("attachment", **{"name": "a.txt"} | fields)
 
@@ -61,7 +61,7 @@ def test_a_file_above_the_limit_is_refused(desk):
         desk.create("attachment", name="a.txt", content="x" * 1025)
 
 
-def test_the_same_bytes_are_stored_once_and_go_with_their_last_file(desk):
+def test_equal_bytes_are_stored_once_and_deleted_with_their_last_file(desk):
     first, second = (desk.create("attachment", name=name, content="same")["id"] for name in ("a.txt", "b.txt"))
     assert blob_count(desk) == 1
     desk.delete("attachment", first)
@@ -72,7 +72,7 @@ def test_the_same_bytes_are_stored_once_and_go_with_their_last_file(desk):
     assert blob_count(desk) == 0
 
 
-def test_files_hang_on_records_and_come_off(desk, ids):
+def test_files_are_attached_to_records_and_detached(desk, ids):
     ticket = desk.create("ticket", subject="Pump", group_id=ids["support"])["id"]
     made = desk.create("attachment", name="a b.txt", content="a", attach=[f"ticket:{ticket}"])
     assert made["url_download"] == f"https://desk.example/files/{made['id']}/a%20b.txt"
@@ -82,7 +82,7 @@ def test_files_hang_on_records_and_come_off(desk, ids):
     assert desk.found("attachment", "on:none") == [made["id"]]
 
 
-def test_an_unattached_file_is_its_uploaders_alone(desk, ids):
+def test_an_unattached_file_is_visible_to_its_uploader_only(desk, ids):
     desk.create("role", name="Everyone", privs_mode="all", member_query_worker="isDisabled:no")
     made = desk.create("attachment", by=ids["milo"], name="a.txt", content="a")["id"]
     assert desk.found("attachment", "", by=ids["milo"]) == [made]
@@ -90,7 +90,7 @@ def test_an_unattached_file_is_its_uploaders_alone(desk, ids):
     assert desk.found("attachment", "", by=ids["nora"]) == [made]
 
 
-def test_an_attached_file_is_seen_by_those_who_see_what_it_hangs_on(desk, ids):
+def test_an_attached_file_is_visible_to_readers_of_its_record(desk, ids):
     desk.update("group", ids["support"], is_private=1)
     ticket = desk.create("ticket", subject="Pump", group_id=ids["support"])["id"]
     made = desk.create("attachment", name="a.txt", content="a", attach=[f"ticket:{ticket}"])["id"]
@@ -101,7 +101,7 @@ def test_an_attached_file_is_seen_by_those_who_see_what_it_hangs_on(desk, ids):
     ]
 
 
-def test_attaching_takes_that_one_may_change_the_record(desk, ids):
+def test_attaching_requires_the_right_to_change_the_record(desk, ids):
     ticket = desk.create("ticket", subject="Pump", group_id=ids["support"])["id"]
     desk.create("role", name="Everyone", privs_mode="all", member_query_worker="isDisabled:no")
     assert desk.create("attachment", by=ids["milo"], name="a.txt", content="a", attach=[f"ticket:{ticket}"])["id"]

@@ -1,4 +1,4 @@
-"""Automations, events, timers, resources, toolbars and packages: what is refused, made up, kept and cut."""
+"""Automations, events, timers, resources, toolbars and packages: refusals, defaults, storage and truncation."""
 
 import re
 
@@ -33,18 +33,18 @@ DAY = 86400
         ({"extension_params": {}}, Invalid, "extension_params"),
     ],
 )
-def test_bad_automations_are_refused(desk, fields, error, field):
+def test_invalid_automations_are_refused(desk, fields, error, field):
     desk.create("automation", name="depot.intake", extension_id=WEBHOOK)
     with pytest.raises(error, match=field):
         desk.create("automation", **{"name": "other", "extension_id": WEBHOOK} | fields)
 
 
-def test_an_automation_without_a_name_gets_one_that_nobody_has(desk):
+def test_an_automation_without_a_name_gets_a_unique_one(desk):
     names = {desk.create("automation", extension_id=each)["name"] for each in TRIGGERS[:3]}
     assert len(names) == 3 and all(re.fullmatch(r"automation\.[a-z0-9]{16}", name) for name in names)
 
 
-def test_script_and_policy_are_kept_as_they_are_and_the_script_is_shown_when_asked_for(desk):
+def test_script_and_policy_are_stored_literally_and_the_script_is_shown_on_request(desk):
     script, policy = "# \N{KITE}\r\n\n start:\n" + "#" * 100_000, "\ncommands:\r\n"
     made = desk.create("automation", name="a.b", extension_id=WEBHOOK, script=script, policy_kata=policy)
     assert "script" not in made and made["policy_kata"] == policy
@@ -65,11 +65,11 @@ def test_script_and_policy_are_kept_as_they_are_and_the_script_is_shown_when_ask
         ("inputs: none\n  text/a:\n", {}),
     ],
 )
-def test_declared_inputs_are_those_that_the_script_declares(script, names):
+def test_declared_inputs_are_read_from_the_script(script, names):
     assert declared_inputs(script) == {name: {"key": name, "type": kind} for name, kind in names.items()}
 
 
-def test_everybody_reads_automations_and_administrators_write_them(desk, ids):
+def test_everyone_reads_automations_and_administrators_write_them(desk, ids):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     id = desk.create("automation", by=ids["nora"], name="a", extension_id=WEBHOOK)["id"]
     assert desk.record("automation", id, by=ids["olga"])["name"] == "a"
@@ -82,10 +82,10 @@ def test_everybody_reads_automations_and_administrators_write_them(desk, ids):
             change()
 
 
-# -- what comes with the service ---------------------------------------------------------------------------------------
+# -- built-in records --------------------------------------------------------------------------------------------------
 
 
-def test_built_in_records_are_there_once_and_stay_as_they_were_changed(desk):
+def test_built_in_records_are_added_once_and_changes_stay(desk):
     builtin_records.add_missing(desk.context())
     events = [desk.row("automation_event", id)["name"] for id in desk.found("automation_event", "")]
     assert events == list(automation_event.EVENTS)
@@ -102,7 +102,7 @@ def test_built_in_records_are_there_once_and_stay_as_they_were_changed(desk):
 
 
 @pytest.mark.parametrize(("uri", "kata"), [("automation_event", "automations_kata"), ("toolbar", "toolbar_kata")])
-def test_built_in_records_keep_their_names_and_are_neither_made_nor_removed(desk, ids, uri, kata):
+def test_built_in_records_cannot_be_renamed_created_or_deleted(desk, ids, uri, kata):
     builtin_records.add_missing(desk.context())
     id = desk.found(uri, "name:mail")[0]
     before, by = desk.record(uri, id), ids["nora"]
@@ -128,7 +128,7 @@ def test_bindings_of_events_and_timers_are_not_shown(desk):
     assert "automations_kata" not in timer and "automations_kata" not in event
 
 
-def test_packages_are_put_there_by_the_service(desk, ids):
+def test_only_the_service_adds_packages(desk, ids):
     id = desk.own("package", name="Pumps", uri="Pump_Set", point="automation")
     with pytest.raises(Forbidden, match="cannot be created"):
         desk.create("package", by=ids["nora"], name="P", uri="p", point="x")
@@ -183,7 +183,7 @@ def test_patterns_of_times_are_read(pattern):
         ("5-*/2 * * * *", "is no minute"),
     ],
 )
-def test_patterns_that_are_none_are_refused_with_their_line(desk, pattern, problem):
+def test_invalid_patterns_are_refused_with_their_line(desk, pattern, problem):
     with pytest.raises(Invalid, match=f"recurring_patterns: .*{problem}"):
         desk.create("automation_timer", name="T", recurring_patterns=pattern)
 
@@ -198,7 +198,7 @@ def test_patterns_that_are_none_are_refused_with_their_line(desk, pattern, probl
         ({"automations_kata": "a" * 65536}, Invalid, "automations_kata"),
     ],
 )
-def test_bad_timers_are_refused(desk, fields, error, field):
+def test_invalid_timers_are_refused(desk, fields, error, field):
     with pytest.raises(error, match=field):
         desk.create("automation_timer", **{"name": "T"} | fields)
 
@@ -227,7 +227,7 @@ def log(desk, message="Hello", level=7, **more):
     return desk.own("automation_log", automation_name="a.b", level=level, message=message, **more)
 
 
-def test_entries_are_dated_and_too_long_texts_are_cut(desk):
+def test_entries_are_dated_and_long_texts_are_cut(desk):
     id = log(desk, "x" * 3000, automation_node="n" * 2000)
     row = desk.row("automation_log", id)
     assert (row["created_at"], len(row["message"]), len(row["automation_node"])) == (NOW, 1024, 1024)
@@ -235,7 +235,7 @@ def test_entries_are_dated_and_too_long_texts_are_cut(desk):
         log(desk, level=8)
 
 
-def test_nobody_makes_changes_or_removes_entries(desk, ids):
+def test_entries_cannot_be_created_changed_or_deleted(desk, ids):
     id, by = log(desk), ids["nora"]
     for change in (
         lambda: desk.create("automation_log", by=by, message="x"),
@@ -250,14 +250,14 @@ def test_nobody_makes_changes_or_removes_entries(desk, ids):
     assert desk.found("automation_log", "", by=ids["milo"]) == []
 
 
-def test_of_many_entries_the_oldest_go(desk, monkeypatch):
+def test_beyond_the_limit_the_oldest_entries_are_deleted(desk, monkeypatch):
     monkeypatch.setattr(automation_log, "MAX_KEPT", 2)
     ids = [log(desk) for _ in range(5)]
     automation_log.forget_old(desk.service, NOW)
     assert desk.found("automation_log", "") == ids[-2:]
 
 
-def test_entries_go_after_fourteen_days(desk):
+def test_entries_are_deleted_after_fourteen_days(desk):
     old = [log(desk, created_at=NOW - 14 * DAY - 1) for _ in range(3)]
     kept = [log(desk, created_at=NOW - 14 * DAY), log(desk)]
     automation_log.forget_old(desk.service, NOW)

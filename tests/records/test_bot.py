@@ -1,4 +1,4 @@
-"""Bots and behaviors: who may read and change what a bot owns, what goes along with a bot, and what is refused."""
+"""Bots and behaviors: permissions on what a bot owns, what is deleted with a bot, and refusals."""
 
 import pytest
 
@@ -11,7 +11,7 @@ EVENT = "event.api.custom_request"
 
 @pytest.fixture
 def ids(desk, ids):
-    """Everybody has every privilege, so that only ownership decides; milo manages Support."""
+    """Grants everyone every privilege, so that only ownership decides; milo manages Support."""
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     desk.update("group", ids["support"], members={"manager": str(ids["milo"])})
     return ids
@@ -40,7 +40,7 @@ def fieldset(desk, bot_id, by=0):
     ],
 )
 @pytest.mark.parametrize("kind", ["behavior", "custom_fieldset"])
-def test_what_a_bot_owns_follows_the_owner_of_the_bot(desk, ids, kind, owner, readers, writers):
+def test_permissions_on_a_bots_records_follow_its_owner(desk, ids, kind, owner, readers, writers):
     private = desk.create("group", name="Management", is_private=1)["id"]
     owner_ids = {"app": 0, "worker": ids["olga"], "group": ids["support"], "private group": private}
     owned_by = bot(desk, owner.rpartition(" ")[2], owner_ids[owner])
@@ -60,11 +60,11 @@ def test_what_a_bot_owns_follows_the_owner_of_the_bot(desk, ids, kind, owner, re
             desk.update(kind, id, by=worker, name="Changed")
         with pytest.raises(Forbidden):
             desk.delete(kind, id, by=worker)
-        with pytest.raises((Forbidden, Invalid)):  # a bot that one may not read is no bot
+        with pytest.raises((Forbidden, Invalid)):  # an unreadable bot does not exist
             make(desk, owned_by, by=worker)
 
 
-def test_behaviors_are_not_moved_to_bots_of_others(desk, ids):
+def test_behaviors_cannot_be_moved_to_bots_of_others(desk, ids):
     mine, others = bot(desk, "worker", ids["olga"]), bot(desk)
     id = behavior(desk, mine, by=ids["olga"])
     with pytest.raises(Forbidden, match="the owner of its bot"):
@@ -72,7 +72,7 @@ def test_behaviors_are_not_moved_to_bots_of_others(desk, ids):
     assert desk.row("behavior", id)["bot_id"] == mine
 
 
-def test_administrators_alone_make_and_change_bots(desk, ids):
+def test_only_administrators_create_and_change_bots(desk, ids):
     own = {"owner__context": "worker", "owner_id": ids["olga"]}
     with pytest.raises(Forbidden):
         desk.create("bot", by=ids["olga"], name="Bot", **own)
@@ -83,7 +83,7 @@ def test_administrators_alone_make_and_change_bots(desk, ids):
         desk.delete("bot", id, by=ids["olga"])
 
 
-def test_a_bot_takes_its_behaviors_along_and_leaves_the_rest_to_administrators(desk, ids):
+def test_deleting_a_bot_deletes_its_behaviors_and_leaves_the_rest_to_administrators(desk, ids):
     gone, stays = bot(desk), bot(desk)
     behavior(desk, gone)
     kept, owned = behavior(desk, stays), fieldset(desk, gone)
@@ -101,7 +101,7 @@ def test_bots_belong_to_the_service_groups_roles_and_workers(desk, ids, owner):
         bot(desk, owner, id)
 
 
-def test_assets_belong_to_no_bot(desk, ids):
+def test_a_bot_cannot_own_assets(desk, ids):
     with pytest.raises(Invalid, match="owner__context"):
         desk.create("asset", name="Pump", owner__context="bot", owner_id=bot(desk))
 
@@ -130,7 +130,7 @@ def test_whether_a_bot_is_disabled_is_true_or_false(desk, ids):
         ({"nodes": []}, Invalid, "nodes"),
     ],
 )
-def test_bad_behaviors_are_refused(desk, ids, fields, error, field):
+def test_invalid_behaviors_are_refused(desk, ids, fields, error, field):
     owner = bot(desk)
     behavior(desk, owner, uri="status")
     with pytest.raises(error, match=field):
@@ -142,13 +142,13 @@ def test_several_behaviors_may_have_no_short_name(desk, ids):
     assert behavior(desk, owner, uri="") != behavior(desk, owner)
 
 
-def test_behaviors_keep_the_time_they_were_made(desk, ids):
+def test_behaviors_preserve_their_creation_time(desk, ids):
     id = behavior(desk, bot(desk), updated_at=1000)
     assert desk.update("behavior", id, name="New")["updated_at"] == 1000
     assert desk.update("behavior", id, updated_at=2000)["updated_at"] == 2000
 
 
-def test_a_bot_shows_its_behaviors_as_packages_hold_them(desk, ids):
+def test_a_bot_shows_its_behaviors_in_the_form_of_packages(desk, ids):
     owner = bot(desk)
     id = behavior(desk, owner, uri="status", priority=3)
     variables = {"var_city": {"key": "var_city", "label": "City", "type": "S"}}

@@ -1,4 +1,4 @@
-"""Calendars and their events: rules of their values, who may, what they show, and who is available."""
+"""Calendars and their events: validation, permissions, contents, and availability."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SHIFT = {"name": "Shift", "patterns": "weekdays", "event_start": "9am", "event_e
 
 @pytest.fixture
 def shift(desk, ids):
-    """A calendar of the service on which weekdays from nine to five are available; nora uses it."""
+    """A calendar of the service that is available on weekdays from nine to five; nora uses it."""
     id = desk.create("calendar", name="Shifts", **APP)["id"]
     desk.create("calendar_event_recurring", calendar_id=id, **SHIFT)
     desk.update("worker", ids["nora"], calendar_id=id)
@@ -50,7 +50,7 @@ def at(hours: float, days: int = 0) -> int:
         ("calendar_event_recurring", {"recur_start": "2026-11-10", "recur_end": "2026-11-01"}, "recur_end"),
     ],
 )
-def test_bad_values_are_refused_by_name(desk, shift, uri, fields, message):
+def test_invalid_values_are_refused_by_name(desk, shift, uri, fields, message):
     good = {
         "calendar": {"name": "C", **APP},
         "calendar_event": {"calendar_id": shift, "name": "E", "date_start": "2026-11-20"},
@@ -69,7 +69,7 @@ def test_settings_are_checked_and_not_shown(desk, ids):
     assert desk.row("calendar", made["id"])["params"] == {"start_on_mon": 1, "color_busy": "#AA0000"}
 
 
-def test_creating_an_event_is_told_on_its_calendar(desk, shift):
+def test_creating_an_event_is_logged_on_its_calendar(desk, shift):
     desk.create("calendar_event", calendar_id=shift, name="Fair", date_start=at(10))
     for point, name in (("calendar_event.created", "Fair"), ("calendar_event_recurring.created", "Shift")):
         entry = desk.log(point)[0]
@@ -97,7 +97,7 @@ def test_events_follow_their_calendar(desk, ids):
     desk.delete("calendar_event", event, by=milo)
 
 
-def test_everybody_reads_what_is_on_calendars_of_the_service_and_administrators_change_it(desk, ids, shift):
+def test_everyone_reads_calendars_of_the_service_and_administrators_change_them(desk, ids, shift):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     assert desk.found("calendar_event_recurring", "calendar:(name:Shifts)", by=ids["olga"])
     with pytest.raises(Forbidden, match="its calendar"):
@@ -105,7 +105,7 @@ def test_everybody_reads_what_is_on_calendars_of_the_service_and_administrators_
     assert desk.create("calendar_event", by=ids["nora"], calendar_id=shift, name="E", date_start=at(10))["id"]
 
 
-def test_with_a_calendar_its_events_go_and_workers_have_none(desk, ids, shift, monkeypatch):
+def test_deleting_a_calendar_deletes_its_events_and_clears_it_in_workers(desk, ids, shift, monkeypatch):
     desk.create("calendar_event", calendar_id=shift, name="E", date_start=at(10))
     monkeypatch.setattr(calendar, "MAX_EVENTS_GONE", 1)
     with pytest.raises(Conflict, match="events"):
@@ -138,7 +138,7 @@ def test_a_calendar_shows_its_month(desk, shift):
     assert desk.record("calendar", shift, expand="weeks_events")["weeks"] != weeks
 
 
-def test_weeks_may_begin_on_monday_and_days_follow_the_calendars_zone(desk, ids):
+def test_weeks_may_begin_on_monday_and_days_are_in_the_calendars_zone(desk, ids):
     id = desk.create("calendar", name="C", timezone="Asia/Tokyo", params={"start_on_mon": 1}, **APP)["id"]
     desk.create("calendar_event", calendar_id=id, name="E", date_start=at(20), date_end=at(21))
     shown = desk.record("calendar", id, expand="scope,weeks,events")
@@ -146,7 +146,7 @@ def test_weeks_may_begin_on_monday_and_days_follow_the_calendars_zone(desk, ids)
     assert list(shown["events"]) == [str(TODAY + DAY - 9 * 3600)]
 
 
-def test_a_calendar_whose_events_are_switched_off_shows_none(desk, shift):
+def test_a_calendar_with_disabled_events_shows_none(desk, shift):
     desk.update("calendar", shift, params={"manual_disabled": 1})
     assert desk.record("calendar", shift, expand="events")["events"] == {}
 
@@ -175,13 +175,13 @@ def test_workers_are_available_when_their_calendar_says_so(desk, ids, shift, q, 
     assert ids["milo"] not in desk.found("worker", q)
 
 
-def test_a_busy_event_takes_availability_away(desk, ids, shift):
+def test_a_busy_event_removes_availability(desk, ids, shift):
     desk.create("calendar_event", calendar_id=shift, name="Fair", date_start=at(10), date_end=at(11))
     assert desk.found("worker", 'isAvailable:"today 10:30am"') == []
     assert desk.found("worker", 'isAvailable:"today 11am"') == [ids["nora"]]
 
 
-def test_availability_of_calendars_that_one_may_not_read_is_not_told(desk, ids):
+def test_availability_of_unreadable_calendars_is_hidden(desk, ids):
     nora = ids["nora"]
     own = desk.create("calendar", name="Nora's", owner__context="worker", owner_id=nora)["id"]
     desk.create("calendar_event_recurring", calendar_id=own, **SHIFT)
@@ -193,12 +193,12 @@ def test_availability_of_calendars_that_one_may_not_read_is_not_told(desk, ids):
 @pytest.mark.parametrize("q", ["isBusy:blurb", "isAvailable:(blurb:x)", 'isAvailable:"big bang to now"',
                                'isBusy:"9999-12-31 to 9999-12-31"',
                                "isAvailable:(days:weekdays)"])  # fmt: skip
-def test_ranges_that_cannot_be_are_refused(desk, shift, q):
+def test_invalid_ranges_are_refused(desk, shift, q):
     with pytest.raises(HelpdeskError, match=r"is(Busy|Available)"):
         desk.found("worker", q)
 
 
-def test_calendars_are_found_by_whose_availability_they_are(desk, shift):
+def test_calendars_are_found_by_the_workers_who_use_them(desk, shift):
     assert desk.found("calendar", "workerAvailability:(firstName:nora)") == [shift]
     assert desk.found("calendar", "workerAvailability:(firstName:milo)") == []
     assert desk.found("worker", "calendar:(name:Shifts)") != []

@@ -1,4 +1,4 @@
-"""Which days a line of words names, and which times of day."""
+"""The days and the times of day that a pattern in words names."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -42,7 +42,7 @@ def test_a_line_names_days_of_a_month(line, days):
     ["", "# weekdays", "tomorrow", "today", "+1 day", "now", "next friday", "blurb", "mon, blurb", "0", "32", "9am",
      "weekdays\nblurb", "1795132800", "\n".join(["daily"] * 51), "daily" + " " * 3 + "x" * 300],
 )  # fmt: skip
-def test_lines_that_name_no_days_of_their_own_are_refused(text):
+def test_lines_without_days_of_their_own_are_refused(text):
     with pytest.raises(Invalid):
         patterns.check(text)
 
@@ -77,7 +77,7 @@ def test_times_of_day(start, end, hours):
         ("9am", "blurb", "event_end"), ("9am", "+2 months", "event_end"), ("9am", "1795132800", "event_end"),
     ],
 )  # fmt: skip
-def test_times_that_are_none_are_refused_by_name(start, end, field):
+def test_invalid_times_are_refused_by_name(start, end, field):
     with pytest.raises(Invalid, match=f"^{field}: "):
         clock.seconds_between(start, end)
 
@@ -105,14 +105,14 @@ def test_occurrences_that_touch_the_range_are_found_on_both_of_its_sides():
     assert found(night, "2026-11-20T06:00", "2026-11-20T22:00") == []
 
 
-def test_days_follow_the_clocks_of_their_zone():
+def test_days_follow_daylight_saving_of_their_zone():
     shift = recurring("daily", "9am", "5pm", "Europe/Berlin")
     assert found(shift, "2027-03-27T12:00", "2027-03-29T12:00") == [
         "03-27 08:00-16:00", "03-28 07:00-15:00", "03-29 07:00-15:00",
     ]  # fmt: skip
 
 
-def test_a_day_that_has_begun_elsewhere_is_found():
+def test_a_day_that_has_begun_in_another_zone_is_found():
     shift = recurring("saturday", "6am", "8am", "Pacific/Auckland")
     assert found(shift, "2026-11-20T00:00", "2026-11-20T18:00") == ["11-20 17:00-19:00"]
 
@@ -122,7 +122,7 @@ def test_occurrences_begin_between_the_limits():
     assert found(limited, "2026-11-01T00:00", "2026-12-01T00:00") == ["11-21 09:00-10:00", "11-22 09:00-10:00"]
 
 
-def test_a_range_that_is_too_long_and_too_many_events_are_refused():
+def test_long_ranges_and_excessive_events_are_refused():
     with pytest.raises(Invalid, match="190 days"):
         found(recurring("daily", "", ""), "2026-01-01T00:00", "2026-12-01T00:00")
     with pytest.raises(Invalid, match="more than 10000 events"):
@@ -140,7 +140,7 @@ def test_busy_hides_available():
     assert len(shown) == 5
 
 
-def test_ranges_are_merged_and_taken_away():
+def test_ranges_are_merged_and_subtracted():
     assert merged([(5, 9), (1, 3), (3, 4), (9, 9), (20, 10)]) == [(1, 4), (5, 9)]
     assert list(without(0, 10, [(2, 3), (4, 5), (9, 30)])) == [(0, 2), (3, 4), (5, 9)]
     assert list(without(2, 3, [(0, 10)])) == []

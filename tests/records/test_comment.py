@@ -1,4 +1,4 @@
-"""Comments: who wrote them, who is told, who may read them."""
+"""Comments: their author, the notified workers, and their readers."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def ticket(desk, ids):
 
 @pytest.fixture
 def comment(desk, ticket):
-    """Writes a comment on the ticket and answers its dictionary."""
+    """Returns a function that writes a comment on the ticket and returns its fields."""
 
     def create(by, text="Known", **fields):
         values = {"comment": text, "target__context": "ticket", "target_id": ticket}
@@ -23,8 +23,8 @@ def comment(desk, ticket):
     return create
 
 
-def told(desk, id):
-    """The points that a worker was notified of."""
+def notified_points(desk, id):
+    """Returns the points of a worker's notifications."""
     return [desk.row("notification", each)["activity_point"] for each in desk.found("notification", f"worker.id:{id}")]
 
 
@@ -35,7 +35,7 @@ def test_the_author_is_the_caller(desk, ids, comment):
     assert "record_url" not in shown
 
 
-def test_only_administrators_write_as_somebody_else(desk, ids, comment):
+def test_only_administrators_write_as_others(desk, ids, comment):
     assert comment(ids["nora"], author_id=ids["olga"])["author_id"] == ids["olga"]
     assert comment(ids["nora"], author__context="worker", author_id=ids["olga"])["_label"] == "Olga: Known"
     with pytest.raises(Forbidden):
@@ -55,20 +55,20 @@ def test_the_service_can_be_the_author(desk, ticket):
     ("fields", "error"),
     [({"comment": ""}, Required), ({"target_id": 99}, Invalid), ({"target__context": "nothing"}, Invalid)],
 )
-def test_what_a_comment_cannot_be_made_of(ids, comment, fields, error):
+def test_invalid_comments_are_refused(ids, comment, fields, error):
     with pytest.raises(error):
         comment(ids["milo"], **fields)
 
 
-def test_a_comment_is_an_entry_on_its_record_and_its_owner_is_told(desk, ids, ticket, comment):
+def test_a_comment_is_an_entry_on_its_record_and_notifies_its_owner(desk, ids, ticket, comment):
     desk.update("ticket", ticket, owner_id=ids["olga"])
     comment(ids["milo"])
     entry = desk.log("comment.create")[-1]
     assert (entry["target__context"], entry["target_id"]) == ("svc.contexts.ticket", ticket)
     assert entry["params"]["variables"]["object"] == "ticket"
     assert entry["params"]["variables"]["target"].endswith("] Pump")
-    assert told(desk, ids["olga"]) == ["ticket.owner.assigned", "comment.create"]
-    assert told(desk, ids["milo"]) == []
+    assert notified_points(desk, ids["olga"]) == ["ticket.owner.assigned", "comment.create"]
+    assert notified_points(desk, ids["milo"]) == []
 
 
 @pytest.mark.parametrize(
@@ -78,25 +78,25 @@ def test_a_comment_is_an_entry_on_its_record_and_its_owner_is_told(desk, ids, ti
         ("@milos", False),
     ],
 )  # fmt: skip
-def test_those_named_with_an_at_are_told(desk, ids, comment, text, is_told):
+def test_mentioned_workers_are_notified(desk, ids, comment, text, is_told):
     comment(ids["olga"], text)
-    assert told(desk, ids["milo"]) == (["comment.create"] if is_told else [])
+    assert notified_points(desk, ids["milo"]) == (["comment.create"] if is_told else [])
 
 
-def test_nobody_is_told_of_a_ticket_they_may_not_see(desk, ids, comment):
+def test_workers_who_cannot_read_the_ticket_are_not_notified(desk, ids, comment):
     desk.update("worker", ids["olga"], at_mention_name="olga")
     desk.update("group", ids["support"], is_private=1)
     comment(ids["nora"], "@milo @olga @nora look")
-    assert told(desk, ids["milo"]) == ["comment.create"]
-    assert told(desk, ids["olga"]) == []
+    assert notified_points(desk, ids["milo"]) == ["comment.create"]
+    assert notified_points(desk, ids["olga"]) == []
 
 
-def test_a_comment_is_read_through_its_record(desk, ids, comment):
+def test_a_comment_is_readable_through_its_record(desk, ids, comment):
     made = comment(ids["nora"])["id"]
     assert desk.found("comment", "known", by=ids["olga"]) == [made]
     desk.update("group", ids["support"], is_private=1)
     assert desk.found("comment", "known", by=ids["olga"]) == []
-    with pytest.raises(Invalid, match="there is no ticket"):  # as if it were not there
+    with pytest.raises(Invalid, match="there is no ticket"):  # as if it did not exist
         comment(ids["olga"])
 
 

@@ -1,4 +1,4 @@
-"""Custom fields and fieldsets as records: what is fixed, which names are free, and what goes with them."""
+"""Custom fields and fieldsets as records: fixed properties, free names, and what is deleted with them."""
 
 import pytest
 
@@ -16,12 +16,12 @@ def make(desk, **fields):
 
 
 def values(desk):
-    """How many there are, after those of deleted fields were kept for as long as they are."""
+    """Returns the number of values, after the retention of deleted fields is over."""
     deleted_fields.forget_old(desk.service, NOW + deleted_fields.KEPT_SECONDS)
     return len(desk.read(lambda tx: tx.find(CUSTOM_VALUE)))
 
 
-def test_a_field_says_what_it_is_and_how_it_is_searched(desk):
+def test_a_field_describes_itself_and_its_filter(desk):
     shown = make(desk)
     assert (shown["type_label"], shown["search_filter"]) == ("Text: Single Line", "serialNumber")
     assert (shown["context"], shown["params"]) == ("svc.contexts.task", {})
@@ -30,7 +30,7 @@ def test_a_field_says_what_it_is_and_how_it_is_searched(desk):
 
 
 @pytest.mark.parametrize("fields", [{"type": "N"}, {"context": "call"}])
-def test_context_and_type_stay(desk, fields):
+def test_context_and_type_cannot_change(desk, fields):
     id = make(desk)["id"]
     with pytest.raises(Invalid, match="stays"):
         desk.update("custom_field", id, **fields)
@@ -40,12 +40,12 @@ def test_context_and_type_stay(desk, fields):
 @pytest.mark.parametrize(
     "uri", ["123", "custom_1", "title", "status", "links", "id", "watchers", "is_completed", "with space", "Ümlaut", ""]
 )
-def test_uris_that_mean_something_else_are_refused(desk, uri):
+def test_reserved_uris_are_refused(desk, uri):
     with pytest.raises(Invalid, match="uri"):
         make(desk, uri=uri)
 
 
-def test_a_uri_is_taken_once(desk):
+def test_a_uri_is_unique(desk):
     make(desk)
     with pytest.raises(Conflict, match="uri"):
         make(desk, uri="SERIAL")
@@ -65,7 +65,7 @@ def test_a_uri_is_taken_once(desk):
         ({"type": "W", "params": {"send_notifications": ""}}, {"send_notifications": 0}),
     ],
 )  # fmt: skip
-def test_settings_are_read_for_the_kind(desk, fields, kept):
+def test_settings_are_parsed_for_the_kind(desk, fields, kept):
     assert make(desk, **fields)["params"] == kept
 
 
@@ -84,12 +84,12 @@ def test_settings_are_read_for_the_kind(desk, fields, kept):
         {"params": ["a"]},
     ],
 )
-def test_bad_settings_are_refused(desk, fields):
+def test_invalid_settings_are_refused(desk, fields):
     with pytest.raises(Invalid):
         make(desk, **fields)
 
 
-def test_values_go_with_their_field(desk):
+def test_values_are_deleted_with_their_field(desk):
     id = make(desk)["id"]
     task = desk.create("task", title="Count", serial="AB")["id"]
     assert values(desk) == 1
@@ -98,8 +98,8 @@ def test_values_go_with_their_field(desk):
     assert desk.record("task", task, expand="custom_")["custom"] == {}
 
 
-def test_a_field_whose_values_are_being_removed_comes_back_no_more(desk, monkeypatch):
-    """Half of them would be missing, without a word; a process that is killed meanwhile goes on with the rest."""
+def test_a_field_whose_values_are_being_deleted_cannot_be_restored(desk, monkeypatch):
+    """Half of them would be missing silently; after a kill, the next process deletes the rest."""
     monkeypatch.setattr(deleted_fields, "BATCH", 2)
     id = make(desk)["id"]
     for number in range(5):
@@ -115,14 +115,19 @@ def test_a_field_whose_values_are_being_removed_comes_back_no_more(desk, monkeyp
     assert len(desk.read(lambda tx: tx.find(CUSTOM_VALUE))) == 0
 
 
-def test_a_field_comes_back_without_values_of_records_that_are_gone(desk, monkeypatch):
-    """They are looked for in portions, of which no more are written than have some."""
+def test_a_field_is_restored_without_values_of_deleted_records(desk, monkeypatch):
+    """They are searched in portions, and only portions that contain some are written."""
     monkeypatch.setattr(deleted_fields, "BATCH", 2)
     id = make(desk)["id"]
     tasks = [desk.create("task", title="Count", serial=f"A{number}")["id"] for number in range(9)]
     desk.delete("custom_field", id)
-    desk.delete("task", tasks[0])  # takes its value along
-    left = {"field_id": id, "record_id": tasks[-1] + 1, "place": 0, "text": "B"}  # of an older program, which did not
+    desk.delete("task", tasks[0])  # deletes its value
+    left = {
+        "field_id": id,
+        "record_id": tasks[-1] + 1,
+        "place": 0,
+        "text": "B",
+    }  # of an older program
     desk.store.write(lambda tx: tx.insert(CUSTOM_VALUE, left))
     writes = []
     write = type(desk.store).write
@@ -133,7 +138,7 @@ def test_a_field_comes_back_without_values_of_records_that_are_gone(desk, monkey
     assert kept == tasks[1:] and desk.record("task", tasks[1], expand="custom_")["custom"] == {str(id): "A1"}
 
 
-def test_a_fieldset_takes_its_fields_and_values_along(desk):
+def test_a_fieldset_deletes_its_fields_and_values(desk):
     fieldset = desk.create("custom_fieldset", name="Technical", context="task", **APP)["id"]
     field = make(desk, custom_fieldset_id=fieldset)
     assert field["search_filter"] == "technical.serialNumber"
@@ -148,7 +153,7 @@ def test_a_fieldset_takes_its_fields_and_values_along(desk):
     assert desk.found("custom_field", "") == desk.found("task", "fieldset:(name:Technical)") == []
 
 
-def test_a_field_is_of_its_fieldsets_type(desk):
+def test_a_field_has_the_type_of_its_fieldset(desk):
     fieldset = desk.create("custom_fieldset", name="Technical", context="call", **APP)["id"]
     with pytest.raises(Invalid, match="context"):
         make(desk, custom_fieldset_id=fieldset)
@@ -157,7 +162,7 @@ def test_a_field_is_of_its_fieldsets_type(desk):
         desk.update("custom_field", field, custom_fieldset_id=fieldset)
 
 
-def test_who_may_change_a_fieldset_may_change_its_fields(desk, ids):
+def test_changing_a_fieldset_includes_changing_its_fields(desk, ids):
     milo, olga = ids["milo"], ids["olga"]
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     own = desk.create("custom_fieldset", by=milo, name="Mine", context="task", owner__context="worker", owner_id=milo)[
@@ -173,14 +178,14 @@ def test_who_may_change_a_fieldset_may_change_its_fields(desk, ids):
     desk.delete("custom_field", field, by=milo)
 
 
-def told(desk, worker_id, uri="task"):
-    """[(sentence, id of the record)] of what a worker was told about records of a type."""
+def notices(desk, worker_id, uri="task"):
+    """Returns [(sentence, id of the record)] of a worker's notifications about records of a type."""
     found = [desk.record("notification", id) for id in desk.found("notification", f"worker.id:{worker_id} sort:id")]
     context = desk.registry.type(uri).context
     return [(each["message"], each["target_id"]) for each in found if each["target__context"] == context]
 
 
-def test_a_worker_who_is_chosen_is_told_where_the_field_says_so(desk, ids):
+def test_a_chosen_worker_is_notified_if_the_field_says_so(desk, ids):
     nora, milo, olga = ids["nora"], ids["milo"], ids["olga"]
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     make(desk, name="Helper", uri="helper", type="W", params={"send_notifications": "yes"})
@@ -188,24 +193,24 @@ def test_a_worker_who_is_chosen_is_told_where_the_field_says_so(desk, ids):
     task = desk.create("task", by=nora, title="Count", helper=milo, silent=olga)["id"]
     chosen = ("Nora Berg chose Milo as Helper of Count", task)
     created = ("Nora Berg created task Count", task)
-    assert sorted(told(desk, milo)) == [chosen, created] and told(desk, olga) == []
+    assert sorted(notices(desk, milo)) == [chosen, created] and notices(desk, olga) == []
     desk.update("task", task, by=nora, helper=milo, importance=7)
-    assert len(told(desk, milo)) == 2, "nothing was chosen anew"
+    assert len(notices(desk, milo)) == 2, "nothing was chosen anew"
     desk.update("task", task, by=nora, helper=olga)
-    assert told(desk, olga) == [("Nora Berg chose Olga as Helper of Count", task)]
+    assert notices(desk, olga) == [("Nora Berg chose Olga as Helper of Count", task)]
     desk.update("task", task, by=nora, status="completed")
-    assert told(desk, olga)[1:] == [("Nora Berg completed task Count", task)] and len(told(desk, milo)) == 2
+    assert notices(desk, olga)[1:] == [("Nora Berg completed task Count", task)] and len(notices(desk, milo)) == 2
     desk.update("task", task, by=milo, helper=milo)
     desk.update("task", task, by=milo, helper="")
-    assert len(told(desk, milo)) == 2, "nobody is told of what they did themselves"
+    assert len(notices(desk, milo)) == 2, "nobody is told of what they did themselves"
 
 
-def test_nobody_is_told_of_a_record_that_they_may_not_read(desk, ids):
+def test_workers_who_cannot_read_the_record_are_not_notified(desk, ids):
     make(desk, context="ticket", name="Helper", uri="helper", type="W", params={"send_notifications": 1})
     private = desk.create("group", name="Management", is_private=1)["id"]
     ticket = desk.create("ticket", by=ids["nora"], subject="Secret", group_id=private, helper=ids["milo"])["id"]
-    assert told(desk, ids["milo"], "ticket") == []
+    assert notices(desk, ids["milo"], "ticket") == []
     desk.update("ticket", ticket, by=ids["nora"], group_id=ids["support"])
     desk.update("ticket", ticket, by=ids["nora"], status="closed")
-    last, about = told(desk, ids["milo"], "ticket")[-1]
+    last, about = notices(desk, ids["milo"], "ticket")[-1]
     assert "closed ticket" in last and last.endswith("Secret") and about == ticket

@@ -1,5 +1,5 @@
-"""Custom fields of every kind on every type that has them: kept, shown, found, sorted, counted, and gone with what
-they hang on. What each kind takes is a table of its own, tests/api/custom_kinds.py."""
+"""Custom fields of every kind on every type that supports them: stored, shown, found, sorted, counted, and deleted
+with their record. The accepted values of each kind are in tests/api/custom_kinds.py."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,10 +19,10 @@ from tests.api.minimal import MINIMAL, made
 from tests.records.desk import NOW, Desk
 from tests.service import Api
 
-MADE_BY_PEOPLE = "parcel"  # a type that is data itself
+MADE_BY_PEOPLE = "parcel"  # a type created as data
 TYPES = [*(each.uri for each in load() if "custom_fields" in each.features), MADE_BY_PEOPLE]
 POINTS = {"F", "I", "L", "W", LINKS}  # kinds whose values are ids
-# What finds the first value of a kind and not the second one; {} is the name of the filter.
+# A query that matches the first value of a kind and not the second; {} is the name of the filter.
 FINDS = {
     "C": "{}:yes", "D": "{}:Gold", "E": "{}:>2020-01-01", "F": "{}.id:{file}", "I": "{}.id:{file2}",
     "L": "{}:(name:Larch*)", "M": "{}:b", "N": "{}:>0", "O": "{}:>12", "S": "{}:kite", "T": "{}:lines",
@@ -38,7 +38,7 @@ SECOND: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A helpdesk with people, and what comes with the service."""
+    """A helpdesk with people and the built-in records."""
     opened = Desk(tmp_path_factory.mktemp("kinds"), load())
     add_missing(opened.context())
     yield opened
@@ -47,7 +47,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture(scope="module")
 def ids(desk: Desk) -> dict[str, int]:
-    """What values point to."""
+    """Records that values refer to."""
     found = desk.people()
     for name, label in (("org", "Larch"), ("org2", "Ash")):
         found[name] = desk.create("org", name=label)["id"]
@@ -58,14 +58,14 @@ def ids(desk: Desk) -> dict[str, int]:
 
 
 class Case:
-    """One type with a field of each kind, and records: `first` and `second` with values, `blank` without."""
+    """A type with a field of each kind, and records: `first` and `second` with values, `blank` without."""
 
     def __init__(self, desk: Desk, ids: dict[str, int], uri: str) -> None:
         self.desk, self.ids, self.uri = desk, ids, uri
         self.api: Api = direct(desk, ids)
         self.type = desk.registry.type(uri)
         self.fields: dict[str, int] = {}
-        desk.store.write(lambda tx: self._make())  # in one transaction: each by itself would wait for the disk
+        desk.store.write(lambda tx: self._make())  # one transaction: each record in its own would wait for the disk
 
     def _make(self) -> None:
         for kind in KINDS:
@@ -77,7 +77,8 @@ class Case:
         self.listed = [self.first, self.second, self.blank]
 
     def _records(self) -> list[int]:
-        """The first is created with its values, by id; the second changed by uri. Some types only change."""
+        """Creates the first record with its values, by id, and changes the second by uri. Some types only support
+        changes."""
         firsts = {self.name(kind): filled(kind.fits[0][0], self.ids) for kind in KINDS}
         seconds = {uri_of(kind): self.second_of(kind) for kind in KINDS}
         if self.type.operations["create"]:
@@ -101,7 +102,7 @@ class Case:
         return value.replace("{nora}", str(self.ids["nora"])) if isinstance(value, str) else value
 
     def found(self, q: str) -> list[int]:
-        """The ids of this case that a search finds, in order."""
+        """Returns the ids of this case that a search finds, in order."""
         found = self.desk.read(lambda tx: self.desk.search(tx, self.uri, q).ids(500))
         return [id for id in found if id in self.listed]
 
@@ -111,7 +112,7 @@ class Case:
 
 @pytest.fixture(params=TYPES)
 def case(request: pytest.FixtureRequest, desk: Desk, ids: dict[str, int]) -> Iterator[Case]:
-    """Its fields are taken away again, and their values with them after a week."""
+    """Afterwards its fields are deleted, and their values after a week."""
     opened = Case(desk, ids, request.param)
     yield opened
     desk.store.write(lambda tx: [desk.delete("custom_field", id) for id in opened.fields.values()])
@@ -193,7 +194,7 @@ def is_counted(case: Case) -> None:
 
 
 def is_upserted(case: Case) -> None:
-    """A record is found by its custom value, and changed; or made, where nothing is found."""
+    """Asserts that an upsert by a custom value changes a record, or creates one without a match."""
     desk, nora = case.desk, case.ids["nora"]
     number, text = f"custom_{case.fields['N']}", f"custom_{case.fields['S']}"
     records.upsert(desk.context(nora), case.uri, f"{number}:-7", {text: "Upserted"})

@@ -1,4 +1,4 @@
-"""Drafts: whose they are, and what queueing them does."""
+"""Drafts: their owners, and the effects of queueing them."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def everyone(desk, ids):
     return ids
 
 
-def test_params_are_a_map_also_when_nothing_was_sent(desk, everyone):
+def test_params_are_a_map_even_when_absent(desk, everyone):
     shown = desk.create("draft", by=everyone["milo"], type="mail.compose", worker_id=everyone["milo"], name="Pump")
     assert shown["params"] == {} and shown["subject"] == shown["_label"] == "Pump"
     assert len(shown["token"]) == 10 and shown["ticket_url"] == ""
@@ -22,7 +22,7 @@ def test_params_are_a_map_also_when_nothing_was_sent(desk, everyone):
         desk.update("draft", shown["id"], params=["a"])
 
 
-def test_every_draft_but_a_transactional_one_has_an_owner(desk, everyone):
+def test_every_draft_except_a_transactional_one_has_an_owner(desk, everyone):
     with pytest.raises(Required, match="worker_id"):
         desk.create("draft", type="mail.compose")
     assert desk.create("draft", type="mail.transactional")["worker_id"] == 0
@@ -30,7 +30,7 @@ def test_every_draft_but_a_transactional_one_has_an_owner(desk, everyone):
         desk.create("draft", type="other", worker_id=everyone["milo"])
 
 
-def test_a_draft_is_its_workers_own(desk, everyone):
+def test_a_draft_belongs_to_its_worker(desk, everyone):
     made = desk.create("draft", by=everyone["milo"], type="mail.compose", worker_id=everyone["milo"])["id"]
     assert desk.found("draft", "", by=everyone["milo"]) == desk.found("draft", "", by=everyone["nora"]) == [made]
     assert desk.found("draft", "", by=everyone["olga"]) == []
@@ -40,7 +40,7 @@ def test_a_draft_is_its_workers_own(desk, everyone):
         desk.create("draft", by=everyone["olga"], type="mail.compose", worker_id=everyone["milo"])
 
 
-def test_an_answer_is_drafted_by_those_who_may_change_the_ticket(desk, everyone):
+def test_drafting_a_reply_requires_the_right_to_change_the_ticket(desk, everyone):
     ticket = desk.create("ticket", subject="Pump", group_id=everyone["support"])["id"]
     fields = {"type": "ticket.reply", "ticket_id": ticket}
     made = desk.create("draft", by=everyone["milo"], worker_id=everyone["milo"], **fields)
@@ -49,7 +49,7 @@ def test_an_answer_is_drafted_by_those_who_may_change_the_ticket(desk, everyone)
         desk.create("draft", by=everyone["olga"], worker_id=everyone["olga"], **fields)
 
 
-def test_queueing_again_begins_to_count_anew(desk, everyone):
+def test_queueing_again_resets_the_count(desk, everyone):
     made = desk.create("draft", type="mail.transactional", queue_fails=10)["id"]
     desk.update("draft", made, is_queued=1)
     assert desk.row("draft", made)["queue_fails"] == 0

@@ -18,7 +18,7 @@ def body(message, urls=None, /, **variables):
     return {"message": message, "variables": variables, "urls": urls or {}}
 
 
-def test_each_point_has_a_sentence_of_its_placeholders():
+def test_each_point_has_a_sentence_with_its_placeholders():
     for id, point in points.POINTS.items():
         assert point.id == id and point.name and point.pattern
         told = entries.plain_text(body(point.pattern, **dict.fromkeys(("actor", *point.placeholders), "x")))
@@ -35,7 +35,7 @@ def test_a_point_describes_itself():
     }
 
 
-def test_every_placeholder_but_the_actor_needs_a_value():
+def test_every_placeholder_except_the_actor_needs_a_value():
     made = points.body("Task.Created", {"target": "Count", "more": "kept"}, {"target": "ctx://task:1"})
     assert made["variables"] == {"target": "Count", "more": "kept"} and made["urls"] == {"target": "ctx://task:1"}
     with pytest.raises(Required, match="target"):
@@ -71,7 +71,7 @@ def test_an_entry_as_text_and_as_html(params, text, html):
     assert entries.html(params, page_of) == html
 
 
-def test_a_placeholder_in_a_value_is_not_filled_again():
+def test_a_placeholder_in_a_value_is_not_replaced():
     assert entries.plain_text(body("{{a}}", a="{{b}}", b="x")) == "{{b}}"
 
 
@@ -79,7 +79,7 @@ def test_a_label_is_one_line():
     assert entries.one_line(body("{{a}}", a="x\n  y")) == "x y"
 
 
-def test_a_notification_reads_as_its_sentence_and_leads_somewhere(desk, ids):
+def test_a_notification_reads_as_its_sentence_and_has_a_target(desk, ids):
     task = desk.create("task", title="Count")["id"]
     params = body("{{actor}} wrote", {"actor": f"ctx://worker:{ids['nora']}"}, actor="Nora")
     made = desk.create(
@@ -95,7 +95,7 @@ def test_a_notification_reads_as_its_sentence_and_leads_somewhere(desk, ids):
     assert made["assignee_id"] == ids["milo"]
 
 
-def test_a_notification_is_its_workers_own(desk, ids):
+def test_a_notification_belongs_to_its_worker(desk, ids):
     made = desk.create("notification", assignee_id=ids["milo"], activity_point="x", params={"message": "Look"})["id"]
     assert desk.found("notification", "", by=ids["olga"]) == []
     with pytest.raises(Forbidden):
@@ -115,7 +115,7 @@ def test_an_activity_entry_reads_as_its_sentence(desk, ids):
 
 
 @pytest.mark.sqlite("plans of SQLite")
-def test_administrative_acts_are_found_by_an_index_of_their_own(desk, ids):
+def test_administrative_acts_have_their_own_index(desk, ids):
     def plan(tx):
         asked = []
         tx.connection.exec_trace = lambda cursor, sql, bindings: asked.append((sql, bindings)) or True
@@ -129,7 +129,7 @@ def test_administrative_acts_are_found_by_an_index_of_their_own(desk, ids):
     assert "activity_log_by_is_administrative_created" in str(desk.read(plan))
 
 
-def test_the_log_shows_what_happened_to_records_that_the_caller_may_read(desk, ids):
+def test_the_log_shows_entries_of_readable_records(desk, ids):
     private = desk.create("group", by=ids["nora"], name="Board", is_private=1)["id"]
     ticket = desk.create("ticket", by=ids["nora"], subject="Canary", group_id=private)["id"]
     task = desk.create("task", by=ids["nora"], title="Count")["id"]
@@ -172,7 +172,7 @@ ANA, BEN = "ctx://svc.contexts.worker:1", "ctx://svc.contexts.worker:2"
         ("ticket.owner.assigned", None, "", ""),
     ],
 )  # fmt: skip
-def test_an_entry_is_told_by_name_and_shorter_on_its_ticket(point, params, full, on_ticket):
+def test_an_entry_on_its_ticket_is_shorter_and_names_the_actor(point, params, full, on_ticket):
     assert entries.one_line(params) == full
     assert entries.on_ticket(point, params) == on_ticket
 

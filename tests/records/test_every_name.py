@@ -16,8 +16,8 @@ from tests.records.filled import FAMILIES
 Families = Callable[[str], tuple[Desk, dict[str, int]]]
 REGISTRY = load()
 TYPES = [(family, uri) for family, each in FAMILIES.items() for uri in each.TYPES]
-WITHOUT_SEARCH = {"automation_resource"}  # other types look at it
-WITHOUT_RECORD = {"automation_log"}  # nobody reads one of it
+WITHOUT_SEARCH = {"automation_resource"}  # other types search it
+WITHOUT_RECORD = {"automation_log"}  # its records cannot be read individually
 VALUES = {
     "fulltext": ("pump", '"pump leaks"', "pu*"),
     "text": ("pump*", "pump", '"Pump leak"', "null", "é"),
@@ -40,10 +40,10 @@ OWN_VALUES = {
     ("snippet", "myUses"): (">0", "0", "1...5", "[1,2]", '(hits:>0 date:"-30 days")', "(hits:0)"),
     ("snippet", "type"): ("plaintext", "ticket", "svc.contexts.ticket", "tick", "[plaintext,task]"),
 }
-# Subtotals that count other records, of which one may have several, or none.
+# Subtotals that count other records, of which a record may have several or none.
 OF_OTHERS = {"fieldset", "links", "watchers", "category.id", "participant"}
 OWN_OF_OTHERS = {("worker", "group")}
-# What an expand of another name than its own key shows.
+# Keys of expands whose name differs from their key.
 SHOWN_ELSEWHERE = {
     "calendar": {"events_occluded", "weeks_events", "weeks_events_occluded"},
     "workspace_page": {"widgets", "widgets_data", "worklists"},
@@ -101,7 +101,7 @@ def test_every_order_finds_the_record(families: Families, family: str, uri: str)
 
 
 @pytest.mark.parametrize(("family", "uri"), TYPES)
-def test_every_order_goes_on_behind_each_record(families: Families, family: str, uri: str) -> None:
+def test_every_order_continues_after_each_record(families: Families, family: str, uri: str) -> None:
     desk, _ = families(family)
 
     def run(tx: Transaction) -> None:
@@ -127,7 +127,7 @@ def test_every_subtotal_counts(families: Families, family: str, uri: str) -> Non
 
 
 def counts(desk: Desk, uri: str, names: tuple[str, ...]) -> tuple[int, dict[str, Any]]:
-    """How many records of a type there are, and its subtotals."""
+    """Returns the number of records of a type, and its subtotals."""
     if uri in WITHOUT_SEARCH:
         return desk.read(lambda tx: (
             desk.search(tx, uri, "").total(),
@@ -138,11 +138,11 @@ def counts(desk: Desk, uri: str, names: tuple[str, ...]) -> tuple[int, dict[str,
 
 
 @pytest.mark.parametrize(("family", "uri"), TYPES)
-def test_every_key_and_expand_is_there(families: Families, family: str, uri: str) -> None:
+def test_every_key_and_expand_exists(families: Families, family: str, uri: str) -> None:
     desk, made = families(family)
     described = REGISTRY.type(uri).describe()
     expands = {each["key"]: each for each in described["expand"]}
-    # The service itself has no names to put into a signature; a worker has.
+    # The service itself has no names for a signature; a worker does.
     shown = desk.record(uri, made[uri], by=made["nora"], expand=",".join([*expands, "_label"]))
     wanted = {each["key"] for each in described["keys"] if each["returned"] == "default"}
     wanted |= {
@@ -151,7 +151,7 @@ def test_every_key_and_expand_is_there(families: Families, family: str, uri: str
     assert wanted - shown.keys() == set() and shown["_label"]
 
 
-# A search for records that point to few types: one statement reads the records of a type.
+# A search for records that refer to few types: each type of target takes one statement.
 OF_FEW_TYPES = {"activity_log": "administrative:no"}
 
 
@@ -162,10 +162,10 @@ def test_expanding_costs_the_same_for_many_records(families: Families, family: s
     names = [each["key"] for each in record_type.describe()["expand"]]
 
     def statements(tx: Transaction, count: int) -> tuple[int, int]:
-        """How many records there are, and how many statements so many take; each stands there as often as it must."""
+        """Returns the number of records, and the statements for `count` of them; records are repeated as needed."""
         found = [record_type.record(row) for row in desk.search(tx, uri, OF_FEW_TYPES.get(uri, "")).rows(count)]
         listed = (found * count)[:count]
-        desk.shown(tx).show(record_type, listed, names)  # reads what is kept between records
+        desk.shown(tx).show(record_type, listed, names)  # fills the cache that records share
         before = tx.statements
         desk.shown(tx).show(record_type, listed, names)
         return len(found), tx.statements - before

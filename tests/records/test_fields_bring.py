@@ -1,4 +1,4 @@
-"""What a field brings to its type: filters, and the record behind an id; and what the type says instead."""
+"""Filters and related records that a field adds to its type, and how the type overrides them."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ ANYBODY = Access(read="any worker", write=("privilege",))
 
 
 def made(fields: dict[str, Any], **declared: Any) -> RecordType:
-    """A record type with these fields."""
+    """Returns a record type with these fields."""
     body = {"uri": "printer", "access": ANYBODY, "fields": fields} | declared
     return type("Printer", (RecordType,), body)()
 
 
 def filters(fields: dict[str, Any], **declared: Any) -> dict[str, tuple[str, str, str]]:
-    """{name: (kind, note, column)} of the filters of such a type, in their order, without that of the id."""
+    """Returns {name: (kind, note, column)} of the filters of such a type, in their order, without that of the id."""
     found = made(fields, **declared).filter_by_name.values()
     return {each.name: (each.type, each.note, each.column_name) for each in found if each.name != "id"}
 
 
-def test_each_kind_of_field_brings_the_filter_of_its_kind():
+def test_each_kind_of_field_adds_the_filter_of_its_kind():
     assert filters(
         {
             "checked_at": Timestamp("Last check; 0 for never."),
@@ -40,7 +40,7 @@ def test_each_kind_of_field_brings_the_filter_of_its_kind():
     }
 
 
-def test_the_fields_that_most_types_have_need_no_words():
+def test_common_fields_need_no_note():
     assert filters({"created_at": CreatedAt(), "name": Name(), "updated_at": UpdatedAt()}) == {
         "text": ("text", "Bare words are looked for in the name.", "name"),
         "created": ("date", "When the record was made.", "created_at"),
@@ -49,7 +49,7 @@ def test_the_fields_that_most_types_have_need_no_words():
     }
 
 
-def test_a_field_says_what_is_different_about_its_filter():
+def test_a_field_describes_a_deviating_filter():
     found = made({"serial_no": Text("Serial number.", filter="serial", filter_note="The whole of it.", match="exact")})
     assert found.filter_by_name["serial"].describe() == {
         "name": "serial",
@@ -62,7 +62,7 @@ def test_a_field_says_what_is_different_about_its_filter():
     }
 
 
-def test_what_is_not_shown_is_not_searched_unless_it_is_named():
+def test_hidden_fields_are_not_searchable_unless_listed():
     secret = Text("Secret.", shown=False)
     assert (
         filters({"secret": secret, "other": Text("Other.", alternative_to="secret"), "many": Structure("Many.")}) == {}
@@ -72,7 +72,7 @@ def test_what_is_not_shown_is_not_searched_unless_it_is_named():
     ]
 
 
-def test_an_id_brings_the_record_behind_it():
+def test_an_id_adds_the_related_record():
     found = made({"room_id": Id("Room that it stands in; 0 for none.", "room", zero_ok=True, deep="In such a room.")})
     assert found.nested == (NestedRecord("room", "room", "Room that it stands in.", "room_id"),)
     assert not found.fields["room_id"].shown
@@ -83,7 +83,7 @@ def test_an_id_brings_the_record_behind_it():
     assert found.filter_by_name["room.id"].target == "room"
 
 
-def test_an_id_may_name_the_record_behind_it_otherwise_or_show_itself():
+def test_an_id_may_rename_the_related_record_or_show_itself():
     found = made(
         {
             "file_id": Id("File.", "attachment", nested=None, filter=None),
@@ -97,27 +97,27 @@ def test_an_id_may_name_the_record_behind_it_otherwise_or_show_itself():
     assert [each for each in found.filter_by_name if each != "id"] == ["place", "place.id"]
 
 
-def test_an_id_that_is_not_shown_shows_nothing_of_the_record_behind_it():
+def test_a_hidden_id_shows_nothing_of_the_related_record():
     found = made({"room_id": Id("Room.", "room", shown=False)})
     assert found.nested == ()
     assert not found.fields["room_id"].shown
     assert [each for each in found.filter_by_name if each != "id"] == []
 
 
-def test_an_id_of_any_type_brings_the_record_behind_it_and_no_filter_of_its_own():
+def test_a_polymorphic_id_adds_the_related_record_and_no_filter_of_its_own():
     pair = {"on__context": ContextName("Its type.", shown=False), "on_id": Id("Its id.", target_from="on__context")}
     found = made(pair)
     assert found.nested == (NestedRecord("on", "*", "Its id.", "on_id"),)
     assert filters(pair) == {}
 
 
-def test_an_owner_brings_the_filters_on_owners():
+def test_an_owner_adds_the_filters_on_owners():
     names = ["owner", "owner.app", "owner.bot", "owner.group", "owner.role", "owner.worker"]
     assert list(filters(owners.fields())) == names
     assert filters(owners.fields(filter=None)) == {}
 
 
-def test_what_a_type_declares_itself_replaces_what_a_field_brings():
+def test_declarations_of_a_type_replace_those_of_its_fields():
     own = (AllWords("Bare words are serial numbers.", "serial"), TextFilter("name", "Whole.", "name", "exact"))
     nested = (NestedRecord("room", "room", "Null for none.", is_nullable=True),)
     found = made(
@@ -128,13 +128,13 @@ def test_what_a_type_declares_itself_replaces_what_a_field_brings():
     assert found.nested == nested
 
 
-def test_filters_stand_by_name_behind_the_one_for_bare_words():
+def test_filters_are_sorted_by_name_after_the_one_for_bare_words():
     own = (TextFilter("model", "Model.", "serial"),)
     fields = {"zone": Text("Zone."), "serial": Text("Serial."), "name": Name(), "bay": Text("Bay.")}
     assert list(made(fields, filters=own).filter_by_name) == ["text", "bay", "id", "model", "name", "serial", "zone"]
 
 
-def test_the_uri_gives_the_names_that_a_type_does_not_have_of_its_own():
+def test_the_uri_provides_names_that_a_type_does_not_declare():
     found = made({"name": Name()}, uri="label_printer")
     assert found.context == "svc.contexts.label_printer"
     assert found.label_names == ("Label Printer", "Label Printers")

@@ -1,4 +1,4 @@
-"""Names of files: the same rule for all ways that a file comes in by."""
+"""Names of files: the same rule for every way that a file arrives."""
 
 import pytest
 
@@ -26,21 +26,21 @@ SAFE = "invoicefdp.exe"
 
 
 @pytest.mark.parametrize(("given", "expected"), NAMES)
-def test_a_name_is_the_last_part_without_what_deceives(given: str, expected: str) -> None:
+def test_a_name_is_the_last_part_without_deceptive_characters(given: str, expected: str) -> None:
     assert safe_name(given) == expected == safe_name(expected)
 
 
 @pytest.mark.parametrize("given", [
     "a" * 5000 + ".txt", "ü" * 300 + ".pdf", "😀" * 300, "." + "b" * 400, "a." + "c" * 400,
 ])  # fmt: skip
-def test_a_long_name_is_cut_and_keeps_a_short_ending(given: str) -> None:
+def test_a_long_name_is_cut_and_preserves_a_short_extension(given: str) -> None:
     found = safe_name(given)
     assert 0 < len(found) <= MAX_CHARS and len(found.encode()) <= MAX_BYTES
     assert found[-4:] == given[-4:] or len(given.rpartition(".")[2]) > 20
 
 
 @pytest.mark.parametrize("given", ["", ".", "..", "/", "a/", "\u202e", " ", "???"])
-def test_nothing_may_be_left(given: str) -> None:
+def test_an_empty_result_gets_a_default_name(given: str) -> None:
     assert safe_name(given) == ""
 
 

@@ -1,4 +1,4 @@
-"""What searches of the types around automations find."""
+"""Searches of the types of automation."""
 
 import pytest
 
@@ -52,20 +52,20 @@ REGISTRY = load()
         ("package", "description:about", True),
     ],
 )
-def test_filters_find_what_they_say(filled, uri, q, finds):
+def test_filters_find_the_described_records(filled, uri, q, finds):
     desk, made = filled
-    if uri == "automation_resource":  # has no search of its own; other types look at it
+    if uri == "automation_resource":  # it has no search of its own; other types search it
         ids = desk.read(lambda tx: desk.search(tx, uri, q).ids(9))
     else:
         ids = desk.found(uri, q)
     assert (made[uri] in ids) is finds
 
 
-def test_a_bot_may_use_its_own_behaviors_and_what_others_of_its_owner_share(filled):
+def test_a_bot_may_use_its_own_behaviors_and_those_that_its_owners_bots_share(filled):
     desk, made = filled
     every = {made[name] for name in ("behavior", "Secret", "Open")}
     assert set(desk.found("behavior", f"usableBy.bot:{made['bot']}")) == every
-    # Nora's bot: its own two, and what the bot of the service shares
+    # Nora's bot: its own two, and one shared by the bot of the service
     others = {made[name] for name in ("Open", "Own", "behavior")}
     assert set(desk.found("behavior", f"usableBy.bot:{made['other']}")) == others
     assert desk.found("behavior", "usableBy.bot:99") == []

@@ -1,4 +1,4 @@
-"""What searches of tickets, messages and people find, and what they and their files show."""
+"""Searches of tickets, messages and people, and the keys that they and their files show."""
 
 import pytest
 
@@ -94,7 +94,7 @@ FAMILY = "mail"
         ("draft", "token:null", False),
     ],
 )
-def test_filters_find_what_they_say(filled, uri, q, finds):
+def test_filters_find_the_described_records(filled, uri, q, finds):
     desk, made = filled
     assert (made[uri] in desk.found(uri, q)) is finds
 
@@ -113,18 +113,18 @@ def test_filters_find_what_they_say(filled, uri, q, finds):
         ("inGroupsOf:current", "olga", False),
     ],
 )
-def test_filters_on_the_caller_know_the_caller(filled, q, by, found):
+def test_filters_on_the_caller_use_the_caller(filled, q, by, found):
     desk, made = filled
     assert bool(desk.found("ticket", q, by=made[by])) is found
 
 
-def test_an_order_by_the_caller_is_the_callers_own(filled):
+def test_an_order_by_the_caller_depends_on_the_caller(filled):
     desk, made = filled
     for name in ("milo", "olga", "milo"):
         assert len(desk.found("ticket", "sort:-responsibility,subject", by=made[name])) == 2
 
 
-def test_what_a_message_shows_on_request(filled):
+def test_keys_of_a_message_on_request(filled):
     desk, made = filled
     shown = desk.record("message", made["message"], expand="_label,content,content_html,headers,reply_to,reply_cc")
     assert shown["content"] == "The pump leaks"
@@ -138,7 +138,7 @@ def test_what_a_message_shows_on_request(filled):
     assert not {"content", "headers", "_label", "content_html"} & plain.keys()
 
 
-def test_what_a_ticket_shows_on_request(filled):
+def test_keys_of_a_ticket_on_request(filled):
     desk, made = filled
     names = "requester_emails,participants,signature,signature_html,_messages,latest_incoming_activity"
     shown = desk.record("ticket", made["ticket"], by=made["nora"], expand=names)
@@ -161,7 +161,7 @@ def test_the_newest_messages_of_people_are_found(filled, uri):
     assert shown["last_sender_message__context"] == "svc.contexts.message"
 
 
-def test_a_file_tells_what_it_hangs_on(filled):
+def test_a_file_shows_its_records(filled):
     desk, made = filled
     both = [
         {"_context": "svc.contexts.message", "id": made["message"]},
@@ -172,8 +172,8 @@ def test_a_file_tells_what_it_hangs_on(filled):
     assert [(each["id"], each["subject"]) for each in one] == [(made["ticket"], "Pump leak")]
 
 
-def test_a_reply_does_not_go_to_the_default_sender_as_well(filled):
-    """It is ours whether or not it has a mail transport of its own: its mail may leave by that of the service."""
+def test_a_reply_is_not_sent_to_the_default_sender_as_well(filled):
+    """The address is ours with or without its own mail transport: its mail may use that of the service."""
     desk, _ = filled
     own, ticket = desk.own("address", email="help@kite.example"), desk.own("ticket", subject="Help", group_id=1)
     headers = "From: ana@kite.example\nTo: help@kite.example, carol@kite.example\n"

@@ -1,4 +1,4 @@
-"""What searches of calendars, metrics, mailboxes and workspaces find."""
+"""Searches of calendars, metrics, mailboxes and workspaces."""
 
 import pytest
 
@@ -41,7 +41,7 @@ FAMILY = "spaces"
         ("workspace_widget", "type:chart", False),
     ],
 )
-def test_filters_find_what_they_say(filled, uri, q, finds):
+def test_filters_find_the_described_records(filled, uri, q, finds):
     desk, made = filled
     assert (made[uri] in desk.found(uri, q)) is finds
 

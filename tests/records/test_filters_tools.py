@@ -1,4 +1,4 @@
-"""What searches of reminders, time, sales, snippets, the knowledge base and files find."""
+"""Searches of reminders, time, sales, snippets, the knowledge base and files."""
 
 import pytest
 
@@ -51,7 +51,7 @@ FAMILY = "tools"
         ("queue", "name:jobs watchers:(firstName:olga)", True),
     ],
 )
-def test_filters_find_what_they_say(filled, uri, q, finds):
+def test_filters_find_the_described_records(filled, uri, q, finds):
     desk, made = filled
     assert (made[uri] in desk.found(uri, q)) is finds
 
@@ -67,7 +67,7 @@ def test_filters_find_what_they_say(filled, uri, q, finds):
         ("snippet", "myUses:(date:blurb)", "myUses"),
     ],
 )
-def test_values_that_cannot_be_meant_are_refused(filled, uri, q, names):
+def test_nonsensical_values_are_refused(filled, uri, q, names):
     desk, _ = filled
     with pytest.raises(BadQuery, match=names):
         desk.found(uri, q)

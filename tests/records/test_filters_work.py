@@ -1,4 +1,4 @@
-"""What searches of the types of work and administration find."""
+"""Searches of the types of work and administration."""
 
 import pytest
 
@@ -52,12 +52,12 @@ FAMILY = "work"
         ("oauth_app", "callbackUrl:stock.example", True),
     ],
 )
-def test_filters_find_what_they_say(filled, uri, q, finds):
+def test_filters_find_the_described_records(filled, uri, q, finds):
     desk, made = filled
     assert (made[uri] in desk.found(uri, q)) is finds
 
 
-def test_a_date_that_cannot_be_read_is_told_for_calendars_too(filled):
+def test_an_unreadable_date_is_reported_for_calendars_too(filled):
     desk, _ = filled
     with pytest.raises(BadQuery, match="isBusy"):
         desk.found("worker", "isBusy:blurb")

@@ -1,4 +1,4 @@
-"""Groups and buckets: their rosters, which of them is the default, and where tickets go when one is removed."""
+"""Groups and buckets: their rosters, the default ones, and the tickets of a deleted one."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_a_group_begins_with_an_inbox(desk, ids):
     assert (shown["default_bucket_id"], shown["default_bucket_name"]) == (bucket["id"], "Inbox")
 
 
-def test_one_group_is_the_default_from_the_first_on(desk, ids):
+def test_one_group_is_the_default_from_the_start(desk, ids):
     assert desk.record("group", ids["support"])["is_default"] == 1
     sales = desk.create("group", name="Sales")["id"]
     assert desk.record("group", sales)["is_default"] == 0
@@ -64,7 +64,7 @@ def test_a_plain_list_makes_members(desk, ids):
 @pytest.mark.parametrize(
     "members", [{"boss": "1"}, {"member": "99"}, {"member": "x"}, {"member": "2", "manager": "2"}, "oops"]
 )
-def test_a_bad_roster_changes_nothing(desk, ids, members):
+def test_an_invalid_roster_changes_nothing(desk, ids, members):
     with pytest.raises(Invalid, match="members"):
         desk.update("group", ids["support"], members=members)
     assert roster(desk, ids["support"]) == {ids["milo"]: False}
@@ -86,7 +86,7 @@ def test_the_sender_needs_a_transport(desk, ids):
     assert desk.update("group", ids["support"], reply_address_id=0)["replyto_id"] == 0
 
 
-def test_a_removed_group_leaves_its_tickets_to_the_default_group(desk, ids):
+def test_tickets_of_a_deleted_group_move_to_the_default_group(desk, ids):
     sales = desk.create("group", name="Sales", members={"manager": str(ids["olga"])})["id"]
     number = ticket(desk, sales)
     with pytest.raises(Forbidden):
@@ -125,14 +125,14 @@ def test_one_bucket_of_a_group_is_the_default(desk, ids):
     desk.delete("bucket", first)
 
 
-def test_tickets_of_a_removed_bucket_go_to_the_default_one(desk, ids):
+def test_tickets_of_a_deleted_bucket_move_to_the_default_one(desk, ids):
     bucket = desk.create("bucket", name="Refunds", group_id=ids["support"])["id"]
     number = ticket(desk, ids["support"], bucket_id=bucket)
     desk.delete("bucket", bucket)
     assert desk.row("ticket", number)["bucket_id"] == inbox(desk, ids["support"])
 
 
-def test_a_bucket_takes_its_tickets_into_another_group(desk, ids):
+def test_a_moved_bucket_takes_its_tickets_into_the_other_group(desk, ids):
     sales = desk.create("group", name="Sales")["id"]
     bucket = desk.create("bucket", name="Refunds", group_id=ids["support"])["id"]
     number = ticket(desk, ids["support"], bucket_id=bucket)
@@ -142,7 +142,7 @@ def test_a_bucket_takes_its_tickets_into_another_group(desk, ids):
         desk.update("bucket", inbox(desk, sales), group_id=ids["support"])
 
 
-def test_managers_keep_the_buckets_of_their_own_groups(desk, ids):
+def test_managers_manage_the_buckets_of_their_own_groups(desk, ids):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     sales = desk.create("group", name="Sales")["id"]
     desk.update("group", ids["support"], members={"manager": str(ids["milo"])})

@@ -1,4 +1,4 @@
-"""The knowledge base: formats and their HTML, the tree of categories and where articles lie in it."""
+"""The knowledge base: formats and their HTML, the tree of categories and the articles in it."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def category(desk: Desk, name: str, parent: int = 0) -> int:
         ("", None, "*a*", "*a*"),
     ],
 )
-def test_the_text_is_read_as_safe_html(desk, format, number, content, html):
+def test_the_text_is_returned_as_safe_html(desk, format, number, content, html):
     sent = {"format": format} if format else {}
     shown = desk.create("kb_article", title="Valve", content=content, **sent)
     assert (shown["format"], shown["content"].startswith(html)) == (number or 0, True), shown["content"]
@@ -58,18 +58,18 @@ def test_html_follows_format_and_text(desk):
         ({"format": "h", "content": "x" * (1024 * 1024 + 1)}, TooLarge, "content"),
     ],
 )
-def test_bad_articles_are_refused_by_name(desk, fields, error, field):
+def test_invalid_articles_are_refused_by_name(desk, fields, error, field):
     with pytest.raises(error, match=field):
         desk.create("kb_article", **{"title": "Valve"} | fields)
 
 
-def test_a_format_that_the_text_is_too_long_for_is_refused_later_too(desk):
+def test_a_format_for_which_the_text_is_too_long_is_refused_later_too(desk):
     id = desk.create("kb_article", title="Long", content="x" * (1024 * 1024 + 1))["id"]
     with pytest.raises(TooLarge, match="content"):
         desk.update("kb_article", id, format="html")
 
 
-def test_words_are_those_that_people_read(desk):
+def test_indexed_words_are_those_of_the_visible_text(desk):
     id = desk.create("kb_article", title="Pump", content='<p class="valve">Open <b>the</b> lid</p>', format="h")["id"]
     assert desk.found("kb_article", "lid") == desk.found("kb_article", "pump open") == [id]
     assert desk.found("kb_article", "valve") == desk.found("kb_article", "content:pump") == []
@@ -80,7 +80,7 @@ def test_words_are_those_that_people_read(desk):
 # -- categories -------------------------------------------------------------------------------------------------------
 
 
-def test_an_article_lies_in_the_categories_sent(desk):
+def test_an_article_is_in_the_categories_sent(desk):
     top, other = category(desk, "Devices"), category(desk, "Parts")
     pump = category(desk, "Pumps", top)
     id = desk.create("kb_article", title="Valve", categories=f" {pump}, 99,{other},{pump}")["id"]
@@ -115,7 +115,7 @@ def test_articles_are_sorted_and_counted_by_category(desk):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
-def test_a_category_does_not_lie_below_itself(desk, steps):
+def test_a_category_cannot_be_below_itself(desk, steps):
     chain = [category(desk, "Top")]
     for name in ("Middle", "Low"):
         chain.append(category(desk, name, chain[-1]))
@@ -126,12 +126,12 @@ def test_a_category_does_not_lie_below_itself(desk, steps):
 
 
 @pytest.mark.parametrize(("fields", "field"), [({"name": "x" * 65}, "name"), ({"parent_id": 9}, "parent_id")])
-def test_bad_categories_are_refused_by_name(desk, fields, field):
+def test_invalid_categories_are_refused_by_name(desk, fields, field):
     with pytest.raises(Invalid, match=field):
         desk.create("kb_category", **{"name": "Pumps"} | fields)
 
 
-def test_with_a_category_go_those_below_it_and_articles_stay(desk):
+def test_deleting_a_category_deletes_those_below_it_and_articles_stay(desk):
     top, other = category(desk, "Top"), category(desk, "Other")
     low = category(desk, "Low", category(desk, "Middle", top))
     deep = low

@@ -1,4 +1,4 @@
-"""Mailboxes: their values, and a password that nobody sees."""
+"""Mailboxes: their values, and a password that is never shown."""
 
 import pytest
 
@@ -16,7 +16,7 @@ MAILBOX = {"name": "Support", "host": "mail.desk.example", "username": "support"
         ({"connected_account_id": 99}, "connected_account_id"), ({"is_enabled": "5"}, "is_enabled"),
     ],
 )  # fmt: skip
-def test_bad_values_are_refused_by_name(desk, fields, name):
+def test_invalid_values_are_refused_by_name(desk, fields, name):
     with pytest.raises(HelpdeskError, match=f"^{name}"):
         desk.create("mailbox", **MAILBOX | fields)
     made = desk.create("mailbox", **MAILBOX)["id"]
@@ -24,12 +24,12 @@ def test_bad_values_are_refused_by_name(desk, fields, name):
         desk.update("mailbox", made, **fields)
 
 
-def test_what_is_not_sent_has_its_default(desk):
+def test_omitted_values_have_their_default(desk):
     shown = desk.create("mailbox", **MAILBOX)
     assert (shown["protocol"], shown["port"], shown["is_enabled"], shown["num_fails"]) == ("pop3", 110, 1, 0)
 
 
-def test_the_password_is_kept_and_not_shown(desk):
+def test_the_password_is_stored_and_not_shown(desk):
     shown = desk.create("mailbox", **MAILBOX)
     assert "s3cret" not in str(shown) and "password" not in shown
     assert desk.row("mailbox", shown["id"])["password"] == "s3cret"
@@ -44,7 +44,7 @@ def test_the_password_is_kept_and_not_shown(desk):
 @pytest.mark.parametrize(
     "elsewhere", [{"host": "evil.example"}, {"port": 995}, {"username": "other"}, {"protocol": "pop3"}]
 )
-def test_the_password_goes_to_no_other_server_or_login(desk, elsewhere):
+def test_the_password_is_sent_to_no_other_server_or_login(desk, elsewhere):
     id = desk.create("mailbox", **MAILBOX, protocol="imap-ssl")["id"]
     with pytest.raises(HelpdeskError, match=r"^password must be sent again"):
         desk.update("mailbox", id, **elsewhere)
@@ -52,7 +52,7 @@ def test_the_password_goes_to_no_other_server_or_login(desk, elsewhere):
     assert desk.row("mailbox", id)["password"] == "new"
 
 
-def test_mailboxes_are_for_administrators(desk, ids):
+def test_only_administrators_use_mailboxes(desk, ids):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     id = desk.create("mailbox", by=ids["nora"], **MAILBOX)["id"]
     assert desk.found("mailbox", "", by=ids["milo"]) == []

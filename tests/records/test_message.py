@@ -1,4 +1,4 @@
-"""Messages: what is read from their headers, and what their ticket keeps of them."""
+"""Messages: values read from their headers, and the counts of their ticket."""
 
 import hashlib
 
@@ -21,7 +21,7 @@ def ticket(desk, ids):
 
 @pytest.fixture
 def write(desk, ticket):
-    """Makes a message and answers its id."""
+    """Returns a function that creates a message and returns its id."""
 
     def create(**fields):
         values = {"ticket_id": ticket, "sender": "ana@kite.example", "content": "The pump leaks", "headers": HEADERS}
@@ -46,7 +46,7 @@ def test_ids_are_read_from_the_headers(desk, write):
     assert len(row["token"]) == 10
 
 
-def test_what_is_sent_wins_over_what_can_be_read(desk, write):
+def test_sent_values_take_precedence_over_those_in_headers(desk, write):
     row = desk.row("message", write(hash_header_message_id="abc", storage_size=7, token="tok"))
     assert (row["hash_header_message_id"], row["storage_size"], row["token"]) == ("abc", 7, "tok")
 
@@ -56,7 +56,7 @@ def test_headers_without_an_id_have_no_hash(desk, write):
     assert row["message_id"] == row["hash_header_message_id"] == ""
 
 
-def test_new_headers_bring_a_new_id_and_new_words(desk, write):
+def test_new_headers_set_a_new_id_and_new_words(desk, write):
     made = write()
     desk.update("message", made, headers="Message-Id: <b@x>\nTo: zoe@kite.example", content="Dry now")
     assert desk.row("message", made)["message_id"] == "<b@x>"
@@ -75,12 +75,12 @@ def test_new_headers_bring_a_new_id_and_new_words(desk, write):
         ({"signed_at": 5}, Invalid),
     ],
 )
-def test_what_a_message_cannot_be_made_of(write, fields, error):
+def test_invalid_messages_are_refused(write, fields, error):
     with pytest.raises(error):
         write(**fields)
 
 
-def test_a_ticket_is_found_by_its_mask_and_a_merged_one_by_the_one_that_took_over(desk, ids, ticket):
+def test_a_ticket_is_found_by_its_mask_and_a_merged_one_by_its_successor(desk, ids, ticket):
     old = desk.create("ticket", subject="Old", group_id=ids["support"], mask="OLD-1")["id"]
     desk.store.write(lambda tx: tx.update(desk.registry.type("ticket").table, old, {"merged_into": ticket}))
     made = desk.create("message", ticket_mask="old-1", sender="ana@kite.example", content="", headers="Subject: x")
@@ -89,7 +89,7 @@ def test_a_ticket_is_found_by_its_mask_and_a_merged_one_by_the_one_that_took_ove
         desk.create("message", ticket_mask="NO-1", sender="ana@kite.example", content="", headers="Subject: x")
 
 
-def test_a_worker_is_found_by_name_or_address_and_must_be_the_only_one(desk, ids, write):
+def test_a_worker_is_found_by_an_unambiguous_name_or_address(desk, ids, write):
     for name in ("nora berg", "NORA@desk.example"):
         assert desk.row("message", write(worker=name))["worker_id"] == ids["nora"]
     desk.worker("Nora", last_name="Berg", email="second@desk.example")
@@ -111,14 +111,14 @@ def test_the_ticket_counts_its_messages(desk, ids, ticket, write):
     assert row["first_wrote_address_id"] == row["last_wrote_address_id"] == desk.row("message", first)["sender_id"]
 
 
-def test_a_composed_message_is_no_reply(desk, ids, ticket, write):
+def test_a_composed_message_is_not_a_reply(desk, ids, ticket, write):
     write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"])
     assert counters(desk, ticket)["initial_response_message_id"] == 0
     answer = write(sender="help@desk.example", is_outgoing=1, worker_id=ids["milo"])
     assert counters(desk, ticket)["initial_response_message_id"] == answer
 
 
-def test_counters_follow_removed_changed_and_moved_messages(desk, ids, ticket, write):
+def test_counters_follow_deleted_changed_and_moved_messages(desk, ids, ticket, write):
     other = desk.create("ticket", subject="Other", group_id=ids["support"])["id"]
     first, second = write(), write(is_outgoing=1, worker_id=ids["milo"])
     desk.update("message", second, is_outgoing=0)
@@ -131,7 +131,7 @@ def test_counters_follow_removed_changed_and_moved_messages(desk, ids, ticket, w
     assert set(counters(desk, ticket).values()) == {0}
 
 
-def test_a_message_follows_its_ticket_for_readers_and_writers(desk, ids, ticket, write):
+def test_permissions_on_a_message_follow_its_ticket(desk, ids, ticket, write):
     made = write()
     desk.update("group", ids["support"], is_private=1)
     assert desk.found("message", "", by=ids["milo"]) == [made]
@@ -141,10 +141,10 @@ def test_a_message_follows_its_ticket_for_readers_and_writers(desk, ids, ticket,
         desk.update("message", made, by=ids["olga"], content="Dry")
 
 
-def test_the_html_of_a_message_hangs_on_it_and_must_be_readable(desk, ids, write):
+def test_the_html_of_a_message_is_attached_to_it_and_must_be_readable(desk, ids, write):
     file = desk.create("attachment", by=ids["nora"], name="a.html", mime_type="text/html", content="<p>Hi</p>")["id"]
     made = write()
-    with pytest.raises(Invalid, match="there is no attachment"):  # as if it were not there
+    with pytest.raises(Invalid, match="there is no attachment"):  # as if it did not exist
         desk.update("message", made, by=ids["milo"], html_attachment_id=file)
     desk.update("message", made, html_attachment_id=file)
     shown = desk.record("message", made, by=ids["milo"], expand="content_html,attachments")
@@ -154,7 +154,7 @@ def test_the_html_of_a_message_hangs_on_it_and_must_be_readable(desk, ids, write
     assert desk.row("message", made)["html_attachment_id"] == 0
 
 
-def test_the_raw_mail_goes_with_its_message(desk, ticket, write):
+def test_the_raw_mail_is_deleted_with_its_message(desk, ticket, write):
     sender = desk.row("message", write())["sender_id"]
 
     def make(tx):

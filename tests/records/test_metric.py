@@ -1,4 +1,4 @@
-"""Metrics: their values, samples in bins, and what the service counts about itself."""
+"""Metrics: their values, samples in bins, and the counts of the service about itself."""
 
 import json
 
@@ -19,7 +19,7 @@ BIN = NOW - NOW % 300
 
 
 def samples(desk, name, seconds=FIVE_MINUTES):
-    """[(bin, dimensions, count, sum, min, max)] of a metric."""
+    """Returns [(bin, dimensions, count, sum, min, max)] of a metric."""
     id = desk.found("metric", f'name:"{name}"')[0]
     rows = desk.read(lambda tx: tx.find(METRIC_SAMPLE, metric_id=id, seconds=seconds))
     return [(row[2], json.loads(row[3]), *row[4:]) for row in rows]
@@ -38,7 +38,7 @@ def samples(desk, name, seconds=FIVE_MINUTES):
         ({"dimensions_kata": "\n".join(f"text/d{place}:" for place in range(9))}, "dimensions_kata: at most 8"),
     ],
 )  # fmt: skip
-def test_bad_values_are_refused_by_name(desk, fields, name):
+def test_invalid_values_are_refused_by_name(desk, fields, name):
     desk.create("metric", name="taken")
     with pytest.raises(HelpdeskError, match=f"^{name}"):
         desk.create("metric", **{"name": "good.one"} | fields)
@@ -57,7 +57,7 @@ def test_dimensions_are_shown_as_a_map(desk):
     assert dimensions.parse("") == {}
 
 
-def test_metrics_are_made_by_administrators(desk, ids):
+def test_administrators_create_metrics(desk, ids):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     desk.create("metric", by=ids["nora"], name="m")
     assert len(desk.found("metric", "", by=ids["milo"])) == 1
@@ -76,7 +76,7 @@ def test_the_metrics_of_the_service_are_added_once(desk):
     assert desk.row("metric", first[0])["description"] == "Ours"
 
 
-def test_samples_are_taken_together_in_bins_of_three_sizes(desk):
+def test_samples_are_aggregated_in_bins_of_three_sizes(desk):
     desk.create("metric", name="m")
     for value, at in ((2, BIN), (5, BIN + 299), (1, BIN + 300)):
         record(desk.service, "m", value, {"b": 7, "a": "x"}, at)
@@ -111,7 +111,7 @@ def test_writing_many_samples_costs_a_few_statements(desk):
     assert len(samples(desk, "m")) == 500
 
 
-def test_fine_bins_are_forgotten_and_days_are_kept(desk):
+def test_fine_bins_are_deleted_and_days_are_retained(desk):
     desk.create("metric", name="m")
     record(desk.service, "m", 1, {}, BIN)
     write_notes(desk.service, NOW)
@@ -121,7 +121,7 @@ def test_fine_bins_are_forgotten_and_days_are_kept(desk):
         assert tuple(len(samples(desk, "m", seconds)) for seconds in (FIVE_MINUTES, HOUR, DAY)) == left
 
 
-def test_samples_go_with_their_metric(desk):
+def test_samples_are_deleted_with_their_metric(desk):
     id = desk.create("metric", name="m")["id"]
     record(desk.service, "m", 1, {}, BIN)
     write_notes(desk.service, NOW)
@@ -129,7 +129,7 @@ def test_samples_go_with_their_metric(desk):
     assert desk.read(lambda tx: tx.find(METRIC_SAMPLE)) == []
 
 
-def test_no_more_is_noted_than_there_is_room_for(desk, monkeypatch):
+def test_samples_beyond_the_limit_are_dropped(desk, monkeypatch):
     monkeypatch.setattr(notes, "MAX_SAMPLES", 2)
     kept = usage_buffer(desk.store)
     for place in range(4):
@@ -152,7 +152,7 @@ def test_searches_are_counted_by_type_and_worker(desk, ids):
     ]
 
 
-def test_open_tickets_and_active_workers_are_measured_once_in_five_minutes(desk, ids):
+def test_open_tickets_and_active_workers_are_measured_every_five_minutes(desk, ids):
     builtin.prepare(own_context(desk.service))
     inbox = desk.found("bucket", f"group.id:{ids['support']}")[0]
     place = {"group_id": ids["support"], "bucket_id": inbox}

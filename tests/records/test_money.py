@@ -22,7 +22,7 @@ def defaults(desk):
     return desk.found("currency", "default:yes")
 
 
-def test_a_database_from_before_currencies_gets_one_and_no_other_gets_more(desk):
+def test_an_old_database_gets_one_currency_and_others_get_none(desk):
     setup.prepare(desk.context())
     desk.store.write(lambda tx: tx.delete(desk.registry.type("currency").table))
     for _ in range(2):
@@ -57,12 +57,12 @@ def test_the_first_is_the_default_and_there_is_always_one(desk, money):
         ({"decimal_at": -1}, Invalid, "decimal_at"),
     ],
 )
-def test_bad_currencies_are_refused_by_name(desk, fields, error, field):
+def test_invalid_currencies_are_refused_by_name(desk, fields, error, field):
     with pytest.raises(error, match=field):
         desk.create("currency", **{"name": "euro", "code": "EUR"} | fields)
 
 
-def test_a_worker_who_may_create_currencies_does_not_choose_the_default(desk, ids, money):
+def test_a_worker_who_may_create_currencies_cannot_choose_the_default(desk, ids, money):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     with pytest.raises(AdminOnly, match="is_default"):
         desk.create("currency", by=ids["milo"], name="euro", code="EUR", is_default=1)
@@ -96,7 +96,7 @@ def test_labels_follow_the_currency_at_once(desk, money):
     assert desk.record("opportunity", id)["amount__label"] == "US$1.50 USD"
 
 
-def test_amounts_keep_their_meaning(desk, money):
+def test_amounts_preserve_their_value(desk, money):
     named = desk.create("opportunity", title="Named", amount=150, amount_currency_id=money["yen"])["id"]
     unnamed = desk.create("opportunity", title="Unnamed", amount=150)["id"]
     for currency in ("yen", "dollar"):
@@ -140,7 +140,7 @@ def test_custom_amounts_have_the_decimals_of_their_currency(desk, money, currenc
     assert desk.found("task", f"price:<{decimal}") == []
 
 
-def test_a_field_without_a_currency_is_in_the_default_one_and_stays_in_it(desk, money):
+def test_a_field_without_a_currency_uses_the_default_and_stays_with_it(desk, money):
     name = f"custom_{field(desk)}"
     task = desk.create("task", title="Sell", price="1.5")["id"]
     desk.update("currency", money["yen"], is_default=1)
@@ -148,12 +148,12 @@ def test_a_field_without_a_currency_is_in_the_default_one_and_stays_in_it(desk, 
 
 
 @pytest.mark.parametrize("sent", [99, "dollar", "-1"])
-def test_a_field_names_a_currency_that_is_there(desk, money, sent):
+def test_a_field_names_an_existing_currency(desk, money, sent):
     with pytest.raises(Invalid, match="params: there is no currency"):
         field(desk, sent)
 
 
-def test_a_currency_in_use_by_a_field_stays_as_it_is(desk, money):
+def test_a_currency_used_by_a_field_cannot_change(desk, money):
     id = field(desk, money["yen"])
     desk.update("currency", money["yen"], decimal_at=1)
     desk.create("task", title="Sell", price="12.5")
@@ -177,7 +177,7 @@ def test_amounts_without_any_currency_have_two_decimals(desk):
 # -- opportunities ----------------------------------------------------------------------------------------------------
 
 
-def test_the_status_is_a_word_or_a_number_and_dates_the_end(desk):
+def test_the_status_is_a_word_or_a_number_and_sets_the_end_date(desk):
     shown = desk.create("opportunity", title="Pumps")
     assert (shown["status"], shown["status_id"], shown["closed_at"]) == ("open", 0, 0)
     assert (shown["is_closed"], shown["is_won"], shown["created"]) == (False, False, NOW)
@@ -212,6 +212,6 @@ def test_a_changed_status_is_logged(desk, ids):
         ({"title": ""}, "title"),
     ],
 )
-def test_bad_opportunities_are_refused_by_name(desk, fields, field):
+def test_invalid_opportunities_are_refused_by_name(desk, fields, field):
     with pytest.raises(Invalid, match=field):
         desk.create("opportunity", **{"title": "Pumps"} | fields)

@@ -1,4 +1,4 @@
-"""What is found by a name of its own: saved searches, file bundles, queues, resources."""
+"""Records with a unique name: saved searches, file bundles, queues, resources."""
 
 import base64
 
@@ -48,7 +48,7 @@ def made(desk: Desk, uri: str, **fields) -> int:
         ("resource", {"description": "x" * 256}, Invalid, "description"),
     ],
 )
-def test_bad_values_are_refused_by_name(desk, uri, fields, error, field):
+def test_invalid_values_are_refused_by_name(desk, uri, fields, error, field):
     with pytest.raises(error, match=field):
         made(desk, uri, **fields)
 
@@ -58,7 +58,7 @@ def test_bad_values_are_refused_by_name(desk, uri, fields, error, field):
     [("saved_search", "tag", "mine"), ("file_bundle", "tag", "papers"), ("queue", "name", "a.b"),
      ("resource", "name", "a.b-c")],
 )  # fmt: skip
-def test_a_name_belongs_to_one(desk, uri, field, name):
+def test_a_name_is_unique(desk, uri, field, name):
     first = made(desk, uri, **{field: name})
     with pytest.raises(Conflict, match=f"{field}.*{first}"):
         made(desk, uri, **{field: name.upper()})
@@ -69,7 +69,7 @@ def test_a_name_belongs_to_one(desk, uri, field, name):
     assert desk.registry.type(uri).lookup == field
 
 
-def test_tags_may_be_left_out_by_several(desk):
+def test_several_may_omit_their_tag(desk):
     for uri in ("saved_search", "file_bundle"):
         assert made(desk, uri) != made(desk, uri)
     id = made(desk, "saved_search", tag="mine")
@@ -83,7 +83,7 @@ def test_a_saved_search_of_the_app_needs_no_owner_id(desk, ids):
 
 
 @pytest.mark.parametrize("uri", ["saved_search", "file_bundle"])
-def test_what_a_worker_owns_is_theirs(desk, ids, uri):
+def test_records_of_a_worker_belong_to_the_worker(desk, ids, uri):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     milo, olga = ids["milo"], ids["olga"]
     own = made(desk, uri, by=milo, owner__context="worker", owner_id=milo)
@@ -115,7 +115,7 @@ def test_the_files_of_a_bundle_are_attached_to_it(desk, ids):
     assert (shown["id"], shown["name"]) == (file, "a.pdf")
 
 
-def test_files_are_read_by_who_may_read_their_bundle_and_go_with_it(desk, ids):
+def test_files_are_readable_with_their_bundle_and_deleted_with_it(desk, ids):
     bundle = made(desk, "file_bundle", owner__context="worker", owner_id=ids["milo"])
     file = desk.create("attachment", name="a.pdf", content="pdf", attach=[f"file_bundle:{bundle}"])["id"]
     assert desk.found("attachment", "", by=ids["milo"]) == [file]
@@ -129,7 +129,7 @@ def content(desk: Desk, id: int) -> bytes:
     return desk.read(lambda tx: blobs.read(tx, blob))
 
 
-def test_the_content_of_a_resource_is_kept_and_not_shown(desk):
+def test_the_content_of_a_resource_is_stored_and_not_shown(desk):
     id = made(desk, "resource", content="a,b\n")
     assert content(desk, id) == b"a,b\n"
     shown = desk.record("resource", id)
@@ -142,7 +142,7 @@ def test_the_content_of_a_resource_is_kept_and_not_shown(desk):
     assert (content(desk, id), desk.row("resource", id)["size"]) == (b"", 0)
 
 
-def test_bytes_go_with_their_last_use(desk):
+def test_bytes_are_deleted_with_their_last_use(desk):
     count = lambda tx: len(tx.find(blobs.BLOB))  # noqa: E731
     first, second = made(desk, "resource", content="same"), made(desk, "resource", name="b", content="same")
     assert desk.read(count) == 1
@@ -153,7 +153,7 @@ def test_bytes_go_with_their_last_use(desk):
     assert desk.read(count) == 0
 
 
-def test_a_resource_is_at_most_as_large_as_a_file(desk):
+def test_the_size_of_a_resource_is_limited_like_a_file(desk):
     most = desk.service.settings.max_attachment_bytes
     with pytest.raises(TooLarge, match="content"):
         made(desk, "resource", content=b"x" * (most + 1))

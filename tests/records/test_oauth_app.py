@@ -1,4 +1,4 @@
-"""OAuth apps and mail transports: secrets that are kept and never shown."""
+"""OAuth apps and mail transports: secrets that are stored and never shown."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_id_and_secret_are_made_and_the_secret_is_told_once(desk):
+def test_id_and_secret_are_generated_and_the_secret_is_shown_once(desk):
     shown = desk.create("oauth_app", **APP)
     assert re.fullmatch("[a-z0-9]{32}", shown["client_id"])
     assert re.fullmatch("[a-z0-9]{64}", shown["client_secret"])
@@ -26,7 +26,7 @@ def test_id_and_secret_are_made_and_the_secret_is_told_once(desk):
     assert [name for name in again if "secret" in name] == []
 
 
-def test_a_secret_that_was_sent_is_hashed_and_not_told(desk):
+def test_a_secret_that_was_sent_is_hashed_and_not_shown(desk):
     shown = desk.create("oauth_app", client_secret="chosen", client_id="stock", **APP)
     assert "client_secret" not in shown
     assert desk.row("oauth_app", shown["id"])["client_secret_hash"] == digest("chosen")
@@ -34,13 +34,13 @@ def test_a_secret_that_was_sent_is_hashed_and_not_told(desk):
         desk.create("oauth_app", client_id="STOCK", **APP)
 
 
-def test_a_blank_client_id_is_made_once_and_stays(desk):
+def test_a_blank_client_id_is_generated_once_and_stays(desk):
     shown = desk.create("oauth_app", client_id="", **APP)
     assert len(shown["client_id"]) == 32
     assert desk.update("oauth_app", shown["id"], client_id="")["client_id"] == shown["client_id"]
 
 
-def test_a_new_secret_leaves_the_one_before_valid(desk):
+def test_a_new_secret_leaves_the_previous_one_valid(desk):
     first = desk.create("oauth_app", **APP)
     assert "client_secret" not in desk.update("oauth_app", first["id"], name="Stocks")
     second = desk.update("oauth_app", first["id"], client_secret="")
@@ -49,7 +49,7 @@ def test_a_new_secret_leaves_the_one_before_valid(desk):
     assert row["previous_secret_hash"] == digest(first["client_secret"])
 
 
-def test_a_public_app_has_no_secret_until_it_is_one_no_more(desk):
+def test_a_public_app_has_no_secret_until_it_becomes_confidential(desk):
     shown = desk.create("oauth_app", is_public=1, **APP)
     assert "client_secret" not in shown and desk.row("oauth_app", shown["id"])["client_secret_hash"] == ""
     assert "client_secret" in desk.update("oauth_app", shown["id"], is_public=0)
@@ -58,7 +58,7 @@ def test_a_public_app_has_no_secret_until_it_is_one_no_more(desk):
     assert (row["client_secret_hash"], row["previous_secret_hash"]) == ("", "")
 
 
-def test_scopes_are_api_unless_said_otherwise(desk):
+def test_scopes_are_api_by_default(desk):
     shown = desk.create("oauth_app", **APP)
     assert shown["scopes"].startswith('"api":')
     with pytest.raises(Invalid, match="scopes"):
@@ -67,7 +67,7 @@ def test_scopes_are_api_unless_said_otherwise(desk):
         desk.update("oauth_app", shown["id"], scopes="")
 
 
-def test_any_callback_will_do_but_none(desk):
+def test_any_callback_except_an_empty_one_is_accepted(desk):
     assert desk.create("oauth_app", name="A", callback_url="myapp:back")["callback_url"] == "myapp:back"
     with pytest.raises(Required):
         desk.create("oauth_app", name="A", callback_url="")
@@ -88,7 +88,7 @@ def smtp(desk, **params):
     return desk.create("mail_transport", name="Out", extension_id="core.mail.transport.smtp", params=SMTP | params)
 
 
-def test_settings_are_kept_and_never_shown(desk):
+def test_settings_are_stored_and_never_shown(desk):
     shown = smtp(desk)
     assert "params" not in shown and "s3cret-word" not in str(shown)
     assert desk.row("mail_transport", shown["id"])["params"]["password"] == "s3cret-word"
@@ -117,14 +117,14 @@ def test_smtp_needs_settings(desk):
         ({"encryption": "none"}, False),
     ],
 )
-def test_a_password_that_is_not_sent_stays_for_the_same_login(desk, changed, kept):
+def test_an_omitted_password_stays_for_the_same_login(desk, changed, kept):
     id = smtp(desk)["id"]
     params = {name: value for name, value in SMTP.items() if name != "password"}
     desk.update("mail_transport", id, params=params | changed)
     assert ("password" in desk.row("mail_transport", id)["params"]) is kept
 
 
-def test_a_removed_transport_is_taken_from_its_addresses(desk):
+def test_a_deleted_transport_is_removed_from_its_addresses(desk):
     id = smtp(desk)["id"]
     address = desk.create("address", email="help@desk.example", mail_transport_id=id)["id"]
     desk.delete("mail_transport", id)

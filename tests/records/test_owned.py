@@ -1,4 +1,4 @@
-"""Records that are owned: assets, fieldsets, templates and signatures; who may name which owner."""
+"""Owned records: assets, fieldsets, templates and signatures; the owners that a worker may name."""
 
 import pytest
 
@@ -9,7 +9,7 @@ APP = {"owner__context": "app", "owner_id": 0}
 
 @pytest.fixture
 def all_may(desk, ids):
-    """A role that grants everybody every privilege, so that only ownership decides."""
+    """Grants everyone every privilege, so that only ownership decides."""
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     return ids
 
@@ -30,7 +30,7 @@ def test_the_service_owns_with_id_0(desk, ids):
 @pytest.mark.parametrize(
     "owner", [owned_by("group", 99), owned_by("group", 0), owned_by("app", 3), owned_by("task", 1), owned_by("x", 1)]
 )
-def test_an_owner_must_be_there_and_be_of_a_type_that_owns(desk, ids, owner):
+def test_an_owner_must_exist_and_be_of_an_owning_type(desk, ids, owner):
     with pytest.raises(Invalid, match="owner"):
         fieldset(desk, **owner)
 
@@ -50,7 +50,7 @@ def test_a_worker_names_themself_a_group_they_manage_or_a_role_they_edit(desk, a
     fieldset(desk, by=milo, **owned_by("group", ids["support"]))
 
 
-def test_an_owner_cannot_be_handed_to_what_is_not_ones_own(desk, all_may):
+def test_a_record_cannot_be_given_to_a_foreign_owner(desk, all_may):
     milo = all_may["milo"]
     own = fieldset(desk, by=milo, **owned_by("worker", milo))["id"]
     with pytest.raises(Forbidden):
@@ -60,7 +60,7 @@ def test_an_owner_cannot_be_handed_to_what_is_not_ones_own(desk, all_may):
     desk.update("custom_fieldset", own, by=all_may["nora"], **APP)
 
 
-def test_what_others_own_is_not_read(desk, all_may):
+def test_records_of_other_owners_are_not_readable(desk, all_may):
     ids = all_may
     own = fieldset(desk, by=ids["milo"], **owned_by("worker", ids["milo"]))["id"]
     open_to_all = fieldset(desk, **APP)["id"]
@@ -68,7 +68,7 @@ def test_what_others_own_is_not_read(desk, all_may):
     assert desk.found("custom_fieldset", "", by=ids["milo"]) == [own, open_to_all]
 
 
-def test_what_a_removed_owner_had_is_for_administrators(desk, all_may):
+def test_records_of_a_deleted_owner_are_for_administrators(desk, all_may):
     ids = all_may
     own = fieldset(desk, by=ids["milo"], **owned_by("worker", ids["milo"]))["id"]
     desk.delete("worker", ids["milo"])
@@ -77,7 +77,7 @@ def test_what_a_removed_owner_had_is_for_administrators(desk, all_may):
     assert desk.found("custom_fieldset", "", by=ids["nora"]) == [own]
 
 
-def test_an_asset_without_owner_is_everybodys(desk, all_may):
+def test_an_asset_without_owner_is_open_to_everyone(desk, all_may):
     milo, olga = all_may["milo"], all_may["olga"]
     asset = desk.create("asset", by=milo, name="Pump")["id"]
     desk.update("asset", asset, by=olga, name="Old pump")
@@ -90,7 +90,7 @@ def test_an_asset_without_owner_is_everybodys(desk, all_may):
         desk.update("asset", asset, by=olga, owner_id=olga)
 
 
-def test_templates_are_made_by_administrators(desk, all_may):
+def test_only_administrators_create_templates(desk, all_may):
     with pytest.raises(Forbidden):
         desk.create("html_template", by=all_may["milo"], name="H", **owned_by("worker", all_may["milo"]))
     shown = desk.create("html_template", by=all_may["nora"], name="H", **APP)
@@ -105,7 +105,7 @@ def test_signatures_belong_to_the_service_or_a_group(desk, all_may):
     assert shown["owner_id"] == 0
 
 
-def test_removed_signatures_and_templates_are_taken_from_groups_and_buckets(desk, ids):
+def test_deleted_signatures_and_templates_are_removed_from_groups_and_buckets(desk, ids):
     signature = desk.create("email_signature", name="S", signature="Yours", **APP)["id"]
     template = desk.create("html_template", name="H", signature_id=signature, **APP)["id"]
     desk.update("group", ids["support"], reply_signature_id=signature, reply_html_template_id=template)

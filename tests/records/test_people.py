@@ -1,4 +1,4 @@
-"""Addresses, contacts and organizations: how they belong together, and that words of one find the others."""
+"""Addresses, contacts and organizations: their relations, and that words of one find the others."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def everyone(desk, ids):
     return ids
 
 
-def test_an_address_is_kept_in_lower_case_with_its_domain(desk):
+def test_an_address_is_stored_in_lower_case_with_its_domain(desk):
     shown = desk.create("address", email="Ana@KITE.example", host="nonsense")
     assert shown["email"] == shown["address"] == "ana@kite.example" and shown["host"] == "kite.example"
     assert shown["is_contact"] is False and "_label" not in shown
@@ -24,7 +24,7 @@ def test_an_address_is_kept_in_lower_case_with_its_domain(desk):
     ("email", "error"),
     [("ana", Invalid), ("", Required), ("a@x.example, b@x.example", Invalid), ("ANA@x.example", Conflict)],
 )
-def test_what_is_no_new_address(desk, email, error):
+def test_invalid_new_addresses_are_refused(desk, email, error):
     desk.create("address", email="ana@x.example")
     with pytest.raises(error):
         desk.create("address", email=email)
@@ -59,7 +59,7 @@ WRITES = {
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("is_known", (False, True), ids=("new", "known"))
-def test_an_address_beside_a_name_is_taken_by_its_address(desk, ids, write, is_known):
+def test_an_address_with_a_display_name_is_found_by_its_address(desk, ids, write, is_known):
     known = desk.create("address", email="joe@kite.example")["id"] if is_known else 0
     if (is_known and write is WRITES["address"]) or (is_known and write is WRITES["address changed"]):
         with pytest.raises(Conflict):
@@ -72,13 +72,13 @@ def test_an_address_beside_a_name_is_taken_by_its_address(desk, ids, write, is_k
 @pytest.mark.parametrize(
     "text", ("a@x.example, b@x.example", "Joe <joe>", "Kite, Joe <joe@x.example>", "Joe joe@x.example", " <> ")
 )
-def test_what_names_no_one_address_is_refused(desk, text):
+def test_ambiguous_addresses_are_refused(desk, text):
     for uri, fields in (("address", {}), ("contact", {"first_name": "Joe"})):
         with pytest.raises(Invalid, match="is not a mail address"):
             desk.create(uri, email=text, **fields)
 
 
-def test_white_space_is_no_address(desk, ids):
+def test_white_space_is_not_an_address(desk, ids):
     for fields in ({"email": "  "}, {"email": "\t"}):
         with pytest.raises(Invalid):
             desk.update("worker", ids["milo"], **fields)
@@ -86,7 +86,7 @@ def test_white_space_is_no_address(desk, ids):
             desk.create("address", **fields)
 
 
-def test_an_address_takes_the_organization_of_its_contact_unless_told_otherwise(desk):
+def test_an_address_gets_the_organization_of_its_contact_by_default(desk):
     contact = desk.create("contact", first_name="Ana", org="Kite")["id"]
     org = desk.row("contact", contact)["org_id"]
     assert desk.create("address", email="a@x.example", contact_id=contact)["org_id"] == org
@@ -96,7 +96,7 @@ def test_an_address_takes_the_organization_of_its_contact_unless_told_otherwise(
     assert desk.update("address", lark["id"], org="")["org_id"] is None
 
 
-def test_addresses_of_workers_and_of_ours_are_the_administrators(desk, everyone):
+def test_only_administrators_change_addresses_of_workers_and_of_the_desk(desk, everyone):
     made = desk.create("address", email="a@x.example")["id"]
     assert desk.update("address", made, by=everyone["milo"], is_banned=1)["is_banned"] == 1
     with pytest.raises(AdminOnly):
@@ -104,7 +104,7 @@ def test_addresses_of_workers_and_of_ours_are_the_administrators(desk, everyone)
     assert desk.update("address", made, by=everyone["nora"], worker_id=everyone["olga"])["worker_id"]
 
 
-def test_administrators_alone_delete_an_address(desk, everyone):
+def test_only_administrators_delete_an_address(desk, everyone):
     made = desk.create("address", email="a@x.example")["id"]
     with pytest.raises(Forbidden):
         desk.delete("address", made, by=everyone["milo"])
@@ -139,7 +139,7 @@ def test_an_address_is_the_main_one_of_one_contact_only(desk, by_id):
         ({"language": "xx_US"}, Invalid), ({"language": "en_QQ"}, Invalid), ({"language": "en_Qqqq_US"}, Invalid),
     ],
 )  # fmt: skip
-def test_what_a_contact_cannot_be_made_of(desk, fields, error):
+def test_invalid_contacts_are_refused(desk, fields, error):
     with pytest.raises(error):
         desk.create("contact", **{"first_name": "Ana"} | fields)
 
@@ -155,7 +155,7 @@ def test_words_of_one_find_the_others_after_a_change(desk):
     assert desk.found("contact", "ana@kite.example") == []
 
 
-def test_what_pointed_to_a_deleted_record_points_nowhere(desk, ids):
+def test_references_to_a_deleted_record_are_cleared(desk, ids):
     contact = desk.create("contact", first_name="Ana", email="ana@kite.example", org="Kite")["id"]
     row = desk.row("contact", contact)
     ticket = desk.create("ticket", subject="Pump", group_id=ids["support"], org_id=row["org_id"])["id"]
@@ -174,13 +174,13 @@ def test_two_organizations_may_have_one_name(desk):
 
 
 @pytest.mark.parametrize("language", ("en_US", "de", "pt-BR", "zh_Hant_TW", "es_419", "fil_PH", "sq_XK", "en_NA"))
-def test_a_language_that_is_known(desk, ids, language):
+def test_a_known_language(desk, ids, language):
     assert desk.update("worker", ids["milo"], language=language)["language"] == language
     assert desk.create("contact", first_name="Ana", language=language)["language"] == language
 
 
 @pytest.mark.parametrize("language", ("xx", "xx_US", "en_QQ", "en_Qqqq", "EN_us", "klingon", "en_999"))
-def test_a_language_that_nobody_speaks(desk, ids, language):
+def test_an_unknown_language_is_refused(desk, ids, language):
     with pytest.raises(Invalid, match="language"):
         desk.update("worker", ids["milo"], language=language)
 
@@ -194,7 +194,7 @@ def test_a_language_that_nobody_speaks(desk, ids, language):
         ("bucket", "name"), ("bucket", "reply_personal"),
     ],
 )  # fmt: skip
-def test_names_that_stand_in_mail_are_one_line(desk, uri, name, text):
+def test_names_used_in_mail_headers_are_one_line(desk, uri, name, text):
     with pytest.raises(Invalid) as refused:
         desk.registry.type(uri).fields[name].coerce(text, None)
     assert refused.value.message == f"{name}: must be one line; remove the line breaks"

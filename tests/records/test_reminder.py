@@ -1,4 +1,4 @@
-"""Reminders: whose they are, and that each is told once when its time has come."""
+"""Reminders: their owners, and that each notifies once when it is due."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LATER = NOW + 3600
 
 @pytest.fixture
 def granted(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
-    """Everybody has every privilege."""
+    """Grants everyone every privilege."""
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     return ids
 
@@ -23,17 +23,17 @@ def reminder(desk: Desk, worker: int, **fields: Any) -> int:
     return int(desk.create("reminder", **values | fields)["id"])
 
 
-def told(desk: Desk, worker: int) -> list[str]:
-    """What the worker's notifications say."""
+def messages(desk: Desk, worker: int) -> list[str]:
+    """Returns the messages of the worker's notifications."""
     return [desk.record("notification", id)["message"] for id in desk.found("notification", f"worker.id:{worker}")]
 
 
-def test_a_reminder_is_told_when_it_is_due_and_closed(desk, ids):
+def test_a_due_reminder_notifies_and_is_closed(desk, ids):
     id = reminder(desk, ids["milo"])
     assert remind_due(desk.service, LATER - 1) == LATER
-    assert told(desk, ids["milo"]) == []
+    assert messages(desk, ids["milo"]) == []
     assert remind_due(desk.service, LATER) is None
-    assert told(desk, ids["milo"]) == ["Oil the pump"]
+    assert messages(desk, ids["milo"]) == ["Oil the pump"]
     shown = desk.record("reminder", id)
     assert (shown["is_closed"], shown["updated_at"]) == (1, LATER)
     (notification,) = desk.found("notification", "")
@@ -42,29 +42,29 @@ def test_a_reminder_is_told_when_it_is_due_and_closed(desk, ids):
     assert row["url"] == f"https://desk.example/records/reminder/{id}"
 
 
-def test_it_is_told_once_also_long_after_its_time(desk, ids):
+def test_it_notifies_once_even_long_after_its_time(desk, ids):
     reminder(desk, ids["milo"])
     for now in (LATER + 9 * 86400, LATER + 9 * 86400, LATER + 10 * 86400):
         remind_due(desk.service, now)
-    assert told(desk, ids["milo"]) == ["Oil the pump"]
+    assert messages(desk, ids["milo"]) == ["Oil the pump"]
 
 
-def test_one_that_is_closed_or_gone_is_not_told_and_an_opened_one_is_told_again(desk, ids):
+def test_closed_or_deleted_ones_do_not_notify_and_reopened_ones_notify_again(desk, ids):
     closed = reminder(desk, ids["milo"], is_closed=1)
     desk.delete("reminder", reminder(desk, ids["milo"]))
     assert remind_due(desk.service, LATER) is None
-    assert told(desk, ids["milo"]) == []
+    assert messages(desk, ids["milo"]) == []
     desk.update("reminder", closed, is_closed=0, remind_at=LATER + 60)
     assert remind_due(desk.service, LATER) == LATER + 60
     remind_due(desk.service, LATER + 60)
-    assert told(desk, ids["milo"]) == ["Oil the pump"]
+    assert messages(desk, ids["milo"]) == ["Oil the pump"]
 
 
-def test_more_than_one_batch_is_told_in_one_scan(desk, ids):
+def test_one_scan_handles_more_than_one_batch(desk, ids):
     for place in range(105):
         desk.own("reminder", name=f"Nr {place}", remind_at=NOW, worker_id=ids["milo"])
     assert remind_due(desk.service, NOW) is None
-    assert sorted(told(desk, ids["milo"])) == sorted(f"Nr {place}" for place in range(105))
+    assert sorted(messages(desk, ids["milo"])) == sorted(f"Nr {place}" for place in range(105))
 
 
 @pytest.mark.parametrize(
@@ -80,18 +80,18 @@ def test_more_than_one_batch_is_told_in_one_scan(desk, ids):
         ({"is_closed": "perhaps"}, "is_closed"),
     ],
 )
-def test_bad_values_are_refused_by_name(desk, ids, fields, field):
+def test_invalid_values_are_refused_by_name(desk, ids, fields, field):
     with pytest.raises(Invalid, match=field):
         reminder(desk, ids["milo"], **fields)
 
 
-def test_a_date_in_words_is_fine_and_one_is_needed(desk, ids):
+def test_a_date_in_words_is_accepted_and_a_date_is_required(desk, ids):
     assert desk.row("reminder", reminder(desk, ids["milo"], remind_at="+2 hours"))["remind_at"] == NOW + 7200
     with pytest.raises(Required, match="remind_at"):
         desk.create("reminder", name="Oil", worker_id=ids["milo"])
 
 
-def test_workers_remind_themselves_and_administrators_anybody(desk, granted):
+def test_workers_remind_themselves_and_administrators_anyone(desk, granted):
     milo, olga, nora = granted["milo"], granted["olga"], granted["nora"]
     own = reminder(desk, milo, by=milo)
     with pytest.raises(Forbidden):
@@ -107,13 +107,13 @@ def test_workers_remind_themselves_and_administrators_anybody(desk, granted):
     desk.delete("reminder", own, by=olga)
 
 
-def test_reminders_go_with_their_worker(desk, ids):
+def test_reminders_are_deleted_with_their_worker(desk, ids):
     own, other = reminder(desk, ids["milo"]), reminder(desk, ids["olga"])
     desk.delete("worker", ids["milo"])
     assert desk.found("reminder", "") == [other] and own != other
 
 
-def test_one_about_a_ticket_leads_to_it(desk, ids):
+def test_one_about_a_ticket_links_to_it(desk, ids):
     group = desk.own("group", name="Support")
     ticket = desk.create("ticket", subject="Pump", group_id=group["id"] if isinstance(group, dict) else group)["id"]
     reminder(desk, ids["milo"], links=[f"ticket:{ticket}", f"worker:{ids['olga']}"])

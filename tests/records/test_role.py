@@ -1,4 +1,4 @@
-"""Roles: whom their queries find, kept up to date, and the privileges they grant."""
+"""Roles: members by query, kept up to date, and the privileges that they grant."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def members(desk, role, part="member"):
     return desk.found("worker", f"role{'' if part == 'member' else '.' + part}:(id:{role})")
 
 
-def test_a_query_finds_the_members_and_a_blank_one_nobody(desk, ids):
+def test_a_query_finds_the_members_and_a_blank_one_finds_none(desk, ids):
     role = desk.create("role", name="Clerks", member_query_worker="firstName:milo")["id"]
     assert members(desk, role) == [ids["milo"]]
     assert members(desk, role, "editor") == members(desk, role, "reader") == []
@@ -21,7 +21,7 @@ def test_a_query_finds_the_members_and_a_blank_one_nobody(desk, ids):
 
 
 @pytest.mark.parametrize("field", ["member_query_worker", "editor_query_worker", "reader_query_worker"])
-def test_a_bad_query_is_told_with_its_field(desk, ids, field):
+def test_an_invalid_query_is_reported_with_its_field(desk, ids, field):
     with pytest.raises(Invalid, match=field):
         desk.create("role", name="Clerks", **{field: "colour:red"})
     assert desk.found("role", "") == []
@@ -42,7 +42,7 @@ def test_rosters_follow_workers_and_groups(desk, ids):
     assert members(desk, by_role) == [ids["milo"]]
 
 
-def test_a_query_that_became_bad_finds_nobody_and_holds_up_nothing(desk, ids):
+def test_a_query_that_became_invalid_finds_no_one_and_blocks_nothing(desk, ids):
     field = desk.create("custom_field", name="Desk", uri="desk_place", type="S", context="worker")["id"]
     desk.update("worker", ids["milo"], desk_place="12")
     role = desk.create("role", name="Clerks", member_query_worker="desk:12")["id"]
@@ -78,12 +78,12 @@ def test_an_unknown_privilege_is_refused(desk, ids, privs):
 
 
 @pytest.mark.parametrize("part", ["member", "editor", "reader"])
-def test_nobody_comes_to_have_a_role_by_their_own_name(desk, ids, part):
+def test_workers_cannot_gain_a_role_by_changing_their_name(desk, ids, part):
     role = desk.create("role", name="Chiefs", privs_mode="all", **{f"{part}_query_worker": "firstName:nora"})["id"]
     milo = desk.context(ids["milo"])
     with pytest.raises(Conflict, match="ask an administrator"):
         profile.change(milo, {"first_name": "Nora", "last_name": "Milo"})
     assert members(desk, role, part) == [ids["nora"]] and desk.record("worker", ids["milo"])["first_name"] == "Milo"
     profile.change(milo, {"first_name": "Milan"})
-    profile.change(desk.context(ids["nora"]), {"first_name": "Eleonora"})  # to lose one is one's own affair
+    profile.change(desk.context(ids["nora"]), {"first_name": "Eleonora"})  # losing one is allowed
     assert members(desk, role, part) == []

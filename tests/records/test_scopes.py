@@ -1,4 +1,4 @@
-"""Scopes of apps: what the YAML may hold, and which requests a scope lets through."""
+"""Scopes of apps: valid YAML, and the requests that a scope allows."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_wildcards(pattern, path, fits):
     ("asked", "is_own"),
     [("mine", True), ("all", False), ("mine all", False), ("mine other", True), ("other", False)],
 )
-def test_a_scope_may_keep_to_own_records_unless_another_one_allows_the_same(asked, is_own):
+def test_a_scope_is_limited_to_own_records_unless_another_one_allows_the_same(asked, is_own):
     known = scopes.parse(
         "mine: {records: own, endpoints: ['tasks/*']}\nall: {records: all, endpoints: ['tasks/*']}\n"
         "other: {endpoints: ['orgs/*']}"
@@ -87,6 +87,6 @@ def test_a_scope_may_keep_to_own_records_unless_another_one_allows_the_same(aske
         "[" * 10_000, "a: {label: " + "x" * 300 + ", endpoints: ['*']}",
     ],
 )  # fmt: skip
-def test_what_is_no_map_of_scopes_is_refused(text):
+def test_invalid_maps_of_scopes_are_refused(text):
     with pytest.raises(Invalid, match="scopes"):
         scopes.parse(text)

@@ -1,4 +1,4 @@
-"""What the page of a record shows of it: keys with the names of what they point to, custom fields, files, links."""
+"""The page of a record: keys with the names of related records, custom fields, files, links."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.records.desk import Desk
 
 
 def facts(desk: Desk, uri: str, id: int, by: int = 0) -> dict[str, Any]:
-    """{name: (kind, value)} of a record's page."""
+    """Returns {name: (kind, value)} of a record's page."""
     return {each.name: (each.kind, each.value) for each in sheet.sheet(desk.context(by), uri, id).facts}
 
 
@@ -24,7 +24,7 @@ def test_keys_are_shown_by_their_kinds_and_blank_ones_are_not(desk: Desk) -> Non
     assert "Phone" not in found and "Record url" not in found and "Email" not in found
 
 
-def test_what_a_record_points_to_has_its_name_and_page(desk: Desk, ids: dict[str, int]) -> None:
+def test_related_records_have_their_name_and_page(desk: Desk, ids: dict[str, int]) -> None:
     hidden = desk.create("group", name="Management", is_private=1)["id"]
     secret = desk.create("ticket", subject="Salaries", group_id=hidden)["id"]
     task = desk.create(
@@ -38,7 +38,7 @@ def test_what_a_record_points_to_has_its_name_and_page(desk: Desk, ids: dict[str
     assert len(sheet.sheet(desk.context(), "task", task).links) == 2
 
 
-def test_what_is_called_as_its_type_has_the_name_of_the_type(desk: Desk, ids: dict[str, int]) -> None:
+def test_a_key_named_like_its_type_has_the_label_of_the_type(desk: Desk, ids: dict[str, int]) -> None:
     org = desk.create("org", name="Acme")["id"]
     ticket = desk.create("ticket", subject="Pump", group_id=ids["support"], org_id=org)["id"]
     found = facts(desk, "ticket", ticket)
@@ -67,12 +67,12 @@ def test_custom_fields_are_shown_by_their_names(desk: Desk, ids: dict[str, int])
 
 
 @pytest.mark.parametrize(("uri", "error"), [("group", NotFound), ("nosuch", NotFound), ("automation_log", NotOffered)])
-def test_what_the_api_does_not_show_has_no_page(desk: Desk, uri: str, error: type[Exception]) -> None:
+def test_types_that_the_api_does_not_show_have_no_page(desk: Desk, uri: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         sheet.sheet(desk.context(), uri, 999)
 
 
-def test_a_record_of_others_has_no_page(desk: Desk, ids: dict[str, int]) -> None:
+def test_an_unreadable_record_has_no_page(desk: Desk, ids: dict[str, int]) -> None:
     owner = {"owner__context": "worker", "owner_id": ids["nora"]}
     snippet = desk.create("snippet", title="Mine", content="x", **owner)["id"]
     with pytest.raises(Forbidden):

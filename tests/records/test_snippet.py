@@ -1,4 +1,4 @@
-"""Snippets: what is filled in, what only some may read, and how uses are counted."""
+"""Snippets: placeholders, hidden values, and counts of uses."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ APP = {"owner__context": "app", "owner_id": 0}
 
 @pytest.fixture
 def private(desk: Desk, ids: dict[str, int]) -> int:
-    """A group of nora's alone."""
+    """A private group whose only member is nora."""
     return int(desk.create("group", name="Management", is_private=1)["id"])
 
 
@@ -37,14 +37,14 @@ def test_a_plain_text_is_filled_in_for_the_worker(desk, ids, content, text):
     assert paste(desk.context(ids["nora"]), snippet(desk, content)) == text
 
 
-def test_a_record_is_named_without_a_prefix(desk, ids):
+def test_keys_of_the_record_have_no_prefix(desk, ids):
     org = desk.create("org", name="Kite <Pumps>")["id"]
     ticket = desk.create("ticket", subject="Leak", group_id=ids["support"], org_id=org)["id"]
     id = snippet(desk, "{{subject}}/{{org_name}}/{{ticket_subject}}/{{group_name}}/{{first_name}}", "ticket")
     assert paste(desk.context(ids["nora"]), id, ticket) == "Leak/Kite <Pumps>/Leak/Support/Nora"
 
 
-def test_keys_of_the_record_come_before_those_of_the_worker(desk, ids):
+def test_keys_of_the_record_take_precedence_over_those_of_the_worker(desk, ids):
     contact = desk.create("contact", first_name="Ana", last_name="Kite")["id"]
     reminder = desk.create("reminder", name="Oil", remind_at=NOW, worker_id=ids["milo"])["id"]
     nora = desk.context(ids["nora"])
@@ -53,14 +53,14 @@ def test_keys_of_the_record_come_before_those_of_the_worker(desk, ids):
     assert paste(nora, snippet(desk, text, "reminder"), reminder) == "Oil: Milo Nora"
 
 
-def test_custom_fields_can_be_named(desk, ids):
+def test_custom_fields_are_placeholders(desk, ids):
     field = desk.create("custom_field", name="Serial", uri="serial", type="S", context="task")["id"]
     task = desk.create("task", title="Count", serial="AB-12")["id"]
     id = snippet(desk, f"{{{{serial}}}} {{{{custom_{field}}}}}", "task")
     assert paste(desk.context(ids["nora"]), id, task) == "AB-12 AB-12"
 
 
-def test_only_what_the_caller_may_read_is_filled_in(desk, ids, private):
+def test_only_readable_values_are_filled_in(desk, ids, private):
     ticket = desk.create("ticket", subject="Leak", group_id=private)["id"]
     id = snippet(desk, "{{subject}}", "ticket")
     with pytest.raises(Forbidden, match=f"ticket {ticket}"):
@@ -70,14 +70,14 @@ def test_only_what_the_caller_may_read_is_filled_in(desk, ids, private):
     assert desk.row("snippet", id)["total_uses"] == 1
 
 
-def test_a_snippet_of_another_worker_is_not_read(desk, ids):
+def test_a_snippet_of_another_worker_is_not_readable(desk, ids):
     id = snippet(desk, "Mine", owner__context="worker", owner_id=ids["milo"])
     with pytest.raises(Forbidden, match="snippet"):
         paste(desk.context(ids["olga"]), id)
     assert paste(desk.context(ids["milo"]), id) == "Mine"
 
 
-def test_what_is_missing_is_told(desk, ids):
+def test_missing_values_are_reported(desk, ids):
     nora = desk.context(ids["nora"])
     id = snippet(desk, "{{subject}}", "ticket")
     with pytest.raises(Required, match="context_id"):
@@ -94,7 +94,7 @@ def test_what_is_missing_is_told(desk, ids):
 # -- counts -----------------------------------------------------------------------------------------------------------
 
 
-def test_uses_are_counted_for_each_worker(desk, ids):
+def test_uses_are_counted_per_worker(desk, ids):
     often, seldom = snippet(desk, "a"), snippet(desk, "b")
     milo, olga = desk.context(ids["milo"]), desk.context(ids["olga"])
     for each, count in ((often, 3), (seldom, 1)):
@@ -111,7 +111,7 @@ def test_uses_are_counted_for_each_worker(desk, ids):
     assert desk.found("snippet", "sort:-myUses", by=ids["olga"]) == [seldom, often]
 
 
-def test_uses_have_their_time(desk, ids):
+def test_uses_have_a_time(desk, ids):
     id = snippet(desk, "a")
     milo = desk.context(ids["milo"])
     for days in (40, 40, 2):
@@ -128,7 +128,7 @@ def test_counting_does_not_change_the_snippet(desk, ids):
     assert desk.row("snippet", id)["updated_at"] == 5
 
 
-def test_uses_go_with_the_snippet_and_with_the_worker(desk, ids):
+def test_uses_are_deleted_with_the_snippet_and_with_the_worker(desk, ids):
     id, other = snippet(desk, "a"), snippet(desk, "b")
     for each in (id, other):
         paste(desk.context(ids["milo"]), each)
@@ -140,10 +140,10 @@ def test_uses_go_with_the_snippet_and_with_the_worker(desk, ids):
     assert desk.row("snippet", other)["total_uses"] == 1
 
 
-# -- who may use which ------------------------------------------------------------------------------------------------
+# -- permissions to use ------------------------------------------------------------------------------------------------
 
 
-def test_usable_by_is_what_a_worker_may_read(desk, ids, private):
+def test_usable_by_finds_what_a_worker_may_read(desk, ids, private):
     role = desk.create("role", name="Editors", reader_query_worker="firstName:milo")["id"]
     owners = [("app", 0), ("worker", ids["olga"]), ("group", ids["support"]), ("group", private), ("role", role)]
     for context, id in owners:
@@ -162,7 +162,7 @@ def test_usable_by_is_what_a_worker_may_read(desk, ids, private):
     ("sent", "stored"),
     [("ticket", "svc.contexts.ticket"), ("Tickets", "svc.contexts.ticket"), ("", ""), ("parcel", "parcel")],
 )
-def test_a_record_type_is_kept_by_its_context(desk, sent, stored):
+def test_a_record_type_is_stored_by_its_context(desk, sent, stored):
     assert desk.row("snippet", snippet(desk, "x", sent))["context"] == stored
 
 
@@ -177,7 +177,7 @@ def test_a_record_type_is_kept_by_its_context(desk, sent, stored):
         ({"prompts_kata": "text/name:\n  no key"}, "prompts_kata: is not KATA at line 2"),
     ],
 )
-def test_bad_values_are_refused_by_name(desk, ids, fields, field):
+def test_invalid_values_are_refused_by_name(desk, ids, fields, field):
     with pytest.raises(Invalid, match=field):
         snippet(desk, **{"content": "x"} | fields)
 

@@ -1,4 +1,4 @@
-"""Tasks and calls: status, completion, and what the activity log says."""
+"""Tasks and calls: status, completion, and their activity entries."""
 
 import pytest
 
@@ -10,14 +10,14 @@ from tests.records.desk import NOW
 @pytest.mark.parametrize(
     ("word", "number"), [("open", 0), ("o", 0), ("Closed", 1), ("C", 1), ("waiting", 2), ("wait and see", 2)]
 )
-def test_a_status_is_known_by_its_first_letter(desk, word, number):
+def test_a_status_is_recognized_by_its_first_letter(desk, word, number):
     shown = desk.create("task", title="Count", status=word)
     assert (shown["status_id"], shown["is_completed"]) == (number, number == 1)
     assert shown["status"] == ("open", "closed", "waiting")[number]
 
 
 @pytest.mark.parametrize("fields", [{"status": "done"}, {"status_id": 3}, {"status_id": -1}, {"importance": 101}])
-def test_bad_values_are_refused(desk, fields):
+def test_invalid_values_are_refused(desk, fields):
     with pytest.raises(Invalid):
         desk.create("task", title="Count", **fields)
 
@@ -48,7 +48,7 @@ def test_defaults(desk):
     assert len(desk.log("call_entry.created")) == 1
 
 
-def test_the_owner_is_told_but_not_by_themself(desk, ids):
+def test_the_owner_is_notified_except_of_their_own_actions(desk, ids):
     task = desk.create("task", by=ids["nora"], title="Count", owner_id=ids["milo"])["id"]
     (told,) = desk.found("notification", "", by=ids["milo"])
     shown = desk.record("notification", told, by=ids["milo"])

@@ -1,4 +1,4 @@
-"""Tickets: where they go, what their status brings with it, who is told, and what is left of deleted ones."""
+"""Tickets: their group, consequences of their status, notified workers, and the remains of deleted ones."""
 
 import re
 
@@ -20,7 +20,7 @@ def ticket(desk, ids):
 
 
 def by_service(desk, work):
-    """Run `work(writing)` in the service's own name."""
+    """Runs `work(writing)` as the service."""
     return desk.store.write(lambda tx: work(RecordWriter(desk.context(), tx)))
 
 
@@ -28,10 +28,10 @@ def points(desk, start="ticket."):
     return [each["activity_point"] for each in desk.log() if each["activity_point"].startswith(start)]
 
 
-# -- made --------------------------------------------------------------------------------------------------------------
+# -- created -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_ticket_is_open_in_the_default_bucket_with_a_mask_of_its_own(desk, ids):
+def test_a_new_ticket_is_open_in_the_default_bucket_with_a_unique_mask(desk, ids):
     shown = desk.create("ticket", subject="Pump", group_id=ids["support"])
     assert shown["status"] == "open" and shown["importance"] == 50 and shown["num_messages"] == 0
     assert shown["bucket_id"] == desk.row("group", ids["support"])["default_bucket_id"]
@@ -58,7 +58,7 @@ def test_a_new_ticket_is_open_in_the_default_bucket_with_a_mask_of_its_own(desk,
         ({"subject": "Pump", "group": "support", "participant_ids": "ana"}, Invalid),
     ],
 )
-def test_what_a_ticket_cannot_be_made_of(desk, ids, fields, error):
+def test_invalid_tickets_are_refused(desk, ids, fields, error):
     with pytest.raises(error):
         desk.create("ticket", **fields)
 
@@ -71,7 +71,7 @@ def test_names_stand_for_group_bucket_and_organization(desk, ids):
     assert again["org_id"] == shown["org_id"] > 0 and again["status"] == "deleted"
 
 
-def test_a_bucket_takes_the_ticket_into_its_group(desk, ids):
+def test_a_bucket_moves_the_ticket_into_its_group(desk, ids):
     sales = desk.create("group", name="Sales")["id"]
     leads = desk.create("bucket", name="Leads", group_id=sales)["id"]
     shown = desk.create("ticket", subject="Pump", bucket_id=leads)
@@ -79,20 +79,20 @@ def test_a_bucket_takes_the_ticket_into_its_group(desk, ids):
     assert desk.create("ticket", subject="Pump", group_id=ids["support"], bucket_id=leads)["group_id"] == sales
 
 
-def test_two_tickets_cannot_have_one_mask(desk, ids):
+def test_masks_are_unique(desk, ids):
     desk.create("ticket", subject="Pump", group_id=ids["support"], mask="A-1")
     with pytest.raises(Conflict):
         desk.create("ticket", subject="Pump", group_id=ids["support"], mask="a-1")
 
 
-def test_a_pattern_without_enough_masks_is_told(desk, ids, monkeypatch):
+def test_a_pattern_without_enough_masks_is_reported(desk, ids, monkeypatch):
     monkeypatch.setattr("server.tickets.types.ticket.new_mask", lambda pattern, today: "A-1")
     desk.create("ticket", subject="Pump", group_id=ids["support"])
     with pytest.raises(Conflict, match="mail_mask_pattern"):
         desk.create("ticket", subject="Pump", group_id=ids["support"])
 
 
-def test_a_worker_gives_new_tickets_to_members_only(desk, ids):
+def test_a_worker_assigns_new_tickets_to_members_only(desk, ids):
     with pytest.raises(Invalid, match=r"'Olga'.*'Support'"):
         desk.create("ticket", by=ids["nora"], subject="Pump", group_id=ids["support"], owner_id=ids["olga"])
     assert desk.create("ticket", by=ids["nora"], subject="Pump", group_id=ids["support"], owner_id=ids["milo"])["id"]
@@ -104,7 +104,7 @@ def test_line_ends_in_a_subject_become_spaces(desk, ids):
     assert shown["subject"] == "Pump Bcc: all@kite.example"
 
 
-def test_the_service_puts_a_ticket_without_a_place_into_the_default_group(desk, ids):
+def test_the_service_creates_tickets_without_a_group_in_the_default_group(desk, ids):
     id = by_service(desk, lambda writing: writing.create("ticket", {"subject": "Pump"}))
     assert desk.row("ticket", id)["group_id"] == ids["support"]
 
@@ -123,13 +123,13 @@ def test_the_service_puts_a_ticket_without_a_place_into_the_default_group(desk, 
         ({"subject": "Other"}, {"updated": NOW, "last_opened_at": OPENED, "elapsed_status_open": 0}),
     ],
 )
-def test_what_follows_from_a_change_of_an_open_ticket(desk, ticket, sent, kept):
+def test_consequences_of_a_change_of_an_open_ticket(desk, ticket, sent, kept):
     desk.update("ticket", ticket, **sent)
     row = desk.row("ticket", ticket)
     assert {name: row[name] for name in kept} == kept
 
 
-def test_opening_again_keeps_the_first_close_and_plans_no_reopening(desk, ticket):
+def test_reopening_preserves_the_first_close_and_schedules_no_reopening(desk, ticket):
     desk.update("ticket", ticket, status="closed", reopen_date=NOW + 60)
     assert desk.row("ticket", ticket)["reopen_date"] == NOW + 60
     shown = desk.update("ticket", ticket, status="open")
@@ -140,7 +140,7 @@ def test_opening_again_keeps_the_first_close_and_plans_no_reopening(desk, ticket
     assert (row["closed"], row["elapsed_resolution_first"], row["elapsed_status_open"]) == (NOW, 1000, 1000)
 
 
-def test_a_judgement_sets_the_score_and_counts_the_sender_once(desk, ticket):
+def test_a_spam_verdict_sets_the_score_and_counts_the_sender_once(desk, ticket):
     sender = desk.create("address", email="ana@kite.example")["id"]
     desk.create("message", ticket_id=ticket, sender_id=sender, content="Win", headers="Subject: Win")
     assert desk.update("ticket", ticket, spam_training="S")["spam_score"] == 0.9999
@@ -163,7 +163,7 @@ def test_counts_of_the_summary_follow_every_change(desk, ids, ticket):
 # -- entries -----------------------------------------------------------------------------------------------------------
 
 
-def test_changes_are_entries_with_their_words(desk, ids, ticket):
+def test_changes_are_entries_with_their_wording(desk, ids, ticket):
     sales = desk.create("group", name="Sales")["id"]
     desk.update("ticket", ticket, by=ids["nora"], status="w", owner_id=ids["milo"], group_id=sales)
     desk.update("ticket", ticket, by=ids["nora"], owner_id=0)
@@ -178,7 +178,7 @@ def test_changes_are_entries_with_their_words(desk, ids, ticket):
     assert entries["ticket.status.waiting"]["target"].endswith("] Pump")
 
 
-def test_a_change_that_changes_nothing_is_no_entry(desk, ids, ticket):
+def test_an_update_without_a_change_is_not_an_entry(desk, ids, ticket):
     desk.update("ticket", ticket, status="open", owner_id=0, group_id=ids["support"])
     assert points(desk) == []
 
@@ -190,7 +190,7 @@ def requesters(desk, id):
     return desk.record("ticket", id, expand="requester_emails")["requester_emails"]
 
 
-def test_participants_are_made_found_and_skipped(desk, ids, ticket):
+def test_participants_are_created_found_and_skipped(desk, ids, ticket):
     transport = desk.create("mail_transport", name="T", extension_id="core.mail.transport.null")["id"]
     desk.create("address", email="help@desk.example", mail_transport_id=transport)
     known = desk.create("address", email="ana@kite.example")["id"]
@@ -201,19 +201,19 @@ def test_participants_are_made_found_and_skipped(desk, ids, ticket):
     assert points(desk) == ["ticket.participant.added"] * 2 + ["ticket.participant.removed"]
 
 
-def test_participants_of_a_new_ticket_are_no_entries(desk, ids):
+def test_participants_of_a_new_ticket_are_not_entries(desk, ids):
     made = desk.create("ticket", subject="Pump", group="Support", participants="ana@kite.example")["id"]
     assert requesters(desk, made) == "ana@kite.example"
     assert points(desk) == []
 
 
-def test_adding_somebody_twice_is_no_entry(desk, ticket):
+def test_adding_a_participant_twice_is_not_an_entry(desk, ticket):
     desk.update("ticket", ticket, participants="ana@kite.example")
     desk.update("ticket", ticket, participants="ana@kite.example")
     assert points(desk) == ["ticket.participant.added"]
 
 
-# -- who may -----------------------------------------------------------------------------------------------------------
+# -- permissions -------------------------------------------------------------------------------------------------------
 
 
 def test_only_members_change_a_ticket_and_a_private_one_is_hidden(desk, ids, ticket):
@@ -227,7 +227,7 @@ def test_only_members_change_a_ticket_and_a_private_one_is_hidden(desk, ids, tic
         assert desk.found(uri, f"ticket.id:{ticket}", by=ids["olga"]) == []
 
 
-# -- found by jobs -----------------------------------------------------------------------------------------------------
+# -- searches of jobs --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_only_members_change_a_ticket_and_a_private_one_is_hidden(desk, ids, tic
     ],
 )
 @pytest.mark.sqlite("plans of SQLite")
-def test_what_is_due_is_found_by_an_index_of_its_own(desk, where, index):
+def test_due_tickets_are_found_by_their_own_index(desk, where, index):
     plan = "EXPLAIN QUERY PLAN SELECT id FROM ticket WHERE "
     found = desk.read(lambda tx: tx.connection.execute(plan + where, (5,)).fetchall())
     assert index in found[0][3]
@@ -248,7 +248,7 @@ def test_what_is_due_is_found_by_an_index_of_its_own(desk, where, index):
 # -- deleted and purged ------------------------------------------------------------------------------------------------
 
 
-def test_deleting_keeps_the_ticket_in_the_status_deleted(desk, ids, ticket):
+def test_deleting_only_sets_the_status_deleted(desk, ids, ticket):
     desk.delete("ticket", ticket, by=ids["nora"])
     row = desk.row("ticket", ticket)
     assert (row["status_id"], row["deleted_at"], row["elapsed_status_open"]) == (3, NOW, 1000)
@@ -256,7 +256,7 @@ def test_deleting_keeps_the_ticket_in_the_status_deleted(desk, ids, ticket):
     assert desk.record("ticket", ticket)["status"] == "deleted"
 
 
-def test_a_purged_ticket_takes_its_messages_files_and_comments_along(desk, ids, ticket):
+def test_a_purged_ticket_deletes_its_messages_files_and_comments(desk, ids, ticket):
     other = desk.create("ticket", subject="Merged", group_id=ids["support"])["id"]
     message = desk.create(
         "message", ticket_id=ticket, sender="ana@kite.example", content="Pump", headers="Subject: Pump"

@@ -7,7 +7,7 @@ from server.record_types.shared import entries
 from tests.records.desk import NOW
 
 
-def test_minutes_and_seconds_say_the_same(desk, ids):
+def test_minutes_and_seconds_are_equivalent(desk, ids):
     milo = ids["milo"]
     cases = [({"mins": 90}, (90, 5400)), ({"secs": 61}, (2, 61)), ({"secs": 60}, (1, 60)), ({"mins": 0}, (0, 0)),
              ({"mins": 1, "secs": 50}, (1, 50))]  # fmt: skip
@@ -34,12 +34,12 @@ def test_minutes_and_seconds_say_the_same(desk, ids):
         ({"mins": 1, "log_date": "blurb"}, Invalid, "log_date"),
     ],
 )
-def test_bad_values_are_refused_by_name(desk, ids, fields, error, field):
+def test_invalid_values_are_refused_by_name(desk, ids, fields, error, field):
     with pytest.raises(error, match=field):
         desk.create("time_entry", **{"worker_id": ids["milo"]} | fields)
 
 
-def test_the_summary_tells_who_how_long_and_on_what(desk, ids):
+def test_the_summary_names_worker_duration_and_work(desk, ids):
     activity = desk.create("timetracking_activity", name="Repair")["id"]
     entry = desk.create("time_entry", mins=90, worker_id=ids["nora"], activity_id=activity)
     assert entry["summary"] == entry["_label"] == "Nora Berg: 1 hour 30 minutes on Repair"
@@ -68,11 +68,11 @@ def test_workers_log_their_own_time(desk, ids):
     for by, worker in ((olga, olga), (milo, olga)):
         with pytest.raises(Forbidden, match="worker_id"):
             desk.update("time_entry", own, by=by, worker_id=worker)
-    desk.update("time_entry", own, by=olga, worker_id=milo)  # as it is
+    desk.update("time_entry", own, by=olga, worker_id=milo)  # unchanged
     assert desk.update("time_entry", own, by=ids["nora"], worker_id=olga)["worker_id"] == olga
 
 
-def test_time_stays_when_its_worker_or_kind_of_work_goes(desk, ids):
+def test_time_stays_when_its_worker_or_kind_of_work_is_deleted(desk, ids):
     activity = desk.create("timetracking_activity", name="Repair")["id"]
     entry = desk.create("time_entry", mins=60, worker_id=ids["milo"], activity_id=activity)["id"]
     desk.delete("timetracking_activity", activity)

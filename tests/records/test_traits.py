@@ -1,11 +1,11 @@
-"""A trait brings its fields, filters, columns and expand names to the types that have it, and to no other."""
+"""A trait adds its fields, filters, columns and expand names to the types that declare it, and to no other."""
 
 from server.record_types import registry, traits
 from server.record_types.asset import Asset
 from server.record_types.file_bundle import FileBundle
 
 
-def test_a_picture_brings_its_column_and_its_field() -> None:
+def test_a_picture_adds_its_column_and_its_field() -> None:
     with_picture, without = Asset(), FileBundle()
     assert "image_blob_id" in with_picture.table.names and "image" in with_picture.fields
     assert "image_blob_id" not in without.table.names and "image" not in without.fields
@@ -22,7 +22,7 @@ def test_every_feature_that_a_type_names_is_a_trait() -> None:
     assert [each.uri for each in registry.load() if not each.features <= known] == []
 
 
-def test_searching_takes_the_trait_and_the_operation() -> None:
+def test_searching_requires_the_trait_and_the_operation() -> None:
     offering = {each.uri for each in registry.load() if each.offers("search")}
     assert "ticket" in offering and "automation_resource" not in offering  # the trait
     assert all(each.operations["search"] for each in registry.load() if each.uri in offering)

@@ -1,4 +1,4 @@
-"""Webhooks and connected accounts: secrets that are made, kept, and shown to nobody who should not see them."""
+"""Webhooks and connected accounts: secrets that are generated, stored, and shown only to permitted workers."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ def test_addresses_of_webhooks_cannot_be_guessed(desk):
     assert len(set(guids)) == 20 and all(re.fullmatch("[a-z0-9]{40}", guid) for guid in guids)
 
 
-def test_a_webhook_tells_its_address(desk, ids):
+def test_a_webhook_returns_its_address(desk, ids):
     made = desk.create("webhook_listener", name="W")
     assert made["url"] == f"https://desk.example/webhooks/{made['guid']}"
     changed = desk.update("webhook_listener", made["id"], guid="Another-Secret_01", by=ids["nora"])
@@ -29,7 +29,7 @@ def test_a_webhook_tells_its_address(desk, ids):
     assert desk.record("webhook_listener", made["id"])["url"] == "https://hooks.example/webhooks/Another-Secret_01"
 
 
-def test_a_webhook_keeps_its_address_until_another_one_is_sent(desk):
+def test_a_webhook_preserves_its_address_until_another_one_is_sent(desk):
     made = desk.create("webhook_listener", name="W")
     assert desk.update("webhook_listener", made["id"], name="New", guid="")["guid"] == made["guid"]
     assert desk.update("webhook_listener", made["id"], guid="Another-Secret_01")["guid"] == "Another-Secret_01"
@@ -45,7 +45,7 @@ def test_a_webhook_keeps_its_address_until_another_one_is_sent(desk):
         ({"name": ""}, Required, "name"),
     ],
 )
-def test_bad_webhooks_are_refused(desk, fields, error, field):
+def test_invalid_webhooks_are_refused(desk, fields, error, field):
     desk.create("webhook_listener", name="W", guid="0123456789abcdef")
     with pytest.raises(error, match=field):
         desk.create("webhook_listener", **{"name": "W"} | fields)
@@ -55,7 +55,7 @@ def test_bad_webhooks_are_refused(desk, fields, error, field):
     ("uri", "fields"),
     [("webhook_listener", {"name": "W"}), ("connected_service", {"name": "S", "extension_id": OAUTH2})],
 )
-def test_administrators_alone_see_webhooks_and_services(desk, ids, uri, fields):
+def test_only_administrators_see_webhooks_and_services(desk, ids, uri, fields):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     id = desk.create(uri, by=ids["nora"], **fields)["id"]
     assert desk.found(uri, "", by=ids["nora"]) == [id]
@@ -84,7 +84,7 @@ def connected(desk, ids):
 
 
 @pytest.mark.parametrize("uri", ["connected_service", "connected_account"])
-def test_settings_and_credentials_never_come_back(desk, ids, connected, uri):
+def test_settings_and_credentials_are_never_returned(desk, ids, connected, uri):
     id = connected[uri]
     assert "canary" in json.dumps(desk.row(uri, id))
     everything = "params,owner_,service_,service_params,custom_,links,comments"
@@ -110,13 +110,13 @@ def test_params_are_a_map(desk, ids, connected, uri, sent, kept):
         desk.update(uri, connected[uri], params=["a"])
 
 
-def test_a_service_takes_its_accounts_along(desk, ids, connected):
+def test_a_service_deletes_its_accounts(desk, ids, connected):
     other = desk.create("connected_account", name="Other", **APP)["id"]
     desk.delete("connected_service", connected["connected_service"])
     assert desk.found("connected_account", "") == [other]
 
 
-def test_accounts_are_for_those_who_may_act_for_their_owner(desk, ids, connected):
+def test_accounts_require_the_right_to_act_for_their_owner(desk, ids, connected):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     id, own = connected["connected_account"], {"owner__context": "worker", "owner_id": ids["olga"]}
     assert desk.found("connected_account", "", by=ids["olga"]) == []
@@ -145,13 +145,13 @@ def test_accounts_are_for_those_who_may_act_for_their_owner(desk, ids, connected
         ("connected_account", {"created_at": 5}, Invalid, "created_at"),
     ],
 )
-def test_bad_services_and_accounts_are_refused(desk, uri, fields, error, field):
+def test_invalid_services_and_accounts_are_refused(desk, uri, fields, error, field):
     usual = {"name": "S", **(APP if uri == "connected_account" else {"extension_id": OAUTH2})}
     desk.create(uri, **usual | {"uri": "taken"})
     with pytest.raises(error, match=field):
         desk.create(uri, **usual | fields)
 
 
-def test_a_service_tells_how_one_logs_in_there(desk):
+def test_a_service_describes_its_login(desk):
     made = desk.create("connected_service", name="S", extension_id=OAUTH2, uri="My-Stock")
     assert (made["extension_name"], made["uri"]) == ("OAuth 2", "my-stock")

@@ -1,4 +1,4 @@
-"""Workers: their address, password, administrators, and what becomes of what pointed to them."""
+"""Workers: their address, password, administrators, and the references to a deleted one."""
 
 import pytest
 
@@ -15,13 +15,13 @@ def login_of(desk, id):
     return row and (row[WORKER_LOGIN.position["password_hash"]], row[WORKER_LOGIN.position["changed_at"]])
 
 
-def test_an_address_is_made_from_its_text_and_belongs_to_the_worker(desk, ids):
+def test_an_address_is_created_from_its_text_and_belongs_to_the_worker(desk, ids):
     ana = desk.create("worker", email="Ana@Desk.example", **WORKER)
     address = desk.record("address", ana["address_id"])
     assert (address["email"], address["worker_id"]) == ("ana@desk.example", ana["id"])
 
 
-def test_a_known_address_is_taken_by_id_and_sends_no_more(desk, ids):
+def test_a_known_address_is_accepted_by_id_and_no_longer_sends(desk, ids):
     transport = desk.create("mail_transport", name="None", extension_id="core.mail.transport.null")["id"]
     address = desk.create("address", email="ana@desk.example", mail_transport_id=transport)["id"]
     ana = desk.create("worker", email_id=address, **WORKER)
@@ -52,14 +52,14 @@ def test_an_address_that_a_group_sends_from_is_refused(desk, ids):
         desk.create("worker", email_id=address, **WORKER)
 
 
-def test_an_address_is_needed_and_stays_needed(desk, ids):
+def test_an_address_is_required_and_stays_required(desk, ids):
     with pytest.raises(Required):
         desk.create("worker", **WORKER)
     with pytest.raises(Required):
         desk.update("worker", ids["milo"], email="")
 
 
-def test_further_addresses_replace_those_before(desk, ids):
+def test_additional_addresses_replace_the_previous_ones(desk, ids):
     first, second = (desk.create("address", email=f"{name}@desk.example")["id"] for name in ("one", "two"))
     desk.update("worker", ids["milo"], email_ids=[first])
     desk.update("worker", ids["milo"], email_ids=[second])
@@ -69,7 +69,7 @@ def test_further_addresses_replace_those_before(desk, ids):
     assert desk.row("address", first)["worker_id"] == 0
 
 
-def test_a_password_is_kept_as_a_hash_apart_from_the_worker(desk, ids):
+def test_a_password_is_stored_as_a_hash_apart_from_the_worker(desk, ids):
     shown = desk.update("worker", ids["milo"], password="correct horse")
     stored, changed_at = login_of(desk, ids["milo"])
     assert passwords.verify(stored, "correct horse") and changed_at > 0
@@ -122,7 +122,7 @@ def test_only_administrators_write_workers(desk, ids):
         desk.create("worker", by=ids["milo"], email="ana@desk.example", **WORKER)
 
 
-def test_what_pointed_to_a_removed_worker_points_nowhere(desk, ids):
+def test_references_to_a_deleted_worker_are_cleared(desk, ids):
     milo = ids["milo"]
     task = desk.create("task", title="Count the stock", owner_id=milo)["id"]
     address = desk.record("worker", milo)["address_id"]
@@ -134,7 +134,7 @@ def test_what_pointed_to_a_removed_worker_points_nowhere(desk, ids):
     assert desk.record("group", ids["support"], expand="members")["members"] == {}
 
 
-def test_me_is_the_one_who_asks(desk, ids):
+def test_me_is_the_caller(desk, ids):
     assert desk.found("worker", "me", by=ids["milo"]) == [ids["milo"]]
     assert desk.found("worker", "milo") == [ids["milo"]]
     assert desk.found("worker", "berg") == [ids["nora"]]
@@ -152,10 +152,10 @@ def test_a_worker_has_a_name_and_shows_groups_and_roles(desk, ids):
 @pytest.mark.parametrize(
     "name", [{"first_name": "NORA", "last_name": "berg"}, {"first_name": "Nora Berg", "last_name": ""}]
 )
-def test_nobody_takes_the_name_of_another_worker(desk, ids, name):
+def test_a_worker_cannot_take_the_name_of_another_worker(desk, ids, name):
     milo, known = desk.context(ids["milo"]), {"first_name": "Milo", "last_name": ""}
     with pytest.raises(Conflict, match="another worker's name"):
         profile.change(milo, name)
-    desk.update("worker", ids["olga"], **known)  # as administrators may, and then one's own stays one's own
+    desk.update("worker", ids["olga"], **known)  # as administrators may; then an unchanged name stays valid
     profile.change(milo, known | {"timezone": "Asia/Tokyo"})
     assert desk.record("worker", ids["milo"])["timezone"] == "Asia/Tokyo"

@@ -1,4 +1,5 @@
-"""Workspaces: pages of tabs, tabs of widgets and worklists; what goes along with what, and who is on which page."""
+"""Workspaces: pages of tabs, tabs of widgets and worklists; what is deleted with what, and the current page of a
+worker."""
 
 import pytest
 
@@ -44,13 +45,13 @@ def made(desk, ids):
         ("workspace_list", {"view": {"title": ""}}, "view: title"),
         ("workspace_list", {"view": {"model": "x"}}, "view: model"),
         ("workspace_list", {"view": {"model": {"limit": "500"}}}, "view: model: limit"),
-        ("workspace_list", {"view": {"model": {"limit": "²"}}}, "view: model: limit"),  # a digit that is no number
+        ("workspace_list", {"view": {"model": {"limit": "²"}}}, "view: model: limit"),  # a digit that is not a number
         ("workspace_list", {"view": {"model": {"columns": "x"}}}, "view: model: columns"),
         ("workspace_list", {"view": {"model": {"sort_by": [1]}}}, "view: model: sort_by"),
         ("workspace_list", {"view": ["x"]}, "view"),
     ],
 )
-def test_bad_values_are_refused_by_name(desk, made, uri, fields, message):
+def test_invalid_values_are_refused_by_name(desk, made, uri, fields, message):
     good = {
         "workspace_page": {"name": "P", **PAGE},
         "workspace_tab": {"name": "T", "page_id": made["workspace_page"], "extension_id": DASHBOARD},
@@ -63,7 +64,7 @@ def test_bad_values_are_refused_by_name(desk, made, uri, fields, message):
         desk.update(uri, made[uri], **fields)
 
 
-def test_a_page_shows_its_tabs_and_what_is_on_them(desk, made):
+def test_a_page_shows_its_tabs_and_their_contents(desk, made):
     page = desk.record("workspace_page", made["workspace_page"], expand="tabs")
     assert [tab["name"] for tab in page["tabs"]] == ["Overview", "Lists"]
     assert page["extension__label"] == "Workspace" and "widgets" not in page["tabs"][0]
@@ -77,7 +78,7 @@ def test_a_page_shows_its_tabs_and_what_is_on_them(desk, made):
     assert tab["widgets"][0]["data"] is False and len(tab["worklists"]) == 1
 
 
-def test_a_worklist_may_come_as_packages_write_it(desk, made):
+def test_a_worklist_is_accepted_in_the_form_of_packages(desk, made):
     model = {
         "options": {"color": "red"}, "columns": ["name", "due"], "params": {}, "params_required": {"a": 1},
         "params_required_query": "status:o", "limit": "25", "sort_by": ["due", "name"], "sort_asc": [True, False],
@@ -97,19 +98,19 @@ def test_a_worklist_may_come_as_packages_write_it(desk, made):
         desk.create("workspace_list", tab_id=made["workspace_tab"], context="task", view={"model": {}})
 
 
-def test_what_is_on_a_page_goes_with_it(desk, made):
+def test_contents_of_a_page_are_deleted_with_it(desk, made):
     desk.delete("workspace_page", made["workspace_page"])
     for uri in ("workspace_tab", "workspace_widget", "workspace_list"):
         assert desk.found(uri, "") == []
 
 
-def test_what_is_on_a_tab_goes_with_it_alone(desk, made):
+def test_only_the_contents_of_a_tab_are_deleted_with_it(desk, made):
     desk.delete("workspace_tab", made["workspace_tab"])
     assert desk.found("workspace_tab", "") == [made["second"]]
     assert desk.found("workspace_widget", "") == desk.found("workspace_list", "") == []
 
 
-def test_there_is_room_for_so_many_and_no_more(desk, made, monkeypatch):
+def test_the_number_of_tabs_and_widgets_is_limited(desk, made, monkeypatch):
     monkeypatch.setattr(contents, "MAX_TABS", 2)
     monkeypatch.setattr(contents, "MAX_ON_TAB", 1)
     with pytest.raises(Conflict, match=r"^page_id: at most 2"):
@@ -120,7 +121,7 @@ def test_there_is_room_for_so_many_and_no_more(desk, made, monkeypatch):
     desk.update("workspace_widget", other, label="W2")
 
 
-def test_what_is_on_a_page_follows_its_owner(desk, ids, made):
+def test_contents_of_a_page_follow_its_owner(desk, ids, made):
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
     milo, olga = ids["milo"], ids["olga"]
     own = PAGE | {"owner__context": "worker", "owner_id": milo}
@@ -158,7 +159,7 @@ def test_workers_are_on_the_page_that_they_opened_last(desk, ids, made):
     assert desk.found("worker", "using.workspace:Sales") == []
 
 
-def test_nobody_is_on_a_page_that_is_gone(desk, ids, made):
+def test_a_deleted_page_has_no_workers(desk, ids, made):
     desk.record("workspace_page", made["workspace_page"], by=ids["milo"])
     write_notes(desk.service, NOW)
     desk.delete("workspace_page", made["workspace_page"])

@@ -1,4 +1,4 @@
-"""The types around automations."""
+"""The types of automation."""
 
 from server.first_start import builtin_records
 from server.records.writing import RecordWriter
@@ -12,7 +12,7 @@ VARIABLES = {"var_city": {"key": "var_city", "label": "City", "type": "S", "is_p
 
 
 def populate(desk: Desk) -> dict[str, int]:
-    """At least one record of each type, everything filled in that others could look at."""
+    """Creates at least one record of each type, with every field that other types read."""
     ids = desk.people()
     builtin_records.add_missing(desk.context())
     app = {"owner__context": "app", "owner_id": 0}

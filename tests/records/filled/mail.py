@@ -1,4 +1,4 @@
-"""The types of mail: two tickets with an incoming and an outgoing message, and what hangs on them."""
+"""The types of mail: two tickets with an incoming and an outgoing message, and their related records."""
 
 from tests.records.desk import Desk
 
@@ -12,7 +12,7 @@ HTML = "data:text/html;base64," + "PHA+SGkgPGltZyBzcmM9Ii9maWxlcy83Ij48c2NyaXB0P
 
 
 def populate(desk: Desk) -> dict[str, int]:
-    """Two tickets with an incoming and an outgoing message, and one of every other type that hangs on them."""
+    """Creates two tickets with an incoming and an outgoing message, and one related record of every other type."""
     ids = desk.people()
     made = dict(ids)
     transport = desk.create("mail_transport", name="T", extension_id="core.mail.transport.null")["id"]

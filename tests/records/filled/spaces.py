@@ -9,7 +9,7 @@ TYPES = (
 
 
 def populate(desk: Desk) -> dict[str, int]:
-    """One record of each type, and what others can find them by."""
+    """Creates one record of each type, with the values that other types search for."""
     ids = desk.people()
     app, watched = {"owner__context": "app"}, {"links": [f"worker:{ids['olga']}"]}
     made = {**ids, "calendar": desk.create("calendar", name="Pump shifts", timezone="UTC", **app, **watched)["id"]}

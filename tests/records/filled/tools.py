@@ -1,4 +1,4 @@
-"""What workers keep their own work with: reminders, time, sales, snippets, the knowledge base, files."""
+"""The types of workers' tools: reminders, time, sales, snippets, the knowledge base, files."""
 
 from server.tickets import snippets
 from tests.records.desk import NOW, Desk
@@ -10,7 +10,7 @@ TYPES = (
 
 
 def populate(desk: Desk) -> dict[str, int]:
-    """One record of each type, and what others can find them by."""
+    """Creates one record of each type, with the values that other types search for."""
     ids = desk.people()
     made = dict(ids)
     watched = {"links": [f"worker:{ids['olga']}"]}

@@ -11,7 +11,7 @@ SENTENCE = {"message": "{{actor}} left", "variables": {"actor": "Ana & Co"}, "ur
 
 
 def populate(desk: Desk) -> dict[str, int]:
-    """One record of each type, everything filled in that others could look at."""
+    """Creates one record of each type, with every field that other types read."""
     ids = desk.people()
     made = {**ids, "worker": ids["milo"], "group": ids["support"]}
     app = {"owner__context": "app", "owner_id": 0}
