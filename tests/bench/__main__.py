@@ -1,11 +1,10 @@
-"""`make bench`: Helpdesk beside a bare Tornado handler on the same machine in the same minutes.
+"""`make bench`: compares Helpdesk with a bare Tornado handler, on the same machine at the same time.
 
-The bare handler answers GET with the very dictionary that Helpdesk answered in the scenario. Rounds alternate
-(bare, Helpdesk, bare, Helpdesk ...), so that a machine that is slow for a while is slow for both.
+The bare handler responds to GET with the same dictionary as Helpdesk in the scenario. Rounds alternate (bare,
+Helpdesk, bare, Helpdesk ...), so that a temporary slowdown of the machine affects both.
 
-Exit codes: 0 measured, whatever was reached; 1 something was not answered; 2 the command line is wrong; 3 a line is
-worse than in the run of --against by more than 5 % in each of three rounds or more.
-"""
+Exit codes: 0 measured, whatever the result; 1 a request failed; 2 the command line is wrong; 3 a line is worse
+than in the run of --against by more than 5 % in at least three rounds."""
 
 import argparse
 import json
@@ -31,25 +30,25 @@ from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, web
 from tests.bench.waiting import HOST, Silent, waiting
 
 FAILED, WORSE = 1, 3  # exit codes
-STARTS = 3  # of which the median is the start-to-first-answer time
+STARTS = 3  # the start-to-first-response time is their median
 BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alone"
-PAGES = "pages"  # not measured beside the bare handler, but beside the requests that pages rest on
-USABLE = "usable"  # the same: pages with and without calls of a webhook meanwhile
-SIGNING = "signing"  # the same: others' answers while many sign in
-STREAMING = "streams"  # the same: requests beside streams
-INBOXES = "inboxes"  # the same: requests beside the open inboxes of many workers
-OUTGOING = "outgoing"  # the same: tickets composed beside outgoing webhooks
-NONE = "none"  # of the scenarios
-OTHERS = 4  # clients whose answers are measured then
+PAGES = "pages"  # not compared with the bare handler, but with the requests behind the pages
+USABLE = "usable"  # the same: pages with and without simultaneous calls of a webhook
+SIGNING = "signing"  # the same: responses to others while many sign in
+STREAMING = "streams"  # the same: requests next to streams
+INBOXES = "inboxes"  # the same: requests next to the open inboxes of many workers
+OUTGOING = "outgoing"  # the same: tickets composed next to outgoing webhooks
+NONE = "none"  # measures no scenario
+OTHERS = 4  # clients whose requests are measured in the meantime
 
 
 class Unanswered(Exception):
-    """A request was not answered by 200."""
+    """A request got a status other than 200."""
 
 
 def main() -> int:
-    """Measure what was asked for, print the tables, and write them as JSON. Answers the exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))  # so that it stops what it started
+    """Measures as requested, prints the tables, and writes them as JSON. Returns the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))  # so that it stops the processes that it started
     asked = arguments()
     earlier = runs.read(asked.against) if asked.against else None
     program = [asked.exe] if asked.exe else [sys.executable, "-m", "server"]
@@ -120,7 +119,7 @@ def numbers(text: str) -> list[int]:
 
 
 def make_token(program: list[str], folder: Path) -> str:
-    """A token of an administrator, made through the command line before the server starts."""
+    """Creates a token of an administrator through the command line, before the server starts."""
     person = ["--email", BENCH_WORKER, "--first-name", "Bench", "--admin"]
     for_folder = ["--data", str(folder)]
     worker = [*program, "worker", "create", *person, *for_folder]
@@ -130,7 +129,7 @@ def make_token(program: list[str], folder: Path) -> str:
 
 
 def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
-    """is_watched: whether it is asked how long it was held, which the executable cannot be."""
+    """Starts a server. is_watched: whether its holds are recorded, which the executable does not support."""
     if is_watched:
         program = [sys.executable, "-m", "tests.bench.watched"]
     command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
@@ -139,7 +138,8 @@ def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
 
 
 def first_answer(program: list[str], folder: Path, token: str) -> tuple[float, float]:
-    """Milliseconds from the start of the process to its first answer from the database, and of processor time."""
+    """Returns the milliseconds from the start of the process to its first response from the database, and its
+    processor time."""
     with serve(program, folder) as server:
         desk = Desk(server.port, token, 0)
         desk.answer(desk.get("/rest/workers/me.json"))
@@ -151,7 +151,7 @@ def size_mib(folder: Path) -> float:
 
 
 def longest_write_ms(server: Server) -> float:
-    """The longest that one write has held all others, as the service counts it."""
+    """Returns the longest time that one write has blocked all others, as the service measures it."""
     with urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=30) as answered:
         told = answered.read().decode()
     found = re.search(r"^helpdesk_write_longest_seconds (\S+)$", told, re.MULTILINE)
@@ -160,7 +160,7 @@ def longest_write_ms(server: Server) -> float:
 
 
 def measure(desk: Desk, server: Server, asked: argparse.Namespace) -> list[report.Result]:
-    """Every scenario with every number of clients; a line is printed as soon as it is known."""
+    """Measures every scenario with every number of clients; prints each line as soon as it is known."""
     chosen = [scenario for scenario in SCENARIOS if scenario.name in asked.scenarios]
     if not chosen:
         return []
@@ -170,7 +170,7 @@ def measure(desk: Desk, server: Server, asked: argparse.Namespace) -> list[repor
     print("", report.head_line(), sep="\n")
     for scenario in chosen:
         requests[scenario.name] = scenario.requests(desk)
-        with suppress(OSError):  # what it answers instead is told by its line
+        with suppress(OSError):  # the line reports an unexpected response
             answered[scenario.name] = desk.answer(requests[scenario.name][0])
     answers = keeping.FOLDER / "answers.json"
     answers.write_text(json.dumps({scenario.name: answered.get(scenario.name, {}) for scenario in chosen}), "utf-8")
@@ -187,7 +187,7 @@ def rounds_of(
     scenario: Scenario, requests: list[str], desk: Desk, bare: Server, server: Server, clients: int,
     asked: argparse.Namespace,
 ) -> report.Result:  # fmt: skip
-    """One line."""
+    """Measures one line."""
     yardstick = [Desk(bare.port, desk.token, desk.tickets).get(f"/{scenario.name}")]
     rounds, failed = [], ""
     server.holds()
@@ -204,8 +204,8 @@ def rounds_of(
 
 
 def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> bool:
-    """What is measured beside the requests of others rather than the bare handler. False when some of it failed; the
-    rest is measured all the same."""
+    """Runs the measurements that do not compare with the bare handler. Returns False if some failed; the others
+    still run."""
     run_half = half_of(server, asked.seconds)
     measurements: dict[str, Callable[[], Iterator[str]]] = {
         PAGES: lambda: page_lines(desk),
@@ -220,7 +220,7 @@ def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> boo
 
 
 def printed(name: str, lines: Iterator[str]) -> bool:
-    """Print each line as it is measured; False when the measurement fails."""
+    """Prints each line as it is measured; returns False if the measurement fails."""
     try:
         for line in lines:
             print(line, flush=True)
@@ -231,7 +231,7 @@ def printed(name: str, lines: Iterator[str]) -> bool:
 
 
 def soaked(desk: Desk, server: Server, minutes: float) -> dict[str, Any]:
-    """Mixed load for so many minutes; what is told of it in JSON."""
+    """Runs a mixed load for some minutes; returns its results for the JSON file."""
     mix = soak.requests_of(desk, visited(desk))
     start_mib = server.memory_kib() / 1024
     print("", soak.head_line(desk.tickets, minutes), sep="\n", flush=True)
@@ -244,14 +244,14 @@ def soaked(desk: Desk, server: Server, minutes: float) -> dict[str, Any]:
 
 
 def visited(desk: Desk) -> pages.Visit:
-    """A browser that is signed in as the bench's worker."""
+    """Returns a browser that is signed in as the bench's worker."""
     me = desk.answer(desk.get("/rest/workers/me.json"))["id"]
     desk.answer(desk.put(f"/rest/records/worker/{me}.json", **{"fields[password]": BENCH_PASSWORD}))
     return pages.Visit(f"http://127.0.0.1:{desk.port}", BENCH_WORKER, BENCH_PASSWORD)
 
 
 def page_lines(desk: Desk) -> Iterator[str]:
-    """How many times the time of its request a page takes."""
+    """Measures pages as multiples of the time of their requests."""
     visit = visited(desk)
     me = desk.answer(desk.get("/rest/workers/me.json"))["id"]
     groups = desk.answer(desk.get("/rest/records/group/search.json", limit="1"))["results"]
@@ -261,7 +261,7 @@ def page_lines(desk: Desk) -> Iterator[str]:
 
 
 def usable_lines(desk: Desk) -> Iterator[str]:
-    """How long a page takes while a webhook is called."""
+    """Measures pages while a webhook is called."""
     visit, request = visited(desk), webhook(desk, NOTING, "bench.usable")
     hooks = desk.answer(desk.get("/rest/records/webhook_listener/search.json", q="sort:-id", limit="1"))["results"]
     yield ""
@@ -269,7 +269,7 @@ def usable_lines(desk: Desk) -> Iterator[str]:
 
 
 def signing_lines(desk: Desk, seconds: float) -> Iterator[str]:
-    """How long others wait while many sign in."""
+    """Measures how long others wait while many sign in."""
     emails = [f"signing-{number}@example.com" for number in range(signing.PEOPLE)]
     for email in emails:
         fields = {"first_name": "Signing", "email": email, "language": "en_US", "timezone": "UTC"}
@@ -281,7 +281,7 @@ def signing_lines(desk: Desk, seconds: float) -> Iterator[str]:
 
 
 def half_of(server: Server, seconds: float) -> Callable[[list[str]], streaming.Half]:
-    """Runs half a round beside streams, or without."""
+    """Returns a function that runs half a round next to streams, or without."""
 
     def run_half(requests: list[str]) -> streaming.Half:
         found = half(server, requests, streaming.CLIENTS, seconds)
@@ -292,7 +292,7 @@ def half_of(server: Server, seconds: float) -> Callable[[list[str]], streaming.H
 
 @contextmanager
 def meanwhile(desk: Desk, scenario: Scenario) -> Iterator[None]:
-    """What goes on in the server while a scenario is measured."""
+    """Runs the background activity of a scenario while the context is active."""
     if not scenario.waiting:
         yield
         return
@@ -309,14 +309,14 @@ _numbers_used = count(1)
 
 
 def half(server: Server, requests: list[str], clients: int, seconds: float) -> Measured:
-    """One half of a round, with the processor time of the server for a request. Raises Unanswered."""
+    """Runs half a round, including the processor time of the server per request. Raises Unanswered."""
     before = server.cpu_seconds()
     measured = run(server.port, requests, clients, seconds)
     return replace(measured, server_us=(server.cpu_seconds() - before) / measured.sent * 1e6)
 
 
 def run(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
-    """So many seconds of load. Raises Unanswered when an answer was not 200."""
+    """Runs the load for some seconds. Raises Unanswered if a status was not 200."""
     measured = sent(port, requests, clients, seconds)
     if measured.bad:
         raise Unanswered(f"{measured.bad} of {measured.requests} answers were not 200: {measured.first_bad}")
@@ -324,8 +324,8 @@ def run(port: int, requests: list[str], clients: int, seconds: float) -> Measure
 
 
 def sent(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
-    """Load by a generator of its own. Raises Unanswered when the server hung up or did not answer at all."""
-    # A range of numbers for each run, so that no Message-Id and no address comes twice; 0 was the sample's.
+    """Runs the load in a generator process. Raises Unanswered if the server hung up or did not respond."""
+    # Each run has its own range of numbers, so that no Message-Id and no address is repeated; 0 was the sample's.
     plan = Plan(port, requests, clients, seconds, count_from=next(_numbers_used) * 1_000_000)
     command = [sys.executable, "-m", "tests.bench.load"]
     told = subprocess.run(command, cwd=ROOT, input=json.dumps(asdict(plan)), capture_output=True, text=True)

@@ -1,10 +1,9 @@
-"""The yardstick: a bare Tornado process that answers prepared dictionaries and does nothing else.
+"""The yardstick: a bare Tornado process that only responds with prepared dictionaries.
 
     python -m tests.bench.bare answers.json
 
-answers.json is {name: dictionary}; GET /<name> answers that dictionary, encoded anew each time, as any handler would.
-Prints `listening on http://127.0.0.1:PORT` and ends on SIGTERM.
-"""
+answers.json is {name: dictionary}; GET /<name> returns that dictionary, encoded for each request as any handler
+would. Prints `listening on http://127.0.0.1:PORT` and ends on SIGTERM."""
 
 import asyncio
 import json
@@ -19,7 +18,7 @@ from tornado.web import Application, RequestHandler
 
 
 class Bare(RequestHandler):
-    """Answers one of the dictionaries."""
+    """Responds with one of the dictionaries."""
 
     def initialize(self, answers: dict[str, Any]) -> None:
         self.answers = answers
@@ -29,9 +28,9 @@ class Bare(RequestHandler):
 
 
 async def serve(answers: dict[str, Any]) -> None:
-    """Listen on any free port until SIGTERM."""
+    """Listens on any free port until SIGTERM."""
     [socket] = bind_sockets(0, "127.0.0.1")
-    # log_function: the framework's line for each request is not part of the measure.
+    # log_function: the framework's log line of each request is not part of the measurement.
     application = Application([(r"/(.+)", Bare, {"answers": answers})], log_function=lambda handler: None)
     server = HTTPServer(application)
     server.add_sockets([socket])

@@ -1,6 +1,7 @@
-"""What the tickets of a bench say, from their numbers alone (`Sample`), so that two machines measure the same.
+"""The contents of the bench's tickets, computed only from their numbers (`Sample`), so that all machines measure the
+same.
 
-Not for how they get into a database (loading.py)."""
+loading.py stores them in a database."""
 
 import random
 from collections.abc import Iterator
@@ -8,30 +9,33 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
-RARE_WORD = "quartzite"  # stands in RARE_TICKETS tickets, whatever their number in all
+RARE_WORD = "quartzite"  # occurs in RARE_TICKETS tickets, whatever the total number
 RARE_TICKETS = 50
 VOCABULARY = 3000
 MESSAGE_BYTES = 1000
-BYTES_A_WORD = 7  # with the blank
-PHRASES, PHRASE_WORDS = 10_000, 20  # that messages are put together from, as their words would take minutes to choose
+BYTES_A_WORD = 7  # including the space
+PHRASES, PHRASE_WORDS = 10_000, 20  # messages consist of these phrases, since choosing single words would take minutes
 SUBJECT_WORDS = 6
 SENDERS = 500
 LAST_CREATED = 1_795_000_000  # Unix seconds
-SECONDS_APART, MOST_SECONDS = 600, 300_000_000  # 100,000 tickets come over two years, many over less than ten
-GROUPS = ("Depot", "Sales", "Workshop")  # beside the default one
+SECONDS_APART, MOST_SECONDS = 600, 300_000_000  # 100,000 tickets span two years, larger numbers less than ten
+GROUPS = ("Depot", "Sales", "Workshop")  # in addition to the default one
 ORGS, ACME_EVERY = 500, 50  # each fiftieth organization is called Acme and a number
 OWNERS = 8
 TIERS = ("Gold", "Silver", "Bronze")  # a picklist on tickets; the other custom field is a text
 REFUND_WORD, REFUND_EVERY = "refund", 20  # in one message of each twentieth ticket
 PHRASES_A_MESSAGE = MESSAGE_BYTES // BYTES_A_WORD // PHRASE_WORDS
-SHAPE = 5  # raised when the data is another, so that no older copy is taken for it
-OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
+SHAPE = 5  # increased when the data changes, so that older copies are not reused
+OPEN_EVERY, WAITING_EVERY = (
+    5,
+    7,
+)  # each fifth ticket is open, each seventh other waits, the rest are closed
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One ticket to load, by its number among `count`; always the same for the same two. What it says is made when it
-    is asked for, as it takes most of the time."""
+    """A ticket to load, determined by its number and `count`. Its texts are created on access, as they take most of
+    the time."""
 
     number: int
     count: int
@@ -43,7 +47,7 @@ class Sample:
 
     @property
     def status(self) -> int:
-        """As in the API."""
+        """The number of the status, as in the API."""
         return 0 if self.number % OPEN_EVERY == 0 else 1 if self.number % WAITING_EVERY == 0 else 2
 
     @property
@@ -53,16 +57,16 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """How many messages it has."""
+        """The number of its messages."""
         return 2 + self.number % 2
 
     @property
     def first_message(self) -> int:
-        """The id of the first; ids rise with the tickets."""
+        """The id of its first message; ids increase with the tickets."""
         return 1 + 2 * (self.number - 1) + self.number // 2
 
     def subject(self) -> str:
-        """A line of made-up words."""
+        """A line of invented words."""
         return " ".join(_choose(random.Random(2 * self.number), SUBJECT_WORDS))
 
     def messages(self) -> list[str]:
@@ -77,22 +81,22 @@ class Sample:
 
 
 def samples(count: int) -> Iterator[Sample]:
-    """Tickets 1 to count."""
+    """Returns tickets 1 to count."""
     return (Sample(number, count) for number in range(1, count + 1))
 
 
 def sender_of(number: int) -> str:
-    """The address of a sender, from 0 to SENDERS - 1."""
+    """Returns the address of a sender, from 0 to SENDERS - 1."""
     return f"customer{number}@example.com"
 
 
 def org_name(number: int) -> str:
-    """The name of an organization, from 0 to ORGS - 1."""
+    """Returns the name of an organization, from 0 to ORGS - 1."""
     return f"{'Acme' if number % ACME_EVERY == 0 else 'Larch'} {number}"
 
 
 def text(chance: random.Random) -> str:
-    """About MESSAGE_BYTES of made-up words, some frequent and most rare, as in real text."""
+    """Returns about MESSAGE_BYTES of invented words, some frequent and most rare, as in real text."""
     return " ".join(_choose(chance, MESSAGE_BYTES // BYTES_A_WORD))
 
 
@@ -115,5 +119,5 @@ def _words() -> tuple[str, ...]:
 
 @cache
 def _weights() -> tuple[float, ...]:
-    """Cumulated, as `choices` wants them; the n-th word is n times rarer than the first."""
+    """Returns cumulative weights for `choices`; the n-th word is n times rarer than the first."""
     return tuple(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))

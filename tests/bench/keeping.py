@@ -1,7 +1,7 @@
-"""Data folders with many tickets, made once and kept under .work/bench/; each run works on a copy.
+"""Data folders with many tickets, created once and stored under .work/bench/; each run works on a copy.
 
-Kept data is named after its size and the tables that it has (loading.key), so a change of the schema has it made anew.
-`python -m tests.bench.keeping 100000` makes what is missing and tells where it is."""
+The folders are named after their size and their tables (loading.key), so a change of the schema creates new ones.
+`python -m tests.bench.keeping 100000` creates a missing folder and prints its path."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 from tests.bench.loading import ADDRESS, key, load_tickets
 from tests.bench.process import ROOT
 
-SERVER = "BENCH_POSTGRESQL"  # the address of a database of the server, by which others are made
+SERVER = "BENCH_POSTGRESQL"  # environment variable with the address of the database that creates others
 FOLDER = ROOT / ".work" / "bench"
 
 
 def copy_of(count: int, *, fresh: bool = False) -> Path:
-    """A data folder with `count` tickets to work on: a copy of the kept one, which is made when missing or `fresh`.
+    """Returns a working copy of the stored data folder with `count` tickets, which is created if missing or `fresh`.
 
-    Where SERVER names a PostgreSQL server, the copy is a database of it, which ADDRESS names from then on."""
+    If SERVER names a PostgreSQL server, the copy is one of its databases, which ADDRESS names from then on."""
     if SERVER in os.environ:
         return _database_of(os.environ[SERVER], count, fresh=fresh)
     work = FOLDER / f"run-{count}"
@@ -30,7 +30,8 @@ def copy_of(count: int, *, fresh: bool = False) -> Path:
 
 
 def folder_of(count: int, *, fresh: bool = False) -> Path:
-    """The kept data folder with `count` tickets, made when missing or `fresh`; older ones of that size go."""
+    """Returns the stored data folder with `count` tickets, created if missing or `fresh`; deletes older ones of that
+    size."""
     kept = FOLDER / f"tickets-{count}-{key()}"
     if fresh or not kept.exists():
         for older in FOLDER.glob(f"tickets-{count}-*"):
@@ -50,7 +51,7 @@ def _load(folder: Path, count: int) -> None:
 
 
 def _database_of(server: str, count: int, *, fresh: bool) -> Path:
-    import psycopg  # of those alone who measure it
+    import psycopg  # only installed where PostgreSQL is measured
 
     kept, work = f"bench_{count}_{key()}", f"bench_run_{count}"
     folder = FOLDER / work

@@ -1,10 +1,10 @@
-"""The load generator, in a process of its own so that it does not share an interpreter with what it measures.
+"""The load generator, in a separate process so that it does not share an interpreter with the measured code.
 
     python -m tests.bench.load < plan.json
 
-The plan is a `Plan` as JSON; one JSON object with the measurements is printed. Plain sockets, prepared bytes,
-keep-alive, one request at a time on each connection; answers must carry Content-Length. Not a general HTTP client.
-"""
+The plan is a `Plan` as JSON; the measurements are printed as one JSON object. Plain sockets, prepared bytes,
+keep-alive, one request at a time on each connection; responses must have Content-Length. Not a general HTTP
+client."""
 
 import json
 import re
@@ -14,21 +14,22 @@ import sys
 import time
 from dataclasses import asdict, dataclass, field
 
-# Stands in a request where each one sent needs a number of its own; as long as the number, so that Content-Length
-# holds, and of characters that no encoding changes.
+# Placeholder for a number that is unique per request; as long as the number, so that Content-Length is correct, and of
+# characters that no encoding changes.
 COUNTER = "COUNTER0000"
 RECEIVE_BYTES = 1 << 18
-MOST_SECONDS = 30.0  # that the first answer is waited for, where none came in the time of the plan
+MOST_SECONDS = 30.0  # longest wait for the first response, if none came in the time of the plan
 
 _content_length = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: *(\d+)").search
 
 
 @dataclass
 class Plan:
-    """`requests` are whole HTTP requests, as text of one byte a character, sent in turn over `clients` connections for
-    `seconds` after `warm_up_seconds` that are not counted. `count_from` is the first number put for COUNTER.
-    `per_second`: requests are due at this rate, whatever the answers take, and wait for a connection when all are in
-    use; their time counts from when they were due. 0: each connection sends as soon as it has its answer."""
+    """requests: whole HTTP requests, as text of one byte per character, sent in turn over `clients` connections for
+    `seconds` after an uncounted warm-up. count_from: the first number for COUNTER.
+
+    per_second: requests are due at this rate, regardless of responses, and wait for a connection when all are in
+    use; their time counts from when they were due. 0: each connection sends as soon as it has its response."""
 
     port: int
     requests: list[str]
@@ -41,8 +42,8 @@ class Plan:
 
 @dataclass
 class Measured:
-    """`cpu_us` is the processor time that the generator itself spent on a request, `server_us` what the process that
-    answers did, where somebody looked; `sent` counts the warm-up too."""
+    """cpu_us: processor time of the generator per request. server_us: that of the responding process, if measured.
+    sent: includes the warm-up."""
 
     requests: int = 0
     per_second: float = 0.0
@@ -57,7 +58,7 @@ class Measured:
 
 @dataclass
 class Connection:
-    """One socket and what it waits for. `wanted` is the length of the whole answer; -1: not known yet."""
+    """A socket and its pending response. wanted: length of the whole response; -1 if not yet known."""
 
     socket: socket.socket
     sent_at: float = 0.0
@@ -78,11 +79,11 @@ class Load:
         self.first_bad = b""
         self.latencies: list[float] = []
         self.idle: list[Connection] = []  # with `per_second`
-        self.due = 0.0  # when the next request is, with `per_second`
+        self.due = 0.0  # when the next request is due, with `per_second`
         self.selector = selectors.DefaultSelector()
 
     def run(self) -> Measured:
-        """Warm up, measure, and close. Raises ConnectionError when the server hangs up."""
+        """Warms up, measures, and closes. Raises ConnectionError if the server hangs up."""
         connections = [self._connect() for _ in range(self.plan.clients)]
         self.due = time.perf_counter()
         for connection in connections:
@@ -108,7 +109,8 @@ class Load:
         return connection
 
     def _exchange(self, seconds: float) -> None:
-        """Take answers and send the next requests until the time is over; one answer a client may stay under way."""
+        """Reads responses and sends the next requests until the time is over; one response per client may stay
+        pending."""
         select, clock = self.selector.select, time.perf_counter
         end = clock() + seconds
         while clock() < end:
@@ -119,14 +121,14 @@ class Load:
                     self._go_on(connection)
 
     def _go_on(self, connection: Connection) -> None:
-        """A connection that waits for nothing sends, or waits until something is due."""
+        """Lets an idle connection send, or wait until a request is due."""
         if self.plan.per_second:
             self.idle.append(connection)
         else:
             self._send(connection)
 
     def _send_due(self) -> float:
-        """Send what is due, as long as there are connections for it; the seconds until something may be to be done."""
+        """Sends due requests while connections are free; returns the seconds until the next is due."""
         while self.idle and self.due <= time.perf_counter():
             connection = self.idle.pop()
             self._send(connection)
@@ -142,13 +144,13 @@ class Load:
         self.sent += 1
         connection.sent_at = time.perf_counter()
         taken = connection.socket.send(request)
-        if taken < len(request):  # a large mail: wait for room rather than keep a second state
+        if taken < len(request):  # a large mail: waiting for room is simpler than a second state
             connection.socket.setblocking(True)
             connection.socket.sendall(request[taken:])
             connection.socket.setblocking(False)
 
     def _receive(self, connection: Connection) -> bool:
-        """True when the answer is complete."""
+        """Returns True if the response is complete."""
         try:
             got = connection.socket.recv(RECEIVE_BYTES)
         except BlockingIOError:

@@ -1,8 +1,8 @@
 """Fills a new database with the tickets of data.py, in bulk: a million in minutes.
 
-What a desk has of everything else is made as the service makes it. Then the database loses its indexes, triggers and
-counts, takes the rows of one table after the other, and gets all of that back from the same code that adds what an old
-database lacks at a start; so whatever a later version counts or indexes is there as well."""
+All other records are created by the service. Then the indexes, triggers and counts of the database are removed,
+the rows of one table after the other are inserted, and the code that upgrades an old database at a start restores
+what was removed; so whatever a later version counts or indexes is included."""
 
 import hashlib
 import os
@@ -40,10 +40,10 @@ from tests.bench.data import (
     sender_of,
 )
 
-ADDRESS = "HELPDESK_DATABASE"  # of a PostgreSQL database, in the environment
-WRITE_SECONDS = 3600  # that one may take: indexes are made in a single one
+ADDRESS = "HELPDESK_DATABASE"  # environment variable with the address of a PostgreSQL database
+WRITE_SECONDS = 3600  # longest time of a write: indexes are created in a single one
 CACHE_KIB = 256 * 1024
-MERGED_PAGES = 10_000  # of a full-text index, merged at once
+MERGED_PAGES = 10_000  # pages of a full-text index that are merged at once
 CLOSED_SECONDS = 86_400  # after a ticket was opened
 CLOSED = 2
 
@@ -52,8 +52,8 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What tickets refer to, by id. buckets: (group, its bucket). senders: the addresses of data.sender_of, in order;
-    tier, order: custom fields."""
+    """Records that tickets refer to, by id. buckets: (group, its bucket). senders: the addresses of data.sender_of,
+    in order. tier, order: custom fields."""
 
     buckets: list[tuple[int, int]]
     orgs: list[int]
@@ -65,7 +65,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Batch:
-    """What goes into one table. text: the full-text index it goes into, of which the first column is the row id."""
+    """Rows for one table. text: the full-text index for the rows, whose first column is the row id."""
 
     columns: tuple[str, ...]
     rows: Iterable[Row]
@@ -74,29 +74,30 @@ class Batch:
 
 
 class Target(Protocol):
-    """A database that is filled from outside of the service."""
+    """A database that is filled without the service."""
 
     def strip(self, tables: Sequence[Table]) -> None:
-        """Take away indexes, triggers and counts, and the note that all are there."""
+        """Removes indexes, triggers and counts, and the mark that all exist."""
 
     def fill(self, batch: Batch) -> None:
-        """Put rows in."""
+        """Inserts rows."""
 
     def finish(self) -> None:
-        """Leave it as the service takes it."""
+        """Leaves the database in a state that the service accepts."""
 
 
 def key() -> str:
-    """What data that was kept must have been made with to be as good as new: the tables and this file's data."""
+    """Returns a digest of everything that stored data depends on: the tables and this file's data."""
     registry = record_types.load()
     outline = sqlite_schema.outline(schema.base_tables(app.all_tables(registry)), registry.texts())
     return hashlib.sha256("\n".join([str(SHAPE), *outline]).encode()).hexdigest()[:10]
 
 
 def load_tickets(data_folder: Path, count: int) -> None:
-    """Fill a new data folder, or the database that ADDRESS names, with samples(count), with ids from 1 in their order.
+    """Fills a new data folder, or the database that ADDRESS names, with samples(count), with ids from 1 in their
+    order.
 
-    To be called in a process that has no server on it."""
+    No server may use it during the call."""
     service = _opened(data_folder)
     try:
         around = service.store.write(lambda tx: _surroundings(service, tx))
@@ -108,7 +109,7 @@ def load_tickets(data_folder: Path, count: int) -> None:
     for batch in _batches(registry, around, count):
         target.fill(batch)
     target.finish()
-    service = _opened(data_folder)  # adds what was taken away
+    service = _opened(data_folder)  # restores what was removed
     try:
         service.store.write(_settle)
     finally:
@@ -116,8 +117,8 @@ def load_tickets(data_folder: Path, count: int) -> None:
 
 
 def _settle(tx: Transaction) -> None:
-    """What the first start would do for a minute beside what is measured: look at the service targets of each ticket,
-    of which there are none."""
+    """Does the work that would occupy the first start for a minute during measurements: checks the service targets
+    of each ticket, of which there are none."""
     put(tx, targets.SEEN, tx.version(due_times.VERSION))
 
 
@@ -128,14 +129,16 @@ def _opened(data_folder: Path) -> Service:
 
 def _target(data_folder: Path) -> Target:
     if ADDRESS in os.environ:
-        from tests.bench.loading_postgresql import PostgresqlTarget  # its driver is of those alone who measure it
+        from tests.bench.loading_postgresql import (
+            PostgresqlTarget,
+        )  # its driver is only installed where PostgreSQL is measured
 
         return PostgresqlTarget(os.environ[ADDRESS])
     return SqliteTarget(data_folder / app.DATABASE)
 
 
 def _surroundings(service: Service, tx: Transaction) -> Surroundings:
-    """Groups, organizations, owners, contacts and custom fields, made as the service makes them."""
+    """Creates groups, organizations, owners, contacts and custom fields through the service."""
     writing = RecordWriter(own_context(service), tx)
     for name in GROUPS:
         writing.create("group", {"name": name})
@@ -167,8 +170,8 @@ def _address(writing: RecordWriter, email: str) -> int:
 
 
 def _batches(registry: Registry, around: Surroundings, count: int) -> Iterator[Batch]:
-    """Everything that hangs on tickets, one table after the other: the samples are made anew for each, as they are made
-    faster than they are kept."""
+    """Yields all rows of tickets, one table after the other. Samples are computed again for each table, which is
+    faster than storing them."""
     ticket, message = registry.type("ticket"), registry.type("message")
     assert ticket.text is not None and message.text is not None
     yield Batch(TICKET, _rows(count, lambda each: [_ticket(each, around)]), ticket.table)
@@ -267,10 +270,11 @@ class SqliteTarget:
             self._merge(batch.text)
 
     def _merge(self, text: TextIndex) -> None:
-        """Leave no merges to be done, which many writes at once put off and the first requests would have to do. All
-        into one would be less than what a desk that has grown looks like, and would be merged with the first words."""
+        """Completes pending merges, which many writes at once postpone and the first requests would have to do.
+        Merging everything into one segment would differ from a desk that has grown, and would be merged again
+        with the first words."""
         done = MERGED_PAGES
-        while done > 1:  # as SQLite's documentation says
+        while done > 1:  # following SQLite's documentation
             before = self._connection.total_changes()
             self._connection.execute(
                 f'INSERT INTO "{text.name}" ("{text.name}", rank) VALUES (\'merge\', ?)', (MERGED_PAGES,)

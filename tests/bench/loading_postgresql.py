@@ -9,7 +9,7 @@ from server.store.postgresql.texts import as_tsvector
 from server.store.tables import Table
 from tests.bench.loading import Batch, Row
 
-MEMORY = "512MB"  # for making indexes
+MEMORY = "512MB"  # for creating indexes
 
 
 class PostgresqlTarget:
@@ -18,7 +18,7 @@ class PostgresqlTarget:
     def __init__(self, address: str) -> None:
         self._connection = psycopg.connect(address, autocommit=True)
         self._execute("SET synchronous_commit = off")
-        # The connections that make the indexes at last are the service's.
+        # The connections that finally create the indexes are the service's.
         self._execute(f"ALTER DATABASE \"{self._connection.info.dbname}\" SET maintenance_work_mem = '{MEMORY}'")
         self._execute(f"SET maintenance_work_mem = '{MEMORY}'")
         self._ids: list[Table] = []
@@ -44,7 +44,7 @@ class PostgresqlTarget:
                 self._ids.append(batch.table)
             return
         assert batch.text is not None
-        indexes = self._indexes(batch.text.name)  # which the service makes with their table alone
+        indexes = self._indexes(batch.text.name)  # which the service creates only together with their table
         for name, _ in indexes:
             self._execute(f'DROP INDEX "{name}"')
         parts = [batch.columns.index(name) if name in batch.columns else -1 for name in batch.text.columns]
@@ -70,7 +70,7 @@ class PostgresqlTarget:
                 copying.write_row(row)
 
     def _indexes(self, table: str) -> list[tuple[str, str]]:
-        """[(name, the statement that makes it)], without those of keys."""
+        """Returns [(name, the statement that creates it)], without those of keys."""
         return self._connection.execute(
             "SELECT relname::text, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class p ON p.oid = indexrelid "
             "WHERE indrelid = to_regclass(%s) AND NOT indisprimary",

@@ -1,9 +1,10 @@
-"""Writes a large mbox file, to see how fast `helpdesk mail import` is and whether it goes on after a kill:
+"""Writes a large mbox file, to measure `helpdesk mail import` and to see whether it resumes after a kill:
 
     python -m tests.bench.mailbox FILE --messages 100000
 
-Every message follows from its number alone, so that two machines import the same. One in REPLY_EVERY begins a
-conversation and the others answer in one; some come as HTML, some with a file. Not a part of any test."""
+Every message is determined by its number, so that two machines import the same. One in REPLY_EVERY begins a
+conversation and the others reply to one; some are HTML, some have a file. Not part of any test.
+"""
 
 import argparse
 import base64
@@ -23,7 +24,7 @@ TOLD_SECONDS = 5  # between two lines of progress
 
 
 def main() -> None:
-    """Write the file; tell how far it is."""
+    """Writes the file and reports progress."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.mailbox", description=__doc__)
     parser.add_argument("file", type=Path, help="the mbox to write")
     parser.add_argument("--messages", type=int, default=100_000, help="how many; 100000")
@@ -39,7 +40,7 @@ def main() -> None:
 
 
 def message(number: int) -> bytes:
-    """The message with this number, from 0, as it stands in an mbox."""
+    """Returns the message with this number, from 0, in the form of an mbox."""
     first = number - number % REPLY_EVERY
     sender = f"person{first % SENDERS}@mail{first % 50}.example"
     moment = formatdate(FIRST_CREATED + number * APART_SECONDS)
@@ -56,7 +57,7 @@ def message(number: int) -> bytes:
 
 
 def _body(number: int, content: str) -> list[str]:
-    """The lines from the headers of the content on."""
+    """Returns the lines from the headers of the content on."""
     plain = ["Content-Type: text/plain; charset=utf-8", "", content]
     parts = [plain]
     if number % HTML_EVERY == 0:

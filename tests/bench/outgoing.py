@@ -1,8 +1,9 @@
-"""What outgoing webhooks cost composing: requests a second without webhooks and beside them, in turn.
+"""The cost of outgoing webhooks for composing: requests per second without and with webhooks, in turn.
 
     python -m tests.bench.outgoing
 
-is a receiver that accepts each delivery, in a process of its own: it prints its port, and runs until its input ends."""
+runs a receiver that accepts each delivery, in a separate process: it prints its port, and runs until its input
+ends."""
 
 import subprocess
 import sys
@@ -19,15 +20,15 @@ from tests.bench.streaming import CLIENTS, Half
 
 HOST = "127.0.0.1"
 CLOSED_PORT = 9  # nothing listens: deliveries wait for the receiver
-EVENTS = "ticket.created, message.created"  # two deliveries for each ticket that is composed
+EVENTS = "ticket.created, message.created"  # two deliveries for each composed ticket
 WEBHOOKS = 2
 ROUNDS = 5
-LEAST_QUEUED = 1000  # deliveries a second
-MOST_LOST_PERCENT = 5.0  # of the tickets composed a second
+LEAST_QUEUED = 1000  # deliveries per second
+MOST_LOST_PERCENT = 5.0  # of the tickets composed per second
 
 
 def lines(desk: Desk, run: Callable[[list[str]], Half], seconds: float) -> Iterator[str]:
-    """The lines to print. run: half a round of requests by CLIENTS clients; seconds: its length."""
+    """Yields the lines to print. run: half a round of requests by CLIENTS clients; seconds: its length."""
     title = f"{CLIENTS} clients compose, beside {WEBHOOKS} webhooks"
     yield f"{title:<40} {'a second':>15} {'us each':>15} {'lost %':>7}"
     yield _compared("their receivers are away", desk, run, seconds, CLOSED_PORT)
@@ -84,12 +85,12 @@ class _Accepting(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing."""
+        """Logs nothing."""
 
 
 @contextmanager
 def _receiver() -> Iterator[int]:
-    """Run a receiver; its port."""
+    """Runs a receiver; yields its port."""
     command = [sys.executable, "-m", "tests.bench.outgoing"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None

@@ -1,6 +1,7 @@
-"""Pages of the console beside the request of the API that each rests on: how many times its time a page takes.
+"""Pages of the console compared with the API request behind each: the time of a page as a multiple of its request's
+time.
 
-One client, one request after the other, both over one connection each, in turns."""
+One client sends one request after the other, alternating, over one connection each."""
 
 import re
 import time
@@ -8,10 +9,10 @@ from statistics import median
 
 import requests
 
-TARGET = 5.0  # times the API's time, at most
+TARGET = 5.0  # largest multiple of the API's time
 ROUNDS = 40
 SECONDS = 60
-# {page: the request that it rests on}
+# {page: the request behind it}
 PAGES = {
     "/automations": "records/automation/search.json?limit=25",
     "/automations/webhooks": "records/webhook_listener/search.json?limit=25",
@@ -31,7 +32,7 @@ PAGES = {
 
 
 class Visit:
-    """A browser that a worker is signed in with. Raises AssertionError when they are not let in."""
+    """A browser with a signed-in worker. Raises AssertionError if the sign-in fails."""
 
     def __init__(self, url: str, email: str, password: str) -> None:
         self.url = url
@@ -45,7 +46,7 @@ class Visit:
 
 
 def ratios(url: str, token: str, visit: Visit, ids: dict[str, int]) -> list[tuple[str, float, float]]:
-    """(page, its milliseconds, those of its request), the medians of ROUNDS."""
+    """Returns (page, its milliseconds, those of its request), the medians of ROUNDS."""
     api = requests.Session()
     api.trust_env = False
     api.headers["Authorization"] = f"Bearer {token}"
@@ -58,19 +59,19 @@ def ratios(url: str, token: str, visit: Visit, ids: dict[str, int]) -> list[tupl
 
 
 def head_line() -> str:
-    """What stands above the lines."""
+    """Returns the header of the lines."""
     return f"{'page':<40} {'page':>11} {'its request':>11} {'times':>6} {'target':>6}"
 
 
 def line(page: str, ours_ms: float, api_ms: float) -> str:
-    """What is printed for a page."""
+    """Returns the line of a page."""
     ratio = ours_ms / api_ms
     verdict = "ok" if ratio <= TARGET else "MISSED"
     return f"{page:<40} {ours_ms:>8.1f} ms {api_ms:>8.1f} ms {ratio:>6.1f} {TARGET:>6.1f}  {verdict}"
 
 
 def once(session: requests.Session, address: str) -> float:
-    """Milliseconds of one request. Raises AssertionError for anything but 200."""
+    """Returns the milliseconds of one request. Raises AssertionError for any status but 200."""
     started = time.perf_counter()
     answer = session.get(address, timeout=SECONDS, allow_redirects=False)
     assert answer.status_code == 200, (address, answer.status_code)

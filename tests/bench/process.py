@@ -1,4 +1,4 @@
-"""Servers under measurement: started, asked which port they got, looked at from outside, stopped."""
+"""Servers under measurement: started, queried for their port, observed from outside, stopped."""
 
 import os
 import re
@@ -17,13 +17,13 @@ STOP_SECONDS = 15
 
 
 class Server:
-    """A child process that prints `listening on http://HOST:PORT`. Use it in `with`; it is stopped at the end."""
+    """A child process that prints `listening on http://HOST:PORT`. A context manager that stops it at the end."""
 
     def __init__(self, command: list[str], log: Path, is_watched: bool = False, **env: str) -> None:
-        """log: file for what the process writes to standard error. is_watched: whether the command is one
-        of watched.py. env: further variables of its environment.
+        """log: file for the standard error of the process. is_watched: whether the command is one of watched.py.
+        env: further environment variables.
 
-        Raises SystemExit when it ends before it listens."""
+        Raises SystemExit if it ends before it listens."""
         self._folder = Path(tempfile.mkdtemp(prefix="bench-"))  # elsewhere the name of a socket may be too long
         self._watch = self._folder / "watch" if is_watched else None
         env |= {SOCKET: str(self._watch)} if is_watched else {}
@@ -53,17 +53,17 @@ class Server:
         shutil.rmtree(self._folder)
 
     def memory_kib(self) -> int:
-        """Resident memory now. Linux only."""
+        """Returns the resident memory. Linux only."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
         return int(found[1]) if found else 0
 
     def holds(self) -> Holds | None:
-        """The longest holds since this was asked last; None for a process that is not watched."""
+        """Returns the longest holds since the last call; None for a process that is not watched."""
         return ask(self._watch) if self._watch is not None else None
 
     def cpu_seconds(self) -> float:
-        """Processor time so far. Linux only."""
+        """Returns the processor time so far. Linux only."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -7,7 +7,7 @@ from tests.bench.load import Measured
 from tests.bench.scenarios import MANY, Scenario, goal_at
 from tests.bench.watched import Hold, Holds, longer
 
-CLIENTS_JUDGED = 16  # the ratios are meant for this many
+CLIENTS_JUDGED = 16  # number of clients for which ratios are judged
 MOST_SLOWER_PERCENT = 15
 MOST_MEMORY_MIB = (130, 200)  # up to MANY tickets and above
 MOST_START_MS = (1200, 1500)
@@ -16,8 +16,8 @@ MOST_LOOP_MS, MOST_WRITER_MS = 50, 250  # of processor time, for which all other
 
 @dataclass(frozen=True)
 class Result:
-    """All rounds of one scenario with one number of clients and tickets. `rounds` are pairs (bare, helpdesk); mib:
-    memory after them; failed: why there are none, "" when all went well."""
+    """All rounds of one scenario with one number of clients and tickets. rounds: pairs (bare, helpdesk). mib: memory
+    after them. failed: why there are none, "" on success."""
 
     scenario: Scenario
     tickets: int
@@ -38,7 +38,7 @@ class Result:
 
     @property
     def cpu_ratio(self) -> float:
-        """The same by the processor time of the servers for a request: what other programs do changes it less."""
+        """The median ratio of the servers' processor time per request, which other programs affect less."""
         return median([bare.server_us / max(ours.server_us, 1e-9) for bare, ours in self.rounds] or [0.0])
 
     def bare(self, name: str) -> float:
@@ -50,14 +50,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Process:
-    """What was seen of the whole server process. file_mib: of the database, 0 for one that is no file."""
+    """Measurements of the whole server process. file_mib: size of the database, 0 if it is not a file."""
 
     tickets: int
     first_answer_ms: float
     first_answer_cpu_ms: float
     idle_mib: float
     loaded_mib: float
-    longest_write_ms: float  # that one write held all others
+    longest_write_ms: float  # longest time that one write blocked all others
     file_mib: float = 0.0
     holds: Holds = field(default_factory=Holds)
 
@@ -70,8 +70,9 @@ def head_line() -> str:
 
 
 def line(result: Result) -> str:
-    """One row. `by cpu` is the ratio by processor time. `load %` is the processor time of the load generator: near 100
-    it would be the bottleneck. `loop ms` and `writer`: the longest holds meanwhile, by processor time."""
+    """Returns one row. `by cpu` is the ratio by processor time. `load %` is the processor time of the load
+    generator: near 100 it would be the bottleneck. `loop ms` and `writer` are the longest holds of the round, by
+    processor time."""
     if result.failed:
         why = result.failed.strip().splitlines()[-1][:60]
         return f"{result.tickets:>8} {result.clients:>7}  {result.scenario.title:<30} FAILED: {why}"
@@ -87,7 +88,7 @@ def line(result: Result) -> str:
 
 
 def _judged(result: Result) -> tuple[str, str]:
-    """(what is to be reached, whether it was), ("", "") where neither is told."""
+    """Returns (goal, verdict), ("", "") if the scenario has no goal."""
     scenario, tickets = result.scenario, result.tickets
     ratio, most_ms, most_p99_ms = (
         goal_at(each, tickets) for each in (scenario.ratio, scenario.most_ms, scenario.most_p99_ms)
@@ -106,7 +107,7 @@ def _verdict(is_good: bool) -> str:
 
 
 def growth(results: list[Result]) -> list[str]:
-    """How much slower each scenario is with the most tickets than with the fewest, by its ratio to the bare handler."""
+    """Compares each scenario at the largest number of tickets with the smallest, by its ratio to the bare handler."""
     fewest, most = min(result.tickets for result in results), max(result.tickets for result in results)
     if fewest == most:
         return []
@@ -132,7 +133,7 @@ def process_line(seen: Process) -> str:
 
 
 def of_all(results: list[Result]) -> Holds:
-    """The longest holds of all that was measured."""
+    """Returns the longest holds of all measurements."""
     longest = Holds()
     for each in results:
         longest = longer(longest, each.holds) if each.holds is not None else longest
@@ -140,7 +141,7 @@ def of_all(results: list[Result]) -> Holds:
 
 
 def hold_lines(tickets: int, holds: Holds) -> list[str]:
-    """The longest that one step has held the event loop and one write the writer, of all that was sent."""
+    """Returns lines with the longest step on the event loop and the longest write of all requests."""
     return [
         _hold_line(tickets, f"longest hold of the {name}", hold, most)
         for name, hold, most in (("event loop", holds.loop, MOST_LOOP_MS), ("writer", holds.writer, MOST_WRITER_MS))

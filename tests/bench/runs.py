@@ -1,4 +1,4 @@
-"""A run as JSON, and what has become worse since an earlier one."""
+"""A run as JSON, and its regressions compared with an earlier run."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from tests.bench.process import ROOT
 from tests.bench.report import Process, Result
 
 MOST_WORSE_PERCENT = 5
-ROUNDS = 3  # that must all be worse: one alone tells of the machine
+ROUNDS = 3  # rounds that must all be worse, since a single one may be due to the machine
 RED, PLAIN = "\x1b[31m", "\x1b[0m"
 
 
 def written(path: Path, results: list[Result], processes: list[Process], soaks: list[dict[str, Any]]) -> None:
-    """Write the JSON file of a run. A line's ratio is the median of its rounds; each round is [bare, helpdesk]."""
+    """Writes the JSON file of a run. A line's ratio is the median of its rounds; each round is [bare, helpdesk]."""
     lines = [
         {
             "scenario": r.scenario.name, "tickets": r.tickets, "clients": r.clients, "ratio": r.ratio,
@@ -41,12 +41,12 @@ def written(path: Path, results: list[Result], processes: list[Process], soaks: 
 
 
 def named() -> str:
-    """What the file of a run is called."""
+    """Returns the name of a run's file."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{_commit().partition(' ')[0]}.json"
 
 
 def read(path: Path) -> dict[str, Any]:
-    """An earlier run. Raises SystemExit for another file."""
+    """Reads an earlier run. Raises SystemExit for another file."""
     try:
         earlier: dict[str, Any] = json.loads(path.read_text("utf-8"))
         _ratios(earlier)
@@ -56,8 +56,8 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def compared(results: Iterable[Result], earlier: dict[str, Any]) -> tuple[list[str], int]:
-    """(what is printed, how many lines are worse). A line is worse where each of ROUNDS rounds or more has a ratio that
-    is by more than MOST_WORSE_PERCENT below the earlier median, or where it failed and did not before."""
+    """Returns (lines to print, number of regressions). A line is worse if at least ROUNDS rounds have a ratio more
+    than MOST_WORSE_PERCENT below the earlier median, or if it failed and did not before."""
     known, worse = _ratios(earlier), 0
     lines = [f"against {earlier.get('date')}, commit {earlier.get('commit')}:"]
     if earlier.get("machine") != _machine():
@@ -85,7 +85,7 @@ def _red(text: str) -> str:
 
 
 def _commit() -> str:
-    """The short name of the commit, and whether there are changes beside it."""
+    """Returns the short name of the commit, and whether there are uncommitted changes."""
     commit = _git("rev-parse", "--short", "HEAD") or "none"
     return f"{commit} with changes" if _git("status", "--porcelain", "--untracked-files=no") else commit
 

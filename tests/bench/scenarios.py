@@ -1,7 +1,6 @@
-"""What is measured: for each scenario the requests that are sent, and the share of the bare handler it must reach.
+"""The scenarios: the requests of each, and the fraction of the bare handler's speed that it must reach.
 
-A further scenario is a row of SCENARIOS and a function that makes its requests.
-"""
+A further scenario is a row of SCENARIOS and a function that creates its requests."""
 
 import json
 import random
@@ -18,7 +17,7 @@ from tests.bench.load import COUNTER
 Goal = tuple[float, float | None] | None
 MANY = 100_000
 BATCHED = 100
-TICKETS_READ = 1000  # different ids, so that not one row's page alone is warm
+TICKETS_READ = 1000  # different ids, so that more than a single row's page is warm
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,8 @@ class Desk:
     tickets: int
 
     def answer(self, request: str) -> dict[str, Any]:
-        """Send one prepared request; the answer's JSON. Raises urllib's HTTPError for other statuses than 2xx."""
+        """Sends one prepared request; returns the JSON of the response. Raises urllib's HTTPError for statuses other
+        than 2xx."""
         head, _, body = request.replace(COUNTER, "0" * len(COUNTER)).partition("\r\n\r\n")
         method, path, _ = head.split("\r\n")[0].split(" ")
         headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
@@ -39,16 +39,16 @@ class Desk:
             return json.load(answered)
 
     def get(self, path: str, **params: str) -> str:
-        """A GET request as text, ready to be sent."""
+        """Returns a GET request as text, ready to be sent."""
         query = f"?{urlencode(params, quote_via=quote)}" if params else ""
         return f"GET {path}{query} HTTP/1.1\r\n{self._headers()}\r\n"
 
     def post(self, path: str, **params: str) -> str:
-        """A POST request with form fields as text, ready to be sent."""
+        """Returns a POST request with form fields as text, ready to be sent."""
         return self._form("POST", path, params)
 
     def put(self, path: str, **params: str) -> str:
-        """A PUT request with form fields as text, ready to be sent."""
+        """Returns a PUT request with form fields as text, ready to be sent."""
         return self._form("PUT", path, params)
 
     def _form(self, method: str, path: str, params: dict[str, str]) -> str:
@@ -62,9 +62,9 @@ class Desk:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is to be reached: `ratio` to the bare handler at 16 clients, `most_ms` that one client may wait for half of
-    its answers, or `most_p99_ms` that 99 of 100 answers may take at 16 clients; each up to MANY tickets and above.
-    None: that is not judged. waiting: so many webhooks wait for another program meanwhile."""
+    """Goals: `ratio` to the bare handler at 16 clients; `most_ms`, the median response time of one client;
+    `most_p99_ms`, the 99th percentile at 16 clients; each up to MANY tickets and above. None: not judged.
+    waiting: the number of webhooks that wait for another program in the meantime."""
 
     name: str
     title: str
@@ -76,7 +76,7 @@ class Scenario:
 
 
 def goal_at(goal: Goal, tickets: int) -> float | None:
-    """What is to be reached with so many tickets."""
+    """Returns the goal for this number of tickets."""
     return goal[tickets > MANY] if goal else None
 
 
@@ -186,12 +186,12 @@ start:
       url: http://127.0.0.1:PORT/
       timeout@int: 60
 """
-# 120 seconds: some wait for as long as something else is measured.
+# 120 seconds: some wait for as long as another measurement takes.
 MAY_ALL = "settings:\n  time_limit_ms@int: 120000\ncommands:\n  all:\n    allow@bool: yes"
 
 
 def webhook(desk: Desk, script: str, name: str) -> str:
-    """A POST request to a new webhook whose automation is this script."""
+    """Creates a webhook whose automation is this script; returns a POST request to it."""
     known = f"{name}.{desk.port}"
     fields = {"name": known, "extension_id": "svc.trigger.webhook.respond", "script": script, "policy_kata": MAY_ALL}
     _create(desk, "automation", fields)
@@ -205,7 +205,7 @@ def _create(desk: Desk, uri: str, fields: dict[str, str]) -> dict[str, Any]:
     )
 
 
-_made = count(1)  # webhooks, as no two have the same name
+_made = count(1)  # numbers of webhooks, whose names must be unique
 
 
 def respond(desk: Desk) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sixteen people sign in again and again: what one hash of a password costs, and how long others wait meanwhile."""
+"""Sixteen people sign in again and again: the cost of one password hash, and how long others wait."""
 
 import threading
 import time
@@ -12,22 +12,22 @@ from tests.bench.load import Measured
 from tests.bench.pages import Visit
 
 PEOPLE = 16
-HASHES = 7  # of which the median is told
+HASHES = 7  # whose median is reported
 LEAST_MS, MOST_MS = 50, 250  # of processor time for one hash
-MOST_P99_MS = 100  # of the others' answers
+MOST_P99_MS = 100  # of the others' responses
 
 
 @dataclass
 class Signing:
-    """took_ms: of each sign-in, its page and its hash. failed: why one ended, "" while all went well."""
+    """took_ms: of each sign-in, its page and its hash. failed: why one ended, "" on success."""
 
     took_ms: list[float] = field(default_factory=list)
     failed: str = ""
 
 
 def lines(url: str, emails: Sequence[str], password: str, others: Callable[[], Measured]) -> Iterator[str]:
-    """What is printed. emails: of PEOPLE workers, as attempts are counted by account. others: measures requests that go
-    on beside. Raises AssertionError when a sign-in fails."""
+    """Yields the lines to print. emails: of PEOPLE workers, since attempts are counted by account. others: measures
+    simultaneous requests. Raises AssertionError if a sign-in fails."""
     hashes = [_hash_ms() for _ in range(HASHES)]
     passed, used = (median(each[place] for each in hashes) for place in (0, 1))
     verdict = _verdict(LEAST_MS <= used <= MOST_MS)
@@ -47,7 +47,7 @@ def lines(url: str, emails: Sequence[str], password: str, others: Callable[[], M
 
 @contextmanager
 def signing_in(url: str, emails: Sequence[str], password: str) -> Iterator[Signing]:
-    """Inside, they all sign in without a pause; from the moment on that all have begun."""
+    """Lets all sign in without a pause while the context is active, which begins when all have started."""
     signing, over = Signing(), threading.Event()
     begun = threading.Barrier(len(emails) + 1)
 
@@ -75,7 +75,7 @@ def signing_in(url: str, emails: Sequence[str], password: str) -> Iterator[Signi
 
 
 def _hash_ms() -> tuple[float, float]:
-    """What passed, and the processor time."""
+    """Returns elapsed time and processor time."""
     started, used = time.perf_counter(), time.process_time()
     passwords.hash("a password for a bench alone")
     return (time.perf_counter() - started) * 1000, (time.process_time() - used) * 1000

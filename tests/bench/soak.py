@@ -1,4 +1,4 @@
-"""Minutes of mixed load: whether memory stays where it is, whether anything fails, and how long all others are held."""
+"""Minutes of mixed load: growth of memory, failures, and the longest holds."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -15,20 +15,20 @@ from tests.bench.watched import Holds, longer
 
 CLIENTS = 8
 INTERVAL_SECONDS = 15.0  # between two lines
-MOST_GROWTH_MIB = 10  # from half of the time to its end
-# How many of a hundred requests are of a scenario, or pages of the console.
+MOST_GROWTH_MIB = 10  # from the middle to the end
+# Percentages of requests by scenario, or pages of the console.
 SHARES = {
     "read": 30, "newest": 10, "fulltext": 8, "expand": 4, "create": 6, "compose": 8, "parse": 8, "subtotals": 3,
     "months": 1, "deep": 1, "webhook": 6, "pages": 15,
 }  # fmt: skip
 PAGES = ("/", "/inbox", "/inbox?q=status:open", "/tickets/BNC-00007-107", "/tickets/BNC-00123-223", "/records",
          "/notifications", "/account", "/admin/people", "/admin/system", "/automations/log")  # fmt: skip
-ROUNDS = 20  # of a hundred requests each, in another order each, before they come again
+ROUNDS = 20  # blocks of a hundred requests, each in its own order, before they repeat
 
 
 @dataclass(frozen=True)
 class Interval:
-    """seconds: from the start to its end. sent, bad: requests, and those that were not answered by 200."""
+    """seconds: from the start to its end. sent, bad: requests, and those with a status other than 200."""
 
     seconds: float
     mib: float
@@ -37,7 +37,7 @@ class Interval:
 
 
 def requests_of(desk: Desk, visit: Visit) -> list[str]:
-    """The mix, each time the same."""
+    """Returns the mix, the same on each call."""
     chance = random.Random(5)
     makers: dict[str, Iterator[str]] = {
         each.name: cycle(each.requests(desk)) for each in SCENARIOS if each.name in SHARES
@@ -50,7 +50,7 @@ def requests_of(desk: Desk, visit: Visit) -> list[str]:
 
 
 def intervals(server: Server, minutes: float, run: Callable[[float], Measured]) -> Iterator[Interval]:
-    """Load for so many minutes. run: sends the mix for so many seconds."""
+    """Runs the load for some minutes. run: sends the mix for some seconds."""
     server.holds()
     passed = 0.0
     while passed < minutes * 60:
@@ -68,7 +68,7 @@ def head_line(tickets: int, minutes: float) -> str:
 
 
 def line(each: Interval) -> str:
-    """One row; the holds are processor time."""
+    """Returns one row; the holds are processor time."""
     found = each.measured
     return (
         f"{int(each.seconds) // 60:>3}:{int(each.seconds) % 60:02} {found.per_second:>8.1f} {found.p50_ms:>8.1f} "
@@ -78,7 +78,7 @@ def line(each: Interval) -> str:
 
 
 def summary(tickets: int, start_mib: float, seen: list[Interval]) -> list[str]:
-    """What the rows come to."""
+    """Returns the summary of the rows."""
     longest = Holds()
     for each in seen:
         longest = longer(longest, each.holds)
@@ -96,5 +96,5 @@ def summary(tickets: int, start_mib: float, seen: list[Interval]) -> list[str]:
 
 
 def as_json(tickets: int, minutes: float, start_mib: float, seen: list[Interval]) -> dict[str, Any]:
-    """For the file of the run."""
+    """Returns the results for the file of the run."""
     return {"tickets": tickets, "minutes": minutes, "start_mib": start_mib, "intervals": [asdict(i) for i in seen]}

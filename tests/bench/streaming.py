@@ -1,10 +1,10 @@
-"""What streams cost others: requests a second without and with so many open, in turn, so that a machine that is slow
-for a while is slow for both.
+"""The cost of streams for others: requests per second without and with open streams, in turn, so that a temporary
+slowdown of the machine affects both.
 
     python -m tests.bench.streaming PORT < requests
 
-holds a stream for each of the requests in a process of its own, says so once each of them has begun, and reads what
-they are told until its input ends."""
+holds a stream for each of the requests in a separate process, reports when all have begun, and reads their events
+until its input ends."""
 
 import json
 import selectors
@@ -24,7 +24,7 @@ from tests.bench.scenarios import Desk, compose, create, read
 STREAMS, INBOXES, CLIENTS = 1000, 200, 16
 PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
-MOST_LOST_PERCENT = 10.0  # of the requests a second, while nothing is told
+MOST_LOST_PERCENT = 10.0  # of the requests per second, while there are no events
 OPEN = "open"
 RECEIVE_BYTES = 1 << 18
 HOST = "127.0.0.1"
@@ -32,14 +32,14 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Half:
-    """One half of a round. cpu_us: of the server, for one request: what other programs do changes it less."""
+    """Half of a round. cpu_us: of the server per request, which other programs affect less."""
 
     per_second: float
     cpu_us: float
 
 
 def lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
-    """What is printed. run: half a round of requests by CLIENTS clients."""
+    """Yields the lines to print. run: half a round of requests by CLIENTS clients."""
     title = f"{CLIENTS} clients, alone and beside {STREAMS} streams"
     yield f"{title:<40} {'a second':>15} {'us each':>15} {'lost %':>7}"
     yield from _compared("read a ticket by id", desk, run, read(desk), MOST_LOST_PERCENT)
@@ -47,7 +47,7 @@ def lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
 
 
 def inbox_lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
-    """The same beside the open inboxes of INBOXES workers: each follows the tickets and its own bell."""
+    """Yields the same lines next to the open inboxes of INBOXES workers: each follows the tickets and its own bell."""
     cursor = desk.answer(desk.get("/rest/changes.json"))["cursor"]
     held = []
     for number in range(INBOXES):
@@ -81,13 +81,14 @@ def _compared(
 
 
 def _changes(desk: Desk) -> str:
-    """The request for a stream of changes."""
+    """Returns the request for a stream of changes."""
     return desk.get("/rest/changes.json").replace("\r\n\r\n", "\r\nAccept: text/event-stream\r\n\r\n")
 
 
 @contextmanager
 def following(desk: Desk, requests: Sequence[str]) -> Iterator[None]:
-    """Inside, a stream is open for each of the requests. Raises SystemExit when not all are."""
+    """Holds a stream open for each of the requests while the context is active. Raises SystemExit if one does not
+    open."""
     command = [sys.executable, "-m", "tests.bench.streaming", str(desk.port)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holding:
         assert holding.stdin is not None and holding.stdout is not None
@@ -102,7 +103,8 @@ def following(desk: Desk, requests: Sequence[str]) -> Iterator[None]:
 
 
 def hold(port: int, requests: list[str]) -> None:
-    """Open a stream for each, say so, and read them until the input ends. Raises SystemExit when one ends before."""
+    """Opens a stream for each, reports it, and reads them until the input ends. Raises SystemExit if one ends
+    before."""
     with ExitStack() as stack, selectors.DefaultSelector() as ready:
         for request in requests:
             client = stack.enter_context(socket.create_connection((HOST, port), timeout=30))

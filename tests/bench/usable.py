@@ -1,7 +1,7 @@
-"""Pages of the console while other programs call a webhook: how long somebody waits who clicks through them.
+"""Pages of the console while other programs call a webhook: how long a person who clicks through them waits.
 
-First with nothing else going on, then with so many calls a second for so many seconds. One person, one page after the
-other; the calls come from a process of their own, and are due at their rate whatever the answers take."""
+First without other load, then with a number of calls per second for some seconds. One person loads one page after
+the other; the calls come from a separate process, and are due at their rate regardless of responses."""
 
 import json
 import subprocess
@@ -14,10 +14,10 @@ from tests.bench.load import Measured, Plan
 from tests.bench.pages import Visit, once
 from tests.bench.process import ROOT
 
-CALLS, SECONDS = 50, 10.0  # a second, and for how long
-CLIENTS = 16  # connections that the calls come over
+CALLS, SECONDS = 50, 10.0  # per second, and duration
+CLIENTS = 16  # connections of the calls
 QUIET_SECONDS = 4.0
-MOST_P99_MS = 400.0  # of all pages while the calls come; below it a click feels like one
+MOST_P99_MS = 400.0  # of all pages during the calls; below it a click feels immediate
 LEAST_REACHED = 0.98  # of the calls that were due
 PAGES = ("/automations/webhooks", "/automations/webhooks/{hook}", "/automations/webhooks/{hook}/latest", "/automations",
          "/automations/log", "/automations/log?group=run", "/admin/people", "/account")  # fmt: skip
@@ -25,7 +25,7 @@ PAGES = ("/automations/webhooks", "/automations/webhooks/{hook}", "/automations/
 
 @dataclass(frozen=True)
 class Usable:
-    """quiet, busy: {page: milliseconds of each look}. load: how the calls fared."""
+    """quiet, busy: {page: milliseconds of each load}. load: results of the calls."""
 
     quiet: dict[str, list[float]]
     busy: dict[str, list[float]]
@@ -33,7 +33,7 @@ class Usable:
 
 
 def measured(visit: Visit, port: int, request: str, hook: int) -> Usable:
-    """Raises SystemExit when a call was not answered by 200."""
+    """Measures the pages. Raises SystemExit if a call got a status other than 200."""
     began = time.monotonic()
     quiet = _looks(visit, hook, lambda: time.monotonic() - began < QUIET_SECONDS)
     plan = Plan(port, [request], CLIENTS, SECONDS, per_second=CALLS)
@@ -51,7 +51,7 @@ def measured(visit: Visit, port: int, request: str, hook: int) -> Usable:
 
 
 def lines(found: Usable) -> list[str]:
-    """What is printed."""
+    """Returns the lines to print."""
     told = [f"{'page, quiet and with calls':<40} {'p50 ms':>15} {'p99 ms':>15}"]
     for page in (*found.quiet, ""):
         quiet, busy = (_all(each) if not page else each[page] for each in (found.quiet, found.busy))

@@ -1,4 +1,4 @@
-"""Requests that wait while something else is measured: webhooks whose automations ask a program that never answers."""
+"""Requests that wait during another measurement: webhooks whose automations call a program that never responds."""
 
 import contextlib
 import selectors
@@ -12,7 +12,7 @@ SECONDS = 60  # in which all of them must have begun to wait
 
 
 class Silent:
-    """A server on a port of its own that takes connections and says nothing. `reached`: so many are there."""
+    """A server that accepts connections and stays silent. reached: the number of its connections."""
 
     def __init__(self, wanted: int) -> None:
         self.reached = threading.Event()
@@ -40,7 +40,7 @@ class Silent:
 
 @contextmanager
 def waiting(port: int, request: str, silent: Silent, count: int) -> Iterator[None]:
-    """Inside, `count` copies of a request wait for an answer. Raises SystemExit when not all come to wait."""
+    """Lets `count` copies of a request wait while the context is active. Raises SystemExit if some do not wait."""
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(socket.create_connection((HOST, port))) for _ in range(count)]
         for each in clients:

@@ -1,9 +1,9 @@
-"""The service, watched from within: how long one step has held its event loop, and one write its writer.
+"""The service, observed from within: the longest step on its event loop, and the longest write on its writer.
 
     BENCH_WATCH=/tmp/a.socket python -m tests.bench.watched serve --port 0 ...
 
-runs a command of the program in this process. Whoever connects to that socket gets the longest holds since somebody
-asked last, as JSON; see Holds. Nothing of this is in the program itself, so it costs nothing where nobody measures."""
+runs a command of the program in this process. A client of that socket gets the longest holds since the last
+query, as JSON; see Holds. The program itself contains none of this, so it costs nothing when not measured."""
 
 import asyncio
 import json
@@ -18,14 +18,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-SOCKET = "BENCH_WATCH"  # the variable that names it
-SECONDS = 30  # that an answer may take
+SOCKET = "BENCH_WATCH"  # environment variable with the path of the socket
+SECONDS = 30  # longest wait for a response
 
 
 @dataclass
 class Hold:
-    """Two holds, which may be one: cpu_ms, the longest by the processor time of its thread, which other programs do not
-    lengthen, in the function `what`; ms, the longest of all, in `waited`."""
+    """Two holds, which may be the same: cpu_ms, the longest by the processor time of its thread, which other
+    programs do not lengthen, in the function `what`; ms, the longest by elapsed time, in `waited`."""
 
     cpu_ms: float = 0.0
     what: str = ""
@@ -33,7 +33,7 @@ class Hold:
     waited: str = ""
 
     def longer(self, other: "Hold") -> "Hold":
-        """The longest of both."""
+        """Returns the longest of both."""
         used = max(self, other, key=lambda each: each.cpu_ms)
         passed = max(self, other, key=lambda each: each.ms)
         return Hold(used.cpu_ms, used.what, passed.ms, passed.waited)
@@ -41,14 +41,14 @@ class Hold:
 
 @dataclass
 class Holds:
-    """The longest ones."""
+    """The longest holds of the event loop and the writer."""
 
     loop: Hold = field(default_factory=Hold)
     writer: Hold = field(default_factory=Hold)
 
 
 def ask(path: Path) -> Holds:
-    """The longest holds since this was asked last."""
+    """Returns the longest holds since the last query."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.settimeout(SECONDS)
         asking.connect(str(path))
@@ -57,18 +57,19 @@ def ask(path: Path) -> Holds:
 
 
 def longer(one: Holds, other: Holds) -> Holds:
-    """The longest of both."""
+    """Returns the longest of both."""
     return Holds(one.loop.longer(other.loop), one.writer.longer(other.writer))
 
 
 class Watch:
-    """Measures what one thread does."""
+    """Measures the steps of one thread."""
 
     def __init__(self) -> None:
         self._longest = Hold()
 
     def around(self, run: Callable[..., Any], name: Callable[..., str]) -> Callable[..., Any]:
-        """`run`, measured. name: what it runs, by the same arguments; asked for a longer hold alone."""
+        """Wraps `run` with a measurement. name: returns what it runs, from the same arguments; called only for a new
+        longest hold."""
 
         def measured(*given: Any) -> Any:
             began, used = time.perf_counter(), time.thread_time()
@@ -83,15 +84,15 @@ class Watch:
         return measured
 
     def take(self) -> Hold:
-        """The longest hold so far; begin anew."""
+        """Returns the longest hold so far, and resets it."""
         taken, self._longest = self._longest, Hold()
         return taken
 
 
 def _of_handle(handle: Any) -> str:
-    """A step of a task is called after its coroutine."""
+    """Returns the name of a handle; a step of a task is named after its coroutine."""
     callback = handle._callback
-    if callback is None:  # cancelled meanwhile
+    if callback is None:  # cancelled in the meantime
         return "?"
     task = getattr(callback, "__self__", None)
     return _name(task.get_coro() if isinstance(task, asyncio.Task) else callback)
@@ -102,7 +103,7 @@ def _of_write(writer: object, write: Any, transaction: object) -> str:
 
 
 def _name(what: Any) -> str:
-    what = getattr(what, "func", what)  # of a partial
+    what = getattr(what, "func", what)  # a partial
     return str(getattr(what, "__qualname__", type(what).__qualname__))
 
 
@@ -114,7 +115,7 @@ def _answer(listener: socket.socket, loop: Watch, writer: Watch) -> None:
 
 
 def main() -> int:
-    """Watch, and run the command."""
+    """Installs the watches, and runs the command."""
     from server.__main__ import main as run
     from server.store.writer import Writer
 
