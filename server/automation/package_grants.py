@@ -35,7 +35,7 @@ UNAVAILABLE_COMMANDS = frozenset(("decrypt.pgp", "encrypt.pgp"))
 def allowed_commands(policy_kata: str) -> list[str]:
     """Returns the governed commands that a policy may allow, sorted. Rules that depend on a run count as allowing.
 
-    >>> allowed_commands("commands:\n  record.get:\n    allow@bool: yes\n  http.request:\n    deny@bool: yes\n")
+    >>> allowed_commands("commands:\\n  record.get:\\n    allow@bool: yes\\n  http.request:\\n    deny@bool: yes\\n")
     ['record.get']"""
     commands.load()
     try:
@@ -64,7 +64,7 @@ def _may_allow(rules: Iterable[policy.Rule]) -> bool:
 def bound_automations(binding: str) -> list[str]:
     """Returns the names of the automations in a binding as written, enabled or not.
 
-    >>> bound_automations("automation/x:\n  uri: svc:automation:orders.new\n")
+    >>> bound_automations("automation/x:\\n  uri: svc:automation:orders.new\\n")
     ['orders.new']"""
     try:
         entries = bindings.entries(binding)

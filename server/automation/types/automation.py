@@ -18,7 +18,7 @@ NAME_CHARS = 16  # random characters of a generated name, after "automation."
 def declared_inputs(script: str) -> dict[str, dict[str, str]]:
     """Returns {name: {key, type}} of the entries directly below `inputs:`; empty for a script that is not valid KATA.
 
-    >>> declared_inputs("inputs:\n  text/email:\n    required@bool: yes\nstart:\n  text/no:")
+    >>> declared_inputs("inputs:\\n  text/email:\\n    required@bool: yes\\nstart:\\n  text/no:")
     {'email': {'key': 'email', 'type': 'text'}}"""
     try:
         tree = parse(script).tree
