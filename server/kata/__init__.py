@@ -1,6 +1,6 @@
 """KATA, the notation of automations, policies, event bindings and schemas: text to a tree, a tree to values, and back.
 
-Knows no database and no template language: whoever evaluates hands in how a template is rendered."""
+Independent of the database and of the template language: the caller passes the function that renders a template."""
 
 from server.kata.encode import encode
 from server.kata.evaluate import Environment, Generic, Parameters, entry_at

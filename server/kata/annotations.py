@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_NUMBER, MIN_NUMBER = 2**63 - 1, -(2**63)
-MAX_DIGITS = 400  # of a number as text; the rest is cut off
+MAX_DIGITS = 400  # characters of a number; longer texts are cut
 TRIMMED = " \t\n\r\0\x0b"
 FALSE_WORDS = frozenset(("", "0", "false", "no", "n", "off"))
 _NUMBER = re.compile(r"[ \t\n\r\0\x0b\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?)")
@@ -78,16 +78,16 @@ def as_list(value: Any) -> Any:
 
 
 def numbered(parts: Any) -> Any:
-    """A list of the parts that are not empty, or a map by number where numbers are left out."""
-    kept = {str(place): part for place, part in enumerate(parts) if part}
-    return listed(kept) if kept else []
+    """Returns the non-empty parts: a list, or a map by number if there are gaps."""
+    lines = {str(place): part for place, part in enumerate(parts) if part}
+    return list_or_map(lines) if lines else []
 
 
-def listed(found: dict[str, Any]) -> Any:
-    """A map whose keys are 0, 1, 2... in this order is a list."""
-    if found and all(key == str(place) for place, key in enumerate(found)):
-        return list(found.values())
-    return found
+def list_or_map(entries: dict[str, Any]) -> Any:
+    """Converts a map whose keys are 0, 1, 2... in this order to a list."""
+    if entries and all(key == str(place) for place, key in enumerate(entries)):
+        return list(entries.values())
+    return entries
 
 
 def as_json(value: Any) -> Any:
@@ -118,8 +118,8 @@ def as_date(read: Callable[[str], int | None], value: Any) -> Any:
     text = value.strip() if isinstance(value, str) else ""
     if not text or text.isdigit():
         return False
-    found = read(text)
-    return False if found is None else found
+    instant = read(text)
+    return False if instant is None else instant
 
 
 SIMPLE: dict[str, Callable[[Any], Any]] = {

@@ -28,11 +28,11 @@ def blocks(text: str) -> dict[str, str]:
     >>> blocks("a@list:\\n  x\\n\\n# Then b\\nb:\\n  y: 2\\n")
     {'a': 'a@list:\\n  x', 'b': '# Then b\\nb:\\n  y: 2'}
     """
-    lines, found = text.splitlines(), {}
+    lines, texts = text.splitlines(), {}
     for key, line in _keys(lines).items():
         start, end = span(text, line)
-        found[key] = "\n".join(lines[start:end])
-    return found
+        texts[key] = "\n".join(lines[start:end])
+    return texts
 
 
 def replaced(text: str, key: str, entry: str) -> str:

@@ -7,7 +7,7 @@ INDENT = "  "
 
 
 def encode(values: Any, level: int = 0) -> str:
-    """The text of a map or a list. What has no form of its own in KATA is written as @json."""
+    """Returns a map or a list as KATA. Values without a KATA notation are written as @json."""
     items = list(enumerate(values)) if isinstance(values, list) else list(values.items())
     return "\n".join(_entry(str(key), value, INDENT * level, level) for key, value in items)
 

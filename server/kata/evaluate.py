@@ -42,26 +42,26 @@ class Environment:
 class Generic:
     """strict: whether a failed template ends the evaluation; otherwise its value is null and the error is logged."""
 
-    def __init__(self, given: Environment, strict: bool = True) -> None:
-        self.given = given
+    def __init__(self, environment: Environment, strict: bool = True) -> None:
+        self.environment = environment
         self.strict = strict
 
     def value(self, tree: Tree) -> Any:
         """The values of a whole document. Raises KataSyntax with `code` and `path`."""
-        found = self.map(tree, "")
-        if isinstance(found, dict) and found and all(key.isdigit() for key in found):
-            return list(found.values())
-        return found
+        entries = self.map(tree, "")
+        if isinstance(entries, dict) and entries and all(key.isdigit() for key in entries):
+            return list(entries.values())
+        return entries
 
     def map(self, tree: Tree, path: str) -> Any:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in tree.items():
             name = parser.plain(key)
             here = f"{path}:{name}" if path else name
             result = self.leaf(key, value, here) if isinstance(value, str) else self._below(key, value, here)
             if result is not None:
-                found[result[0]] = result[1]
-        return notes.listed(found)
+                entries[result[0]] = result[1]
+        return notes.list_or_map(entries)
 
     def _below(self, key: str, tree: Tree, path: str) -> tuple[str, Any]:
         name = parser.plain(key)
@@ -69,36 +69,36 @@ class Generic:
 
     def leaf(self, key: str, text: str, path: str) -> tuple[str, Any] | None:
         """Name and value of one key that holds text; None to leave it out."""
-        name, listed = parser.parts(key)
-        if "raw" in listed:
-            before = listed[: listed.index("raw")] if self.given.values is None else ()
-            kept = [each for each in listed if each != "raw"]
-            return parser.joined(name, kept), self._annotated(text, before, path)
+        name, annotations = parser.parts(key)
+        if "raw" in annotations:
+            before = annotations[: annotations.index("raw")] if self.environment.values is None else ()
+            others = [each for each in annotations if each != "raw"]
+            return parser.joined(name, others), self._annotated(text, before, path)
         try:
-            rendered: Any = text if self.given.render is None else self.given.render(text)
+            rendered: Any = text if self.environment.render is None else self.environment.render(text)
         except TemplateFailed as error:
             return name, self.failed(error, path)
-        return self.finished(name, self._annotated(rendered, listed, path), listed)
+        return self.finished(name, self._annotated(rendered, annotations, path), annotations)
 
-    def _annotated(self, value: Any, listed: tuple[str, ...], path: str) -> Any:
-        for each in listed:
+    def _annotated(self, value: Any, annotations: tuple[str, ...], path: str) -> Any:
+        for each in annotations:
             value = self.applied(each, value, path)
         return value
 
     def applied(self, annotation: str, value: Any, path: str) -> Any:
         """The value after one annotation."""
-        given = self.given
+        environment = self.environment
         if isinstance(value, str):
-            given.charge(annotation, value)
+            environment.charge(annotation, value)
         if annotation == "key":
-            if given.values is None or not isinstance(value, str):
-                return value if given.values is None else None
-            return self.entry(given.values, value)
+            if environment.values is None or not isinstance(value, str):
+                return value if environment.values is None else None
+            return self.entry(environment.values, value)
         simple = notes.SIMPLE.get(annotation)
         if simple is not None:
             return simple(value)
         if annotation == "date":
-            return notes.as_date(given.read_date, value)
+            return notes.as_date(environment.read_date, value)
         if annotation == "kata":
             return _parsed(value)
         if annotation in notes.KNOWN:
@@ -109,16 +109,16 @@ class Generic:
 
     def entry(self, values: dict[str, Any], path: str) -> Any:
         """The entry of the dictionary that `key` names."""
-        found: Any = values
+        entry: Any = values
         for part in path.split("."):
-            found = _child(found, part)
-        return found
+            entry = _child(entry, part)
+        return entry
 
     def failed(self, error: TemplateFailed, path: str) -> Any:
         """Returns the value that replaces a failed template."""
         if self.strict:
             raise KataSyntax(f"[{path}] {error.message}", code="TEMPLATE_ERROR", path=path, **_line(error)) from error
-        self.given.log(path, error)
+        self.environment.log(path, error)
         return None
 
     def unknown(self, annotation: str, value: Any, path: str) -> Any:
@@ -129,7 +129,7 @@ class Generic:
             path=path,
         )
 
-    def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
+    def finished(self, name: str, value: Any, annotations: tuple[str, ...]) -> tuple[str, Any] | None:
         """Returns the final name and value, or None to leave the key out."""
         return name, value
 
@@ -141,7 +141,7 @@ class Parameters(Generic):
         return entry_at(values, path)
 
     def failed(self, error: TemplateFailed, path: str) -> Any:
-        self.given.log(path, error)
+        self.environment.log(path, error)
         return False
 
     def unknown(self, annotation: str, value: Any, path: str) -> Any:
@@ -152,27 +152,27 @@ class Parameters(Generic):
             return value
         return super().applied(annotation, value, path)
 
-    def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
-        return None if "optional" in listed and value in (None, "") and value is not False else (name, value)
+    def finished(self, name: str, value: Any, annotations: tuple[str, ...]) -> tuple[str, Any] | None:
+        return None if "optional" in annotations and value in (None, "") and value is not False else (name, value)
 
 
 def entry_at(values: dict[str, Any], path: str) -> Any:
     """Resolves the path of a `key` annotation in a command: parts joined by colons."""
     if ":" not in path:
         return values.get(path)
-    found: Any = values
+    entry: Any = values
     for part in path.split(":"):
-        if found is not None and not isinstance(found, (dict, list)):
-            return found  # a path into a scalar ends at the scalar
-        found = _child(found, part)
-    return found
+        if entry is not None and not isinstance(entry, (dict, list)):
+            return entry  # a path into a scalar ends at the scalar
+        entry = _child(entry, part)
+    return entry
 
 
-def _child(found: Any, part: str) -> Any:
-    if isinstance(found, dict):
-        return found.get(part)
-    if isinstance(found, list) and is_whole(part, 9) and int(part) < len(found):
-        return found[int(part)]
+def _child(container: Any, part: str) -> Any:
+    if isinstance(container, dict):
+        return container.get(part)
+    if isinstance(container, list) and is_whole(part, 9) and int(part) < len(container):
+        return container[int(part)]
     return None
 
 

@@ -53,8 +53,8 @@ def parts(key: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _parts(key: str) -> tuple[str, tuple[str, ...]]:
-    name, _, listed = key.partition("@")
-    return name, tuple(listed.split(",")) if listed else ()
+    name, _, annotations = key.partition("@")
+    return name, tuple(annotations.split(",")) if annotations else ()
 
 
 _kept_parts = lru_cache(MAX_KEPT_KEYS)(_parts)
@@ -77,12 +77,12 @@ def joined(key: str, annotations: list[str] | tuple[str, ...]) -> str:
 
 @dataclass
 class _Level:
-    """An open map. `seen` are the names of its keys so far."""
+    """An open map. names: of its keys so far."""
 
     indent: int
     map: Tree
     path: str
-    seen: set[str]
+    names: set[str]
 
 
 class _KataParser:
@@ -112,32 +112,32 @@ class _KataParser:
         match = _KEY.match(text)
         if match is None:
             raise _error("BAD_LINE", at, f"'{text.strip()[:80]}' is no key with a colon, such as `name: value`")
-        key, listed, rest = match.groups()
+        key, annotation_text, rest = match.groups()
         indent = len(line) - len(text)
         level = self._level(indent)
         self._check_name(key, at)
-        if key in level.seen:
+        if key in level.names:
             raise _error("DUP_KEY", at, f"'{key[:80]}' stands here twice; keys of one map differ before the @")
-        level.seen.add(key)
+        level.names.add(key)
         self._path_chars += len(level.path) + len(key)
         if self._path_chars > MAX_PATH_CHARS:
             raise _error("TOO_LARGE", at, "too many keys stand below long ones")
         path = f"{level.path}:{key}" if level.path else key
         self._document.lines[path] = at
-        given = listed.split(",") if listed else []
+        annotations = annotation_text.split(",") if annotation_text else []
         value = rest.lstrip(_SPACES)
         self._opened = None
         if value:
-            level.map[joined(key, given)] = value
+            level.map[joined(key, annotations)] = value
             return at + 1
-        if not BLOCKS.isdisjoint(given):
+        if not BLOCKS.isdisjoint(annotations):
             block, at = self._block(at, indent)
-            level.map[joined(key, [each for each in given if each != "text"])] = block
+            level.map[joined(key, [each for each in annotations if each != "text"])] = block
             return at
         if len(self._levels) > MAX_DEPTH:
             raise _error("TOO_DEEP", at, f"at most {MAX_DEPTH} maps inside each other")
         opened: Tree = {}
-        level.map[joined(key, given)] = opened
+        level.map[joined(key, annotations)] = opened
         self._opened = _Level(-1, opened, path, set())
         return at + 1
 
@@ -149,7 +149,7 @@ class _KataParser:
         if indent > top.indent:
             deeper = self._opened or top
             if self._opened is not None:
-                self._levels.append(_Level(indent, deeper.map, deeper.path, deeper.seen))
+                self._levels.append(_Level(indent, deeper.map, deeper.path, deeper.names))
             return deeper
         popped = top
         while self._levels and self._levels[-1].indent > indent:
@@ -170,7 +170,7 @@ class _KataParser:
 
     def _block(self, key_at: int, indent: int) -> tuple[str, int]:
         """Returns the text of the lines below a key that are indented deeper, and the index of the line after them."""
-        taken: list[str] = []
+        lines: list[str] = []
         waiting: list[str] = []  # empty lines belong to the block when a deeper line follows
         at = key_at + 1
         while at < len(self._lines):
@@ -184,10 +184,10 @@ class _KataParser:
                     break
                 waiting.append("")
             else:
-                taken += [*waiting, line]
+                lines += [*waiting, line]
                 waiting.clear()
             at += 1
-        return _unindented(taken), at - len(waiting)
+        return _unindented(lines), at - len(waiting)
 
 
 def _unindented(lines: list[str]) -> str:

@@ -34,51 +34,62 @@ class _Resolver:
     def map(self, tree: "Tree", source: str, path: str, lines: dict[str, int], using: tuple[str, ...]) -> "Tree":
         """Returns the map with its references replaced. source: the path of its keys in the document. path: their path
         in the result. using: the definitions that enclose the map."""
-        found: Tree = {}
+        resolved: Tree = {}
         for key, value in tree.items():
-            name, _, listed = key.partition("@")
+            name, _, annotation_text = key.partition("@")
             own = f"{source}:{name}" if source else name
             here = f"{path}:{name}" if path else name
             lines[here] = self._lines[own]
             if using:
                 self._count(own, here)
-            given = listed.split(",") if listed else []
-            if isinstance(value, str) and "ref" in given:
-                key, value = self._used(name, given, value, own, here, lines, using)
-                found[key] = value
+            annotations = annotation_text.split(",") if annotation_text else []
+            if isinstance(value, str) and "ref" in annotations:
+                key, value = self._used(name, annotations, value, own, here, lines, using)
+                resolved[key] = value
             else:
-                found[key] = value if isinstance(value, str) else self.map(value, own, here, lines, using)
-        return found
+                resolved[key] = value if isinstance(value, str) else self.map(value, own, here, lines, using)
+        return resolved
 
     def _used(
-        self, name: str, given: list[str], text: str, own: str, here: str, lines: dict[str, int], using: tuple[str, ...]
+        self,
+        name: str,
+        key_annotations: list[str],
+        text: str,
+        own: str,
+        here: str,
+        lines: dict[str, int],
+        using: tuple[str, ...],
     ) -> "tuple[str, str | Tree]":
         target = text.strip()
-        known = self._find(target)
-        if known is None:
+        definition = self._find(target)
+        if definition is None:
             return name, text
-        source, annotations, value = known
+        source, annotations, value = definition
         if target in using:
             raise self._error("CYCLE", own, f"'{target[:80]}' is defined by itself")
         if len(using) >= MAX_NESTED:
             raise self._error("TOO_DEEP", own, f"at most {MAX_NESTED} definitions inside each other")
-        place = given.index("ref")
-        given = [*given[:place], *annotations, *(each for each in given[place + 1 :] if each != "ref")]
+        place = key_annotations.index("ref")
+        key_annotations = [
+            *key_annotations[:place],
+            *annotations,
+            *(each for each in key_annotations[place + 1 :] if each != "ref"),
+        ]
         lines[here] = self._lines[source]
         within = (*using, target)
         if isinstance(value, str) and "ref" in annotations:
-            return self._used(name, given, value, source, here, lines, within)
+            return self._used(name, key_annotations, value, source, here, lines, within)
         if not isinstance(value, str):
             value = self.map(value, source, here, lines, within)
-        return (f"{name}@{','.join(given)}" if given else name), value
+        return (f"{name}@{','.join(key_annotations)}" if key_annotations else name), value
 
     def _find(self, target: str) -> "tuple[str, list[str], str | Tree] | None":
         """Path in the document, annotations and value of what `a:b:c` names among the definitions."""
         first, *rest = target.split(":")
-        known = self._definitions.get(first)
-        if known is None:
+        definition = self._definitions.get(first)
+        if definition is None:
             return None
-        key, value = known
+        key, value = definition
         path = key.partition("@")[0]
         for part in rest:
             if isinstance(value, str):
@@ -87,15 +98,15 @@ class _Resolver:
             if not key:
                 return None
             value, path = value[key], f"{path}:{part}"
-        listed = key.partition("@")[2]
-        return path, listed.split(",") if listed else [], value
+        annotations = key.partition("@")[2]
+        return path, annotations.split(",") if annotations else [], value
 
     def _named(self, tree: "Tree") -> dict[str, str]:
         """The keys of a map by their names."""
-        found = self._children.get(id(tree))
-        if found is None:
-            found = self._children[id(tree)] = {key.partition("@")[0]: key for key in tree}
-        return found
+        keys = self._children.get(id(tree))
+        if keys is None:
+            keys = self._children[id(tree)] = {key.partition("@")[0]: key for key in tree}
+        return keys
 
     def _count(self, own: str, path: str) -> None:
         self._expanded += 1

@@ -35,7 +35,7 @@ class _Checker:
 
     def map(self, values: dict[str, Any], rules: dict[str, Any], path: str) -> None:
         attributes, patterns = _map(rules, "attributes"), _map(rules, "attributePatterns")
-        seen: set[str] = set()
+        kinds: set[str] = set()
         for key, value in values.items():
             if len(self.found) >= MAX_PROBLEMS:
                 return
@@ -46,15 +46,15 @@ class _Checker:
                 rule = self._pattern(key, patterns)
             elif slash and not _is_multiple(rule) and key not in attributes:
                 self._add(here, f"'{kind}' takes no name")
-            elif kind in seen and not _is_multiple(rule):
+            elif kind in kinds and not _is_multiple(rule):
                 self._add(here, f"'{kind}' stands here twice")
-            seen.add(kind)
+            kinds.add(kind)
             if rule is None:
                 self._add(here, f"'{key[:80]}' is not known here{nearest(kind, attributes)}")
             else:
                 self._value(value, self._referred(rule), here)
         for name, rule in attributes.items():
-            if isinstance(rule, dict) and "required" in rule and name not in seen:
+            if isinstance(rule, dict) and "required" in rule and name not in kinds:
                 self._add(path, f"'{name}' is required")
 
     def _pattern(self, key: str, patterns: dict[str, Any]) -> Any:
@@ -108,8 +108,8 @@ class _Checker:
 
 def _map(rules: Any, name: str) -> dict[str, Any]:
     """A part of a schema that is a map; an empty one for anything else."""
-    found = rules.get(name)
-    return found if isinstance(found, dict) else {}
+    entries = rules.get(name)
+    return entries if isinstance(entries, dict) else {}
 
 
 def _is_multiple(rule: Any) -> bool:
