@@ -14,8 +14,8 @@ MAX_STEPS = 1_000_000  # iterations, calls, compared and copied elements; each t
 MAX_ELEMENTS = 100_000  # limits a single list
 MAX_TEMPLATE_SECONDS = 2.0  # per rendering
 MAX_SECONDS = 10.0  # all renderings of a task, unless the caller sets a deadline
-STEPS_A_LOOK = 512  # between two checks of the clock
-CHARS_A_LOOK = 64 * 1024  # above this length, a text is a reason to check the clock
+STEPS_A_CHECK = 512  # between two checks of the clock
+CHARS_A_CHECK = 64 * 1024  # above this length, a text is a reason to check the clock
 ELEMENT_BYTES = 64  # an entry of a list or a map, without its value
 HEADER_BYTES = 72  # header of a text that is not ASCII
 
@@ -24,13 +24,13 @@ class Budget:
     """The remaining budget of one rendering, or of a whole automation. memory: in bytes. ends_at: on the monotonic
     clock. latest: the limit up to which `ends_at` may move while the script waits for the service."""
 
-    __slots__ = ("steps", "memory", "ends_at", "latest", "_look", "_part")
+    __slots__ = ("steps", "memory", "ends_at", "latest", "_steps_to_check", "_part")
 
     def __init__(self, steps: int = MAX_STEPS, memory: int = MAX_MEMORY, ends_at: float | None = None) -> None:
         self.steps = steps
         self.memory = memory
         self.ends_at = self.latest = time.monotonic() + MAX_SECONDS if ends_at is None else ends_at
-        self._look = STEPS_A_LOOK
+        self._steps_to_check = STEPS_A_CHECK
         self._part: Budget | None = None
 
     def part(self) -> "PartOfBudget":
@@ -43,27 +43,27 @@ class Budget:
         if self._part is not None:
             self._part.end()
 
-    def waited(self, seconds: float) -> None:
+    def exclude_wait(self, seconds: float) -> None:
         """Moves the deadline by the time that a call into the service took, which has limits of its own."""
         self.ends_at = min(self.ends_at + seconds, self.latest)
-        self.look()
+        self.check_time()
 
     def step(self, number: int = 1) -> None:
         """Uses steps. Raises BudgetSpent."""
         self.steps -= number
         if self.steps < 0:
             raise BudgetSpent("the script takes more steps than it may; let it handle less at once")
-        self._look -= number
-        if self._look < 0:
-            self._look = STEPS_A_LOOK
-            self.look()
+        self._steps_to_check -= number
+        if self._steps_to_check < 0:
+            self._steps_to_check = STEPS_A_CHECK
+            self.check_time()
 
-    def look(self) -> None:
+    def check_time(self) -> None:
         """Checks the clock, between two operations that may each take a while. Raises BudgetSpent."""
         if time.monotonic() > self.ends_at:
             raise BudgetSpent("the script takes longer than it may; let it handle less at once")
 
-    def take(self, memory: int) -> None:
+    def allocate(self, memory: int) -> None:
         """Charges bytes of memory before they are allocated. Raises BudgetSpent."""
         self.memory -= memory
         if self.memory < 0:
@@ -73,14 +73,14 @@ class Budget:
         """Charges a text before it is created. like: a text with the same range of characters. Raises BudgetSpent."""
         if chars > MAX_OUTPUT_CHARS:
             raise BudgetSpent(f"a text of {chars:,} characters is too long; scripts make {MAX_OUTPUT_CHARS:,} at most")
-        self.take(chars * _width(like))
-        if chars > CHARS_A_LOOK:
-            self.look()
+        self.allocate(chars * _width(like))
+        if chars > CHARS_A_CHECK:
+            self.check_time()
 
     def entries(self, number: int, bytes_each: int = ELEMENT_BYTES) -> None:
         """Charges entries of lists and maps before they are created or copied. Raises BudgetSpent."""
         self.step(number)
-        self.take(number * bytes_each)
+        self.allocate(number * bytes_each)
 
     def elements(self, number: int) -> None:
         """Charges one list before it is created. Raises BudgetSpent."""

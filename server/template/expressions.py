@@ -86,7 +86,7 @@ class Expressions:
         """Whether the next token is one of these symbols or operators."""
         return self.token.kind in ("symbol", "operator") and self.token.value in values
 
-    def take(self, value: str) -> bool:
+    def accept(self, value: str) -> bool:
         """Reads the next token if it is this one, and returns whether it was."""
         if self.at(value):
             self._place += 1
@@ -94,7 +94,7 @@ class Expressions:
         return False
 
     def expect(self, value: str) -> None:
-        if not self.take(value):
+        if not self.accept(value):
             raise self.unexpected(f"'{value}'")
 
     def name(self) -> str:
@@ -152,18 +152,18 @@ class Expressions:
 
     def _conditional(self, left: Eval) -> Eval:
         while True:
-            if self.take("?:"):
+            if self.accept("?:"):
                 otherwise = self.expression()
                 left = _or_else(left, otherwise)
-            elif self.take("?"):
+            elif self.accept("?"):
                 then = self.expression()
-                otherwise = self.expression() if self.take(":") else _constant("")
+                otherwise = self.expression() if self.accept(":") else _constant("")
                 left = _if_else(left, then, otherwise)
             else:
                 return left
 
     def _prefix(self) -> Eval:
-        if self.take("not"):
+        if self.accept("not"):
             operand = self.expression(NOT_LEVEL)
             return lambda run: not truthy(operand(run))
         if self.at("-", "+"):
@@ -189,13 +189,13 @@ class Expressions:
         if token.kind == "parts":
             self.next()
             return self._interpolation(token.value)
-        if self.take("("):
+        if self.accept("("):
             inner = self.expression()
             self.expect(")")
             return inner
-        if self.take("["):
+        if self.accept("["):
             return self._list()
-        if self.take("{"):
+        if self.accept("{"):
             return self._map()
         raise self.unexpected("an expression")
 
@@ -221,9 +221,9 @@ class Expressions:
 
     def _list(self) -> Eval:
         parts: list[Eval] = []
-        while not self.take("]"):
+        while not self.accept("]"):
             parts.append(self.expression())
-            if not self.take(","):
+            if not self.accept(","):
                 self.expect("]")
                 break
 
@@ -235,9 +235,9 @@ class Expressions:
 
     def _map(self) -> Eval:
         parts: list[tuple[Eval, Eval]] = []
-        while not self.take("}"):
+        while not self.accept("}"):
             parts.append(self._entry())
-            if not self.take(","):
+            if not self.accept(","):
                 self.expect("}")
                 break
 
@@ -253,10 +253,10 @@ class Expressions:
         if token.kind == "name":
             self.next()
             name = str(token.value)
-            if self.take(":"):
+            if self.accept(":"):
                 return _constant(name), self.expression()
             return _constant(name), lambda run: run.lookup(name)
-        if self.take("("):
+        if self.accept("("):
             key = self.expression()
             self.expect(")")
         elif token.kind in ("text", "number", "parts"):
@@ -273,9 +273,9 @@ class Expressions:
 
     def _postfix(self, value: Eval) -> Eval:
         while True:
-            if self.take("."):
+            if self.accept("."):
                 value = self._member(value)
-            elif self.take("["):
+            elif self.accept("["):
                 value = self._item(value)
             elif self.at("|"):
                 value = self.filters(value)
@@ -297,7 +297,7 @@ class Expressions:
     def _item(self, value: Eval) -> Eval:
         line = self.token.line
         start = _constant(0) if self.at(":") else self.expression()
-        if not self.take(":"):
+        if not self.accept(":"):
             self.expect("]")
             return _child(value, start)
         length = _constant(None) if self.at("]") else self.expression()
@@ -306,7 +306,7 @@ class Expressions:
 
     def filters(self, value: Eval) -> Eval:
         """Parses `|name(arguments)`, any number of times."""
-        while self.take("|"):
+        while self.accept("|"):
             token = self.token
             name = str(self.next().value) if token.kind == "operator" else self.name()
             value = self._call(_known(FILTERS, name, "filter", token.line), [value], token.line)
@@ -337,7 +337,7 @@ class Expressions:
         self.expect("(")
         positional: list[Eval] = []
         keywords: dict[str, Eval] = {}
-        while not self.take(")"):
+        while not self.accept(")"):
             behind = self.ahead(1)
             if self.token.kind in ("name", "operator") and behind.kind == "symbol" and behind.value == "=":
                 name = str(self.next().value)  # an argument may be called `and`
@@ -349,7 +349,7 @@ class Expressions:
                 raise error("an argument without a name stands behind one with a name", self.token.line)
             else:
                 positional.append(self._arrow_or(0) if takes_arrow else self.expression())
-            if not self.take(","):
+            if not self.accept(","):
                 self.expect(")")
                 break
         return positional, keywords

@@ -102,7 +102,7 @@ class _TemplateParser:
 
     def for_(self, reader: Expressions, line: int) -> Act:
         names = [reader.name()]
-        if reader.take(","):
+        if reader.accept(","):
             names.append(reader.name())
         self.names.own.update(names, ("loop",))
         reader.expect("in")
@@ -114,12 +114,12 @@ class _TemplateParser:
 
     def set_(self, reader: Expressions, line: int) -> Act:
         names = [reader.name()]
-        while reader.take(","):
+        while reader.accept(","):
             names.append(reader.name())
         self.names.own.update(names)
-        if reader.take("="):
+        if reader.accept("="):
             values = [reader.expression()]
-            while reader.take(","):
+            while reader.accept(","):
                 values.append(reader.expression())
             reader.end()
             if len(names) != len(values):

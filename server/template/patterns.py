@@ -40,7 +40,7 @@ def matches(budget: Budget, pattern: Any, text: str) -> Iterator[Any]:
     try:
         for match in pattern.finditer(text):
             budget.step()
-            budget.look()
+            budget.check_time()
             yield match
     except UnicodeEncodeError:
         raise _no_text() from None

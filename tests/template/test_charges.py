@@ -126,8 +126,8 @@ def test_a_rendering_that_waits_for_others_has_its_own_time_left_but_no_more_tha
     whole = Budget(ends_at=math.inf)
     with whole.part() as part:
         before = part.ends_at
-        part.waited(30)
+        part.exclude_wait(30)
         assert part.ends_at == before + 30
         whole.end()
         with pytest.raises(BudgetSpent, match="takes longer"):
-            part.waited(30)
+            part.exclude_wait(30)

@@ -10,7 +10,7 @@ from server.template.shared.host import ask
 from server.template.shared.texts import read_slowly
 
 STEPS_A_TAG = 8  # charged for cleaning HTML
-STEPS_A_CALL = 1000  # more than STEPS_A_LOOK, so that the clock is checked each time
+STEPS_A_CALL = 1000  # more than STEPS_A_CHECK, so that the clock is checked each time
 
 
 @function("svc_automation")
@@ -95,4 +95,4 @@ def _waited_for(run: Rendering, name: str, *arguments: Any) -> Any:
     try:
         return ask(run, name, *arguments)
     finally:
-        run.budget.waited(time.monotonic() - began)
+        run.budget.exclude_wait(time.monotonic() - began)
