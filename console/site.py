@@ -35,7 +35,7 @@ LOG = log.get("console")
 
 
 class Console(Site):
-    """All paths except those of the API."""
+    """Everything outside the API."""
 
     is_json = False
 
@@ -90,7 +90,7 @@ class Console(Site):
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())
-        with translation.speaking(translation.ENGLISH):  # until the language of the worker is known
+        with translation.speaking(translation.ENGLISH):  # default; the worker's language is set later
             response = self._render(visit)
         if visit.is_part and visit.is_post and response.status == 303:
             # If the browser followed the redirect itself, the page would be rendered unseen and its flash message lost.
@@ -172,7 +172,7 @@ class Console(Site):
         self.service.store.read(read)
         session = visit.session
         if session is not None and session.has_other_rights and visit.is_by_itself:
-            session = visit.session = None  # until the worker opens a page, which renews the id
+            session = visit.session = None  # rejected here; opening a page renews the id
         if session is None:
             visit.secret = visit.visit_id()
             return

@@ -15,7 +15,7 @@ from server.store.transaction import Transaction
 
 DEVICE_CODE_SECONDS = 900  # lifetime of both codes
 INTERVAL_SECONDS = 5  # minimum between two polls; each earlier poll adds as much (RFC 8628, 3.5)
-MAX_OPEN_DEVICE_CODES = 1000  # for each app, which limits the size of the table
+MAX_OPEN_DEVICE_CODES = 1000  # per app, which limits the size of the table
 MAX_DEVICE_CODE_CHARS = 200
 # Consonants, so that no words occur, without those that are easily confused (RFC 8628, 6.1).
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"

@@ -101,7 +101,7 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[KnownDevice]:
 
 
 def forget(tx: Transaction, worker_id: int, device_id: int) -> bool:
-    """Deletes a device of a worker; returns False if there is none."""
+    """Deletes a device of a worker; returns False if it does not exist."""
     return bool(tx.delete(KNOWN_DEVICE, id=device_id, worker_id=worker_id))
 
 

@@ -15,7 +15,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 WINDOW_SECONDS = 600
-TOLD_SECONDS = 86400  # between mails to the owner of a locked account
+TOLD_SECONDS = 86400  # minimum interval of mails to the owner of a locked account
 MAX_WRONG_OF_ACCOUNT = 10  # attempts in a window
 MAX_WRONG_OF_ADDRESS = 50  # attempts in a window; an office may share one address
 

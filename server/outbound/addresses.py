@@ -1,4 +1,4 @@
-"""Decides which hosts requests may reach: those of the open internet, and those of the setting `outbound_allow`.
+"""Decides which hosts requests may reach: the open internet, and the entries of the setting `outbound_allow`.
 
 A name proves nothing, so the addresses that it resolves to when connecting are checked."""
 

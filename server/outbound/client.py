@@ -21,7 +21,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MAX_SECONDS = 60  # maximum timeout that a request may set
 MAX_REDIRECTS = 3
 MAX_HEADERS = 100  # per request
-MAX_HEADER_BYTES = 16 * 1024  # all headers of a request together
+MAX_HEADER_BYTES = 16 * 1024  # all headers together, per request
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 # Headers of the transport, which callers must not set.

@@ -201,8 +201,8 @@ def _encrypted(sock: socket.socket, url: HttpUrl, deadline: Deadline, verify: bo
 
 @functools.cache
 def tls_context(verify: bool) -> ssl.SSLContext:
-    """Returns the TLS configuration. It trusts the authorities of this machine and those of requests: a packed program
-    may run where the former are missing."""
+    """Returns the TLS configuration. It trusts the certificate authorities of this machine and of the package requests:
+    a packed program may run where the former are missing."""
     from requests import certs  # imported late, since it takes longer to load than this module
 
     context = ssl.create_default_context()

@@ -16,7 +16,7 @@ PORTS = {"http": 80, "https": 443}
 
 _UNSEEN = late_pattern(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _LABEL = late_pattern(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\Z")
-_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # as the last label: the host is an IPv4 address in some notation
+_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # a host with this last label is an IPv4 address in some notation
 _BRACKETED = late_pattern(r"\[([^\]]+)\](?::[0-9]*)?\Z")
 _SECRET = late_pattern(r"//[^/@]*@")
 _LONE_PERCENT = late_pattern(r"%(?![0-9A-Fa-f]{2})")
