@@ -32,7 +32,7 @@ from tests.bench.waiting import HOST, Silent, waiting
 FAILED, WORSE = 1, 3  # exit codes
 STARTS = 3  # the start-to-first-response time is their median
 BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alone"
-PAGES = "pages"  # not compared with the bare handler, but with the requests behind the pages
+PAGES = "pages"  # compared with the requests that pages are based on
 USABLE = "usable"  # the same: pages with and without simultaneous calls of a webhook
 SIGNING = "signing"  # the same: responses to others while many sign in
 STREAMING = "streams"  # the same: requests next to streams

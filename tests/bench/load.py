@@ -78,7 +78,7 @@ class Load:
         self.bad = 0
         self.first_bad = b""
         self.latencies: list[float] = []
-        self.idle: list[Connection] = []  # with `per_second`
+        self.idle: list[Connection] = []  # used only with `per_second`
         self.due = 0.0  # when the next request is due, with `per_second`
         self.selector = selectors.DefaultSelector()
 

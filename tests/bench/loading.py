@@ -44,7 +44,7 @@ ADDRESS = "HELPDESK_DATABASE"  # environment variable with the address of a Post
 WRITE_SECONDS = 3600  # longest time of a write: indexes are created in a single one
 CACHE_KIB = 256 * 1024
 MERGED_PAGES = 10_000  # pages of a full-text index that are merged at once
-CLOSED_SECONDS = 86_400  # after a ticket was opened
+CLOSED_SECONDS = 86_400  # from opening to closing a ticket
 CLOSED = 2
 
 Row = tuple[Any, ...]

@@ -9,7 +9,7 @@ from server.store.postgresql.texts import as_tsvector
 from server.store.tables import Table
 from tests.bench.loading import Batch, Row
 
-MEMORY = "512MB"  # for creating indexes
+MEMORY = "512MB"  # memory for creating indexes
 
 
 class PostgresqlTarget:
@@ -70,7 +70,7 @@ class PostgresqlTarget:
                 copying.write_row(row)
 
     def _indexes(self, table: str) -> list[tuple[str, str]]:
-        """Returns [(name, the statement that creates it)], without those of keys."""
+        """Returns [(name, the statement that creates it)], except of primary keys."""
         return self._connection.execute(
             "SELECT relname::text, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class p ON p.oid = indexrelid "
             "WHERE indrelid = to_regclass(%s) AND NOT indisprimary",

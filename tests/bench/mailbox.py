@@ -18,9 +18,9 @@ from tests.bench.data import SENDERS, text
 FIRST_CREATED = 1_735_000_000  # Unix seconds
 REPLY_EVERY = 3  # messages of a conversation
 HTML_EVERY, FILE_EVERY = 4, 10
-FILE_BYTES = 20_000  # of an attached file, before base64
+FILE_BYTES = 20_000  # size of an attached file, before base64
 APART_SECONDS, SUBJECT_CHARS = 60, 40
-TOLD_SECONDS = 5  # between two lines of progress
+TOLD_SECONDS = 5  # seconds from one line of progress to the next
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ EVENTS = "ticket.created, message.created"  # two deliveries for each composed t
 WEBHOOKS = 2
 ROUNDS = 5
 LEAST_QUEUED = 1000  # deliveries per second
-MOST_LOST_PERCENT = 5.0  # of the tickets composed per second
+MOST_LOST_PERCENT = 5.0  # largest loss of composed tickets per second
 
 
 def lines(desk: Desk, run: Callable[[list[str]], Half], seconds: float) -> Iterator[str]:

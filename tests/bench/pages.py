@@ -1,5 +1,5 @@
-"""Pages of the console compared with the API request behind each: the time of a page as a multiple of its request's
-time.
+"""Pages of the console compared with the API request that each is based on: the time of a page as a multiple of its
+request's time.
 
 One client sends one request after the other, alternating, over one connection each."""
 
@@ -12,7 +12,7 @@ import requests
 TARGET = 5.0  # largest multiple of the API's time
 ROUNDS = 40
 SECONDS = 60
-# {page: the request behind it}
+# {page: the request that it is based on}
 PAGES = {
     "/automations": "records/automation/search.json?limit=25",
     "/automations/webhooks": "records/webhook_listener/search.json?limit=25",

@@ -11,7 +11,7 @@ CLIENTS_JUDGED = 16  # number of clients for which ratios are judged
 MOST_SLOWER_PERCENT = 15
 MOST_MEMORY_MIB = (130, 200)  # up to MANY tickets and above
 MOST_START_MS = (1200, 1500)
-MOST_LOOP_MS, MOST_WRITER_MS = 50, 250  # of processor time, for which all others wait
+MOST_LOOP_MS, MOST_WRITER_MS = 50, 250  # milliseconds of processor time for which all others wait
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from tests.bench.load import Measured
 from tests.bench.pages import Visit
 
 PEOPLE = 16
-HASHES = 7  # whose median is reported
-LEAST_MS, MOST_MS = 50, 250  # of processor time for one hash
-MOST_P99_MS = 100  # of the others' responses
+HASHES = 7  # samples; their median is reported
+LEAST_MS, MOST_MS = 50, 250  # milliseconds of processor time for one hash
+MOST_P99_MS = 100  # 99th percentile of the others' responses
 
 
 @dataclass

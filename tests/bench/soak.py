@@ -14,8 +14,8 @@ from tests.bench.scenarios import SCENARIOS, Desk
 from tests.bench.watched import Holds, longer
 
 CLIENTS = 8
-INTERVAL_SECONDS = 15.0  # between two lines
-MOST_GROWTH_MIB = 10  # from the middle to the end
+INTERVAL_SECONDS = 15.0  # from one line to the next
+MOST_GROWTH_MIB = 10  # growth from the middle to the end
 # Percentages of requests by scenario, or pages of the console.
 SHARES = {
     "read": 30, "newest": 10, "fulltext": 8, "expand": 4, "create": 6, "compose": 8, "parse": 8, "subtotals": 3,

@@ -24,7 +24,7 @@ from tests.bench.scenarios import Desk, compose, create, read
 STREAMS, INBOXES, CLIENTS = 1000, 200, 16
 PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
-MOST_LOST_PERCENT = 10.0  # of the requests per second, while there are no events
+MOST_LOST_PERCENT = 10.0  # largest loss of requests per second without events
 OPEN = "open"
 RECEIVE_BYTES = 1 << 18
 HOST = "127.0.0.1"

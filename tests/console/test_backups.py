@@ -24,7 +24,7 @@ pytestmark = pytest.mark.sqlite("the file of the database")
 
 BASE, RESTORE = "/admin/backups", "/admin/backups/restore"
 PATIENCE = 2000  # loads of a page until a job is done
-KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # without tables that record who was last seen when
+KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # excludes tables of recent activity
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sqlite("the same with any store")
 FOLDER = resources.path("help")
 NAMES = sorted(path.relative_to(FOLDER).as_posix().removesuffix(".md") for path in FOLDER.rglob("*.md"))
 OWN = "http://desk.example"  # links between pages begin with it
-MAX_PAGE_BYTES = 110_000  # of HTML
+MAX_PAGE_BYTES = 110_000  # size of the HTML
 
 
 @cache

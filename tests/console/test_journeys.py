@@ -29,7 +29,7 @@ FEW = (
     "/compose",
     "/tickets/{ticket}",
     "/",
-)  # whose colours are the same everywhere
+)  # their colours are the same everywhere
 # Forms that respond with a page: a result, or a secret that is shown once.
 SHOWN = (
     "/forgotten", "/automations/new", "/automations/{id}", "/automations/webhooks/{id}/try", "/admin/tokens/new",
@@ -52,7 +52,7 @@ PICTURED = (
 )
 SPREAD = "UPDATE {table} SET created = created - (id * 7919 % 30) * (id * 31 % 24) * 3600"
 CLOSE = "UPDATE ticket SET status_id = 2, closed = min(created + (id * 17 % 90) * 3600, updated) WHERE id % 3"
-DISCUSSED = "status:open messages.count:>1"  # of the demo, whose year ends today
+DISCUSSED = "status:open messages.count:>1"  # tickets of the demo, which covers the last year
 MOVING = """[...document.querySelectorAll('*')].map(e => getComputedStyle(e))
     .filter(s => s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0).length"""
 

@@ -300,8 +300,14 @@ def test_custom_fields_are_in_the_form(signed_in: Visitor, nora: Api) -> None:
 TEXTS = ("name", "title", "subject", "label", "first_name", "email_comment", "phone", "content", "comment",
          "description",
          "notes", "body", "script", "q", "query", "url")  # fmt: skip
-WITHOUT_TEXT = {"activity_log", "address", "message", "notification", "time_entry"}  # that both workers could change
-OWN_VERSIONS = {"automation", "automation_event"}  # of their texts
+WITHOUT_TEXT = {
+    "activity_log",
+    "address",
+    "message",
+    "notification",
+    "time_entry",
+}  # types without a text that both workers can change
+OWN_VERSIONS = {"automation", "automation_event"}  # types with their own versions of texts
 EDITED = sorted({*GENERIC, *PLACES} - WITHOUT_TEXT - OWN_VERSIONS)
 
 

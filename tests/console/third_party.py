@@ -23,7 +23,7 @@ class ThirdParty:
         self.helpdesk = helpdesk
         self.client_id = self.secret = ""
         self.logins: dict[str, OAuth2Session] = {}  # pending logins, by their state
-        self.client: OAuth2Session | None = None  # of the signed-in worker
+        self.client: OAuth2Session | None = None  # the signed-in worker
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -140,7 +140,7 @@ def test_mail_that_must_not_be_acknowledged(desk: Post, smtp: SmtpServer, header
         {"X_Autorespond": "False"},
         {"X_Vacation": "0"},
         {"Auto_Submitted": "no"},
-        {"Subject": "Re: Automatic reply: Boat"},  # somebody replies to a program
+        {"Subject": "Re: Automatic reply: Boat"},  # a reply to a program
         {"Subject": "AW: Abwesenheitsnotiz: Boot"},
     ],
     ids=str,

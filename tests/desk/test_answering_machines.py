@@ -54,7 +54,7 @@ LATER = """
 
 @dataclass(frozen=True)
 class Way:
-    """A way in which automations reply. text: the script, with NAME and WORKER for those of its helpdesk."""
+    """A way in which automations reply. text: the script, with NAME and WORKER as placeholders for its helpdesk."""
 
     text: str
     event: str = "mail.received"

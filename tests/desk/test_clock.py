@@ -157,7 +157,7 @@ def test_a_jump_is_reported(desk: Post, running: Running, times: Times, monkeypa
     [found] = checkup.of_clock(desk.service, times.now)
     assert "was set ahead by 259,200 seconds" in found.found and "nothing old is deleted for an hour" in found.advice
     assert (found.state, "259,200 seconds" in found.found) == ("warning", True)
-    clock_watch.WATCH.clear(desk.service.store)  # as a command sees it
+    clock_watch.WATCH.clear(desk.service.store)  # a command sees this state
     assert clock_watch.last_jump(desk.service) is not None
     assert logged == [f"clock.jumped {3 * DAY}"]
 

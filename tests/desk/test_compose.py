@@ -226,7 +226,7 @@ def test_our_images_are_embedded_and_others_stay_links(desk: Post, smtp: SmtpSer
     html = next(part for part in related if part.get_content_type() == "text/html").get_content()
     assert f"cid:{image['Content-ID'].strip('<>')}" in html and f"/rest/attachments/{other}/" in html
     plain = next(part for part in related if part.get_content_type() == "text/plain").get_content()
-    assert plain.split() == ["a", "b"]  # without addresses that its reader cannot open
+    assert plain.split() == ["a", "b"]  # addresses that the reader cannot open are left out
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def subjects(data: Path) -> list[str]:
 
 
 def test_the_number_of_queued_mails_is_bounded(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory of an import: the queued mails, and the one that is being read."""
+    """The memory of an import: the queued mails and the current one."""
     monkeypatch.setattr(mail_import, "MAX_WAITING", 8)
     monkeypatch.setattr(mail_import, "MAX_WAITING_BYTES", 20_000)
     running: list[mail_import._Import] = []

@@ -1,4 +1,4 @@
-"""Mailboxes on other servers: what is fetched and what stays on the server, also after failures."""
+"""Mailboxes on other servers: fetching, removing and retaining mail, also after failures."""
 
 import os
 import threading
@@ -142,7 +142,7 @@ def test_a_cut_connection_neither_loses_nor_duplicates_mail(desk: Desk, server: 
 def test_stored_mails_that_were_not_removed_are_removed_the_next_time(
     desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when the process ends between the two steps."""
+    """The process may end between the two steps."""
     id = box(desk, server)
     server.put(without_id(1), without_id(2))
     connect = inboxes.connect

@@ -1,4 +1,4 @@
-"""Merged contacts and organizations: what is moved, refused and logged."""
+"""Merged contacts and organizations: moved records, refusals and log entries."""
 
 from typing import Any
 

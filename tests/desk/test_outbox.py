@@ -356,7 +356,7 @@ def test_an_unreachable_transport_holds_its_queue_and_abandons_nothing(desk: Pos
     assert found.state == "problem" and "2026-11-20 15:04 UTC, and 3 of it waits" in found.found
     with SmtpServer() as back:
         params = {"host": back.host, "port": str(back.port), "timeout": "5"}
-        desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # as if a server came back
+        desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # a server comes back
         desk.run_due(holds.LONGEST_HOLD_SECONDS)
         desk.run_due()
         assert len(back.messages) == 3

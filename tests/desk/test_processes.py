@@ -259,7 +259,7 @@ def test_scans_run_in_the_leading_process_and_some_in_each(pair: Pair, monkeypat
         for each in schedulers:
             each.run_due(NOW)
         assert ran == ["all one", "each one", "each two"]
-        assert last_scans(pair.second)["of all"].at == NOW  # as the other one published
+        assert last_scans(pair.second)["of all"].at == NOW  # published by the other one
         pair.beat(pair.two, times=6)
         ran.clear()
         for each in schedulers:
@@ -436,7 +436,7 @@ def test_requests_are_counted_across_processes_a_beat_later(pair: Pair) -> None:
         limits[1].count(("token", 7), NOW)
     with pytest.raises(TooMany, match="at most 10 requests a minute with one token"):
         limits[1].count(("token", 7), NOW)
-    limits[1].count(("token", 8), NOW)  # of another token
+    limits[1].count(("token", 8), NOW)  # another token
     limits[1].count(("token", 7), NOW + 60)  # in another minute
     told = pair.store.read(lambda tx: tx.first(PROCESS, name=FIRST))
     assert told is not None and '"counts": {"' in told[-1] and "token, 7" not in told[-1]

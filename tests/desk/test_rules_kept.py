@@ -11,7 +11,7 @@ from server.store.statements import SqliteContext
 from tests.composed_anew import uncompared
 from tests.desk.conftest import Post
 
-LIKE_ANY = ("comment", "attachment", "activity_log")  # whose rules include those of all other types
+LIKE_ANY = ("comment", "attachment", "activity_log")  # their rules include the rules of all other types
 
 
 def search(desk: Post, by: int, uri: str, q: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def test_an_address_on_the_default_transport_can_be_chosen(desk: Post) -> None:
         assert smtp.take()[0] == "sales@desk.example"
         listed = {each.email: each.transport_id for each in mail_setup.senders(desk.context(desk.nora))}
         assert listed == {"support@desk.example": 0, "sales@desk.example": 0}
-        desk.add_requester(ticket, "sales@desk.example")  # as a mail to everybody may do
+        desk.add_requester(ticket, "sales@desk.example")  # a mail to all addresses may do this
         desk.reply(desk.received(ticket))
         assert smtp.take()[1] == ("ann@kite.example",)
 

@@ -1,4 +1,4 @@
-"""Service targets: the target of a ticket, its due times in the hours of a calendar, and who is notified when."""
+"""Service targets: the target of a ticket, its due times in the hours of a calendar, and notifications."""
 
 from typing import Any
 

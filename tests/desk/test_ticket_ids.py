@@ -21,7 +21,7 @@ def sent(smtp: SmtpServer) -> EmailMessage:
 
 
 def own_id(message: EmailMessage) -> str:
-    """Returns the ticket's own id in a mail of ours."""
+    """Returns the ticket's own id in our mail."""
     first = str(message["References"]).split()[0]
     assert first.startswith("<t-") and first.endswith("@desk.example>")
     return first

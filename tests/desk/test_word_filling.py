@@ -88,7 +88,10 @@ def test_it_resumes_where_it_was_killed(desk: Post, monkeypatch: pytest.MonkeyPa
 def test_records_changed_in_the_meantime_are_found_as_they_are(desk: Post) -> None:
     desk.update("ticket", desk.all("ticket")[0]["id"], subject="Zeppelin")
     fill(desk)
-    assert [search(desk, words)["total"] for words in ("zeppelin", "gondola")] == [1, len(SUBJECTS)]  # from its mail
+    assert [search(desk, words)["total"] for words in ("zeppelin", "gondola")] == [
+        1,
+        len(SUBJECTS),
+    ]  # mail words
 
 
 def test_the_index_follows_only_the_subject(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +106,7 @@ def test_the_index_follows_only_the_subject(desk: Post, monkeypatch: pytest.Monk
 def test_words_by_earlier_rules_are_reindexed_while_the_others_stay_searchable(
     desk: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a database of an older program, whose index has no words of scripts without spaces."""
+    """The index of an older program has no words of scripts without spaces."""
     fill(desk)
     desk.create("ticket", subject="退款问题", group_id=desk.support)
     made = []

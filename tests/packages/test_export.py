@@ -16,7 +16,7 @@ TRICKY = "{{{x}}} {{% y %}} {{# z #}} {{{{{{ }}} '\"\\ {{ok}}\r\n{{{\r\n}"
 
 def export(desk: Desk, *records: str, by: int = 0) -> Tree:
     found = export_package(desk.context(by), records, "Mine")
-    return json.loads(json.dumps(found))  # as it would be stored in a file
+    return json.loads(json.dumps(found))  # a file would contain this
 
 
 def entries(exported: Tree) -> dict[str, Tree]:

@@ -170,7 +170,7 @@ def test_a_record_of_each_type_moves(uri, desks, samples):
 
 @pytest.fixture(scope="module")
 def samples(desks) -> dict[str, dict[str, int]]:
-    """{type: {type: id} of its sample and of those that it references}, on the first desk."""
+    """{type: {type: id} of its sample and the samples that it references}, on the first desk."""
     first, _ = desks
     everything: dict[str, int] = {}
     closures: dict[str, dict[str, int]] = {}

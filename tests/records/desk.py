@@ -78,7 +78,7 @@ class Desk:
         return records.create(self.context(by), uri, fields, expand)
 
     def own(self, uri: str, /, **values: Any) -> int:
-        """Creates a record as the service does, from stored values, whatever the permissions; returns its id."""
+        """Creates a record as the service does, from stored values, regardless of permissions; returns its id."""
         return self.store.write(lambda tx: RecordWriter(self.context(), tx).create(uri, values))
 
     def update(self, uri: str, id: int, /, by: int = 0, expand: str = "", **fields: Any) -> dict[str, Any]:

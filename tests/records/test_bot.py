@@ -1,4 +1,4 @@
-"""Bots and behaviors: permissions on what a bot owns, what is deleted with a bot, and refusals."""
+"""Bots and behaviors: permissions on what a bot owns, dependent deletions, and refusals."""
 
 import pytest
 

@@ -96,7 +96,7 @@ def test_a_comment_is_readable_through_its_record(desk, ids, comment):
     assert desk.found("comment", "known", by=ids["olga"]) == [made]
     desk.update("group", ids["support"], is_private=1)
     assert desk.found("comment", "known", by=ids["olga"]) == []
-    with pytest.raises(Invalid, match="there is no ticket"):  # as if it did not exist
+    with pytest.raises(Invalid, match="there is no ticket"):  # the refusal does not reveal it
         comment(ids["olga"])
 
 

@@ -1,4 +1,4 @@
-"""Custom fields and fieldsets as records: fixed properties, free names, and what is deleted with them."""
+"""Custom fields and fieldsets as records: fixed properties, free names, and dependent deletions."""
 
 import pytest
 
@@ -127,7 +127,7 @@ def test_a_field_is_restored_without_values_of_deleted_records(desk, monkeypatch
         "record_id": tasks[-1] + 1,
         "place": 0,
         "text": "B",
-    }  # of an older program
+    }  # left by an older program
     desk.store.write(lambda tx: tx.insert(CUSTOM_VALUE, left))
     writes = []
     write = type(desk.store).write

@@ -17,7 +17,7 @@ def made(fields: dict[str, Any], **declared: Any) -> RecordType:
 
 
 def filters(fields: dict[str, Any], **declared: Any) -> dict[str, tuple[str, str, str]]:
-    """Returns {name: (kind, note, column)} of the filters of such a type, in their order, without that of the id."""
+    """Returns {name: (kind, note, column)} of the filters of such a type, in their order, except `id`."""
     found = made(fields, **declared).filter_by_name.values()
     return {each.name: (each.type, each.note, each.column_name) for each in found if each.name != "id"}
 

@@ -54,7 +54,7 @@ REGISTRY = load()
 )
 def test_filters_find_the_described_records(filled, uri, q, finds):
     desk, made = filled
-    if uri == "automation_resource":  # it has no search of its own; other types search it
+    if uri == "automation_resource":  # only searchable through other types
         ids = desk.read(lambda tx: desk.search(tx, uri, q).ids(9))
     else:
         ids = desk.found(uri, q)

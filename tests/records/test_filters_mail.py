@@ -173,7 +173,7 @@ def test_a_file_shows_its_records(filled):
 
 
 def test_a_reply_is_not_sent_to_the_default_sender_as_well(filled):
-    """The address is ours with or without its own mail transport: its mail may use that of the service."""
+    """The address is ours with or without a mail transport: its mail may use the default one."""
     desk, _ = filled
     own, ticket = desk.own("address", email="help@kite.example"), desk.own("ticket", subject="Help", group_id=1)
     headers = "From: ana@kite.example\nTo: help@kite.example, carol@kite.example\n"

@@ -144,7 +144,7 @@ def test_permissions_on_a_message_follow_its_ticket(desk, ids, ticket, write):
 def test_the_html_of_a_message_is_attached_to_it_and_must_be_readable(desk, ids, write):
     file = desk.create("attachment", by=ids["nora"], name="a.html", mime_type="text/html", content="<p>Hi</p>")["id"]
     made = write()
-    with pytest.raises(Invalid, match="there is no attachment"):  # as if it did not exist
+    with pytest.raises(Invalid, match="there is no attachment"):  # the refusal does not reveal it
         desk.update("message", made, by=ids["milo"], html_attachment_id=file)
     desk.update("message", made, html_attachment_id=file)
     shown = desk.record("message", made, by=ids["milo"], expand="content_html,attachments")

@@ -156,6 +156,6 @@ def test_a_worker_cannot_take_the_name_of_another_worker(desk, ids, name):
     milo, known = desk.context(ids["milo"]), {"first_name": "Milo", "last_name": ""}
     with pytest.raises(Conflict, match="another worker's name"):
         profile.change(milo, name)
-    desk.update("worker", ids["olga"], **known)  # as administrators may; then an unchanged name stays valid
+    desk.update("worker", ids["olga"], **known)  # an administrator may; afterwards an unchanged name is valid
     profile.change(milo, known | {"timezone": "Asia/Tokyo"})
     assert desk.record("worker", ids["milo"])["timezone"] == "Asia/Tokyo"
