@@ -117,8 +117,8 @@ def load_tickets(data_folder: Path, count: int) -> None:
 
 
 def _settle(tx: Transaction) -> None:
-    """Does the work that would occupy the first start for a minute during measurements: checks the service targets
-    of each ticket, of which there are none."""
+    """Does the work that would occupy the first start for a minute during measurements: the check of service
+    targets for each ticket."""
     put(tx, targets.SEEN, tx.version(due_times.VERSION))
 
 

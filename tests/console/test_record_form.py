@@ -306,7 +306,7 @@ WITHOUT_TEXT = {
     "message",
     "notification",
     "time_entry",
-}  # types without a text that both workers can change
+}  # nothing both can edit
 OWN_VERSIONS = {"automation", "automation_event"}  # types with their own versions of texts
 EDITED = sorted({*GENERIC, *PLACES} - WITHOUT_TEXT - OWN_VERSIONS)
 

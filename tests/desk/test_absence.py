@@ -1,5 +1,5 @@
-"""Absent workers: the period, who is notified of messages instead, and that no notification is lost when everybody
-is away."""
+"""Absent workers: the period, who is notified of messages instead, and that no notification is lost when all are
+away."""
 
 from itertools import pairwise
 from typing import Any

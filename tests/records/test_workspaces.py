@@ -1,5 +1,4 @@
-"""Workspaces: pages of tabs, tabs of widgets and worklists; what is deleted with what, and the current page of a
-worker."""
+"""Workspaces: pages of tabs, tabs of widgets and worklists; dependent deletions, and the current page of a worker."""
 
 import pytest
 
