@@ -71,7 +71,7 @@ INTERNAL = {
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
-        access.rules.MAX_CACHED records.scoped_types.MAX_KEPT web.heads.MAX_KEPT
+        access.rules.MAX_CACHED records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
         store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S

@@ -77,9 +77,7 @@ class RecordType:
     plugin: ClassVar[str] = CORE  # the plugin name that packages and clients expect; all types are built in
     is_silent: ClassVar[bool] = False  # no events, no change log: written often, by the service itself
     is_administrative: ClassVar[bool] = False  # every write is an administrative act
-    ownerless_is_open: ClassVar[bool] = (
-        False  # under the access rule "owner", to everybody
-    )
+    ownerless_is_open: ClassVar[bool] = False  # without an owner, the access rule "owner" allows everybody
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()

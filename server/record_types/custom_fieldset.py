@@ -25,7 +25,7 @@ def load_fields(shown: DictionaryContext, records: list[Record], form: str) -> d
 
 
 class CustomFieldset(RecordType):
-    """A named set of custom fields for records of one type, owned by the service, a group, a role or a worker."""
+    """A named set of custom fields for records of one type, with an owner."""
 
     uri = "custom_fieldset"
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")

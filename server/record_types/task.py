@@ -1,4 +1,4 @@
-"""Tasks: things to do, with an owner and a deadline, beside tickets."""
+"""Tasks: work besides tickets, with an owner and a deadline."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from server.translation import N_
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
-OPEN, CLOSED, WAITING = 0, 1, 2  # not in the order of a ticket's
+OPEN, CLOSED, WAITING = 0, 1, 2  # in another order than those of tickets
 STATUSES = {"open": OPEN, "waiting": WAITING, "closed": CLOSED}
 WORDS = {number: word for word, number in STATUSES.items()}
 LOGGED = {OPEN: "task.status.open", CLOSED: "task.status.completed"}
@@ -23,7 +23,7 @@ YES, NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
 class TaskStatusFilter(ChoiceFilter):
-    """By word, first letter or number; `isCompleted:yes` is closed, `isCompleted:no` is the rest."""
+    """By word, first letter or number; `isCompleted:yes` is closed, `isCompleted:no` is every other status."""
 
     def one(self, text: SearchText, scope: "SearchScope") -> Condition:
         word = text.value.strip().lower()

@@ -1,4 +1,4 @@
-"""Time entries: how long a worker worked on what. What they were for is linked, and said in comments."""
+"""Time entries: the time that a worker spent. Links and comments say on what."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,11 +21,11 @@ from server.search.filters import DurationFilter, WorkerFilter
 from server.store.tables import Index
 
 CONTEXT = contexts.TIME_ENTRY
-SECONDS = 60  # of a minute
+SECONDS = 60  # in a minute
 
 
 class TimeEntry(RecordType):
-    """Time that a worker spent, perhaps on a kind of work. Archived ones are closed."""
+    """Time that a worker spent, perhaps on a kind of work. Archived entries are closed."""
 
     uri, context = "time_entry", CONTEXT
     plugin = "svc.timetracking"
@@ -97,7 +97,7 @@ class TimeEntry(RecordType):
     )
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Minutes and seconds say the same unless both are sent."""
+        """Derives minutes and seconds from each other unless both are submitted."""
         new = change.new
         if "secs" in new and "mins" not in new:
             new["mins"] = -(-new["secs"] // SECONDS)
@@ -114,7 +114,7 @@ class TimeEntry(RecordType):
         return spent(record["secs"])
 
     def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
-        """`<worker>: <time> on <kind of work>`; one statement for the workers and one for the kinds."""
+        """`<worker>: <time> on <kind of work>`; one statement for workers and one for kinds of work."""
         workers = _labels(shown, "worker", {record["worker_id"] for record in records})
         activities = _labels(shown, "timetracking_activity", {record["activity_id"] for record in records})
         found = {}
@@ -126,7 +126,7 @@ class TimeEntry(RecordType):
 
 
 def spent(seconds: int) -> str:
-    """A time that was spent, in words.
+    """A duration in words.
 
     >>> spent(5400), spent(60), spent(45), spent(0)
     ('1 hour 30 minutes', '1 minute', '45 seconds', '0 minutes')
@@ -140,6 +140,6 @@ def spent(seconds: int) -> str:
 
 
 def _labels(shown: DictionaryContext, uri: str, ids: Iterable[int]) -> dict[int, str]:
-    """The labels of those records among these that there are."""
+    """The labels of the existing records among these."""
     record_type = shown.type(uri)
     return {record["id"]: record_type.label(record) for record in shown.records(uri, ids)}

@@ -1,4 +1,4 @@
-"""Time tracking activities: the kinds of work that time is tracked on, such as support or travel."""
+"""Time tracking activities: kinds of work, such as support or travel."""
 
 from server import contexts
 from server.fields import Name, UpdatedAt
@@ -23,5 +23,5 @@ class TimetrackingActivity(RecordType):
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        """The time that was tracked stays, on nothing in particular."""
+        """Time entries of the activity stay, without an activity."""
         redirect(writing, "time_entry", "activity_id", record["id"])

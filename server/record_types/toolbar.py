@@ -1,4 +1,4 @@
-"""Toolbars: places of the console where buttons start automations. A fixed set; nothing is shown here."""
+"""Toolbars: places of the console with buttons that start automations. A fixed set."""
 
 from server.fields import CreatedAt, Name, Text, UpdatedAt
 from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
@@ -25,7 +25,7 @@ ROWS = tuple(
 
 
 class Toolbar(RecordType):
-    """One place and the buttons there. All are there from the first start, none is added or removed."""
+    """A place in the console and its buttons. All toolbars exist from the start; none can be added or removed."""
 
     uri = "toolbar"
     tier = 3

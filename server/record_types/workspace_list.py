@@ -1,4 +1,4 @@
-"""Workspace worklists: saved lists of records of one type on a tab, with their filters, columns and order."""
+"""Workspace worklists: saved lists of records of one type on a tab, with filters, columns and order."""
 
 from server import contexts
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt

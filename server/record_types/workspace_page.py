@@ -1,4 +1,4 @@
-"""Workspace pages: pages of tabs that somebody put together for themself or for others."""
+"""Workspace pages: pages of tabs, private or shared."""
 
 from server import contexts
 from server.fields import Name, Structure, Text, UpdatedAt

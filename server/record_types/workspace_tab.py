@@ -1,4 +1,4 @@
-"""Workspace tabs: what a workspace page is made of, either a dashboard of widgets or worklists."""
+"""Workspace tabs: parts of a workspace page, each a dashboard of widgets or a set of worklists."""
 
 from server import contexts
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
@@ -23,7 +23,7 @@ KINDS = {"core.workspace.tab.dashboard": "Dashboard", "core.workspace.tab.workli
 
 
 class WorkspaceTab(RecordType):
-    """A tab of a page; its widgets and worklists go with it."""
+    """A tab of a page; its widgets and worklists are deleted with it."""
 
     uri, context = "workspace_tab", contexts.WORKSPACE_TAB
     aliases = ("workspace tab", "workspace tabs", "tab", "tabs")

@@ -1,4 +1,4 @@
-"""Workspace widgets: what stands on the dashboards of workspaces, such as a counter or a chart."""
+"""Workspace widgets: elements of workspace dashboards, such as a counter or a chart."""
 
 from server import contexts
 from server.fields import Id, Name, Number, Structure, Text, UpdatedAt
@@ -9,7 +9,7 @@ from server.store.tables import Index
 
 
 class WorkspaceWidget(RecordType):
-    """A widget of a tab: its kind, its settings and its place."""
+    """A widget of a tab: its kind, its settings and its position."""
 
     uri, context = "workspace_widget", contexts.WORKSPACE_WIDGET
     aliases = ("workspace widget", "workspace widgets", "widget", "widgets")

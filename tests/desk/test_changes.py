@@ -44,7 +44,7 @@ def test_old_changes_expire_and_an_older_cursor_is_refused(desk: Post, monkeypat
 
 
 def test_the_number_of_stored_changes_is_limited(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MAX_KEPT", 2)
+    monkeypatch.setattr(changes, "MAX_RETAINED", 2)
     kept = orgs(desk, 5)[-2:]
     changes.forget_old(desk.service, desk.now)
     assert [each.id for each in page(desk, desk.read(changes.now) - 2).changes] == kept
@@ -97,7 +97,7 @@ def test_followers_are_notified_once_per_committed_transaction(desk: Post) -> No
 
 def test_a_reader_of_few_changes_among_many_does_not_wait(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page scans a limited number of changes; the next one continues after them."""
-    monkeypatch.setattr(changes, "LOOKED_AT", 3)
+    monkeypatch.setattr(changes, "MAX_SCANNED", 3)
     before = desk.read(changes.now)
     orgs(desk, 7)
     task = int(records.create(desk.context(), "task", {"title": "Order a valve"})["id"])

@@ -1,4 +1,4 @@
-"""Workers who are away for a time, and who stands in for them. Not for who is told of what (records/activity.py)."""
+"""Absent workers and their stand-ins. records/activity.py decides who is notified."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
 FIELDS = ("away_from", "away_until", "away_stand_in_id")
-MAX_CHAIN = 20  # stand-ins of stand-ins that are looked at
+MAX_CHAIN = 20  # length of a chain of stand-ins
 
 Find = Callable[[int], Record | None]
 
 
 def is_away(worker: Record, now: int) -> bool:
-    """Whether a worker is away at this second. Without a beginning they have been all along, without an end until
-    further notice; without both they are not."""
+    """Whether a worker is away at this second. An empty start or end is unlimited; if both are empty, the worker is not
+    away."""
     first, last = worker["away_from"], worker["away_until"]
     return bool(first or last) and first <= now and (not last or now < last)
 
 
 def stand_in(find: Find, worker_id: int, now: int) -> int:
-    """Who stands in for a worker who is away: the stand-in, or theirs when they are away as well. 0 for a worker who is
-    here, and where nobody is: a stand-in that is missing, disabled, or away without one, or a circle.
+    """The id of the stand-in of an absent worker, or of the stand-in's stand-in if both are away. 0 if the worker is
+    not away, and if a stand-in is missing, disabled, away without one, or part of a circle.
 
-    find: the record of a worker by id, None for none."""
+    find: returns the record of a worker by id, None if there is none."""
     seen, worker = {worker_id}, find(worker_id)
     while worker is not None and is_away(worker, now):
         id = int(worker["away_stand_in_id"])
@@ -44,7 +44,8 @@ def stand_in(find: Find, worker_id: int, now: int) -> int:
 
 
 def check(change: Change, writing: Writing) -> None:
-    """Before a worker is written. Raises Invalid for an end before the beginning, and a stand-in who cannot be one."""
+    """Raises Invalid if the absence ends before it begins, or the stand-in is not possible. Called before a worker is
+    written."""
     first, last = change.value("away_from"), change.value("away_until")
     if first and last and last <= first and (change.changes("away_from") or change.changes("away_until")):
         raise Invalid(
@@ -67,7 +68,7 @@ def check(change: Change, writing: Writing) -> None:
 
 
 class AwayFilter(FlagFilter):
-    """Whether a worker is away at the second of the search."""
+    """Whether a worker is away at the time of the search."""
 
     def __init__(self, name: str, note: str) -> None:
         super().__init__(name, note, "away_from", sortable=False)

@@ -1,9 +1,10 @@
-"""Administrative acts: what the activity log tells administrators of how the service is set up and kept. Data only.
+"""Administrative acts: entries of the activity log for administrators about the configuration of the service. Data
+only.
 
-Beside these rows, each operation on records that is an administrative act by the declaration of its type has a point of
-its own: `<uri>.created`, `<uri>.changed`, `<uri>.deleted`."""
+Besides these rows, each administrative operation on records has an activity point: `<uri>.created`, `<uri>.changed`,
+`<uri>.deleted`. Declarations of types say which operations are administrative."""
 
-# What is done to records, by the first part of the point: the word for the record, and the operations that are told.
+# {uri: (word for the record, logged operations)}
 ALL = ("create", "update", "delete")
 RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "activity_log": ("activity entry", ALL),
@@ -44,7 +45,7 @@ _SENTENCES = {
     "update": "{{{{actor}}}} changed the {noun} {{{{target}}}}: {{{{changes}}}}",
     "delete": "{{{{actor}}}} deleted the {noun} {{{{record_label}}}} (number {{{{record_id}}}})",
 }
-# Points that stand for one field alone, as that weighs more than others: for a no, and for a yes or any other value.
+# Fields with their own activity points, since they matter more: {(uri, field): (point if off, point if on or set)}
 SWITCHES = {
     ("worker", "is_disabled"): ("worker.enabled", "worker.disabled"),
     ("worker", "is_superuser"): ("worker.admin.taken", "worker.admin.given"),
@@ -151,7 +152,7 @@ ROWS = (
 
 
 def of_records() -> list[tuple[str, str, str]]:
-    """The rows of what is done to records: id, name, sentence."""
+    """Rows for operations on records: id, name, sentence."""
     return [
         (
             f"{uri}.{WORDS[operation]}",

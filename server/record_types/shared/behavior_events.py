@@ -1,4 +1,4 @@
-"""Behaviors as packages hold them, and the events that behaviors answer to. Values only; nothing is run here."""
+"""The events of behaviors, and behaviors in the format of packages. Data only; behaviors run in automation/."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ EVENTS = {API_REQUEST: "Custom API request", CALLED: "Custom behavior", WEBHOOK:
 
 @dataclass(frozen=True)
 class EventReplacement:
-    """Events of behaviors in other services of this family, and what does the same here. events: their ids; `*` stands
-    for anything. trigger: that of an automation, without its prefix. how: how that one is set up."""
+    """An automation trigger that replaces events of behaviors from other services of this family. events: their ids;
+    `*` matches any text. trigger: without its prefix. how: the way to set up the automation."""
 
     events: str
     trigger: str
@@ -37,7 +37,7 @@ INSTEAD = (
 
 
 def refused(event: str) -> str:
-    """Why a behavior cannot answer to an event that is none of EVENTS, and what does the same, or the nearest one."""
+    """The error message for an event that is not in EVENTS: its replacement, or the nearest event."""
     for each in INSTEAD:
         if each.covers(event):
             trigger = f"{PREFIX}{each.trigger}"
@@ -46,12 +46,12 @@ def refused(event: str) -> str:
 
 
 def event_name(event_point: str) -> str:
-    """What people call an event."""
+    """The display name of an event."""
     return EVENTS.get(event_point, event_point)
 
 
 def exported(behavior: Record) -> dict[str, Any]:
-    """A behavior in the form of a package's section `behaviors`."""
+    """A behavior as an entry of a package's section `behaviors`."""
     return {
         "uid": f"behavior_{behavior['id']}",
         "title": behavior["name"],

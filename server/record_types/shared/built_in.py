@@ -1,13 +1,13 @@
-"""Records that come with the service, such as automation events: what of them stays as it is."""
+"""Built-in records, such as automation events: their fixed columns."""
 
 from server.errors import Invalid
 from server.record_types.parts import Change
 
 
 def require_same(change: Change, *columns: str) -> None:
-    """In `prepare`: these columns of a record that is there are not changed; sending what they hold is fine.
+    """Raises Invalid if a change sets these columns of an existing record to other values.
 
-    Raises Invalid."""
+    Called in `prepare`."""
     for column in columns:
         if not change.is_create and change.changes(column):
             kind = change.type.label_names[0].lower()

@@ -1,8 +1,7 @@
-"""Where apps take the answer of a login: which addresses are fit for it, and which of them a request means. Pure.
+"""Redirect addresses of OAuth apps: which addresses are valid, and which one a request names. Pure functions.
 
-An address is compared as it is written, character by character (RFC 6749, 8252 and 9700). Only the port of a loopback
-address is free, since programs on a worker's own machine take the one that is free, and its empty path is / (RFC 3986,
-6.2.3)."""
+Addresses are compared character by character (RFC 6749, 8252 and 9700). Only the port of a loopback address may
+differ, since programs on a worker's own machine use any free port; its empty path is / (RFC 3986, 6.2.3)."""
 
 import re
 from urllib.parse import urlsplit
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 from server.late_pattern import late_pattern
 
 MAX_CALLBACK_CHARS = 2000
-# Browsers run, show or read these themselves, so no app would be the one that gets the code.
+# Browsers handle these schemes themselves, so an app would not receive the code.
 NO_APP = frozenset(
     (
         "about",
@@ -38,7 +37,7 @@ _LOOPBACK = late_pattern(r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{
 
 
 def registered(text: str) -> tuple[str, ...]:
-    """The addresses of an app: one a line, those that are fit for a login.
+    """The valid addresses of an app, one a line.
 
     >>> registered("https://a.example/back\\n\\nanything  \\nhttp://127.0.0.1/back")
     ('https://a.example/back', 'http://127.0.0.1/back')
@@ -47,7 +46,7 @@ def registered(text: str) -> tuple[str, ...]:
 
 
 def problem(address: str) -> str:
-    """Why no login can lead to an address, "" when one can.
+    """The reason why a login cannot redirect to an address, "" if it can.
 
     >>> problem("https://a.example/back?x=1"), problem("com.example.app:/back"), problem("/back")
     ('', '', 'must begin with https: or the scheme of an app')
@@ -74,8 +73,8 @@ def problem(address: str) -> str:
 
 
 def mistakes(text: str) -> list[tuple[int, str]]:
-    """What is wrong with the addresses of an app, one a line: [(line from 1, reason)]. What works and should not be
-    used is told, too.
+    """The problems of an app's addresses, one a line: [(line from 1, reason)]. Includes addresses that work but should
+    be avoided.
 
     >>> mistakes("https://a.example/back\\nhttps://a.example/back\\nmailto:x")
     [(2, 'stands on line 1 already'), (3, 'must not begin with mailto:, which leads to no app')]
@@ -96,9 +95,10 @@ def mistakes(text: str) -> list[tuple[int, str]]:
 
 
 def refusal(line: str) -> str:
-    """Why an address may not be saved, "" when it may: no login can lead there, or others could read its answer.
+    """The reason why an address cannot be saved, "" if it can: a login could never redirect there, or others could read
+    the code.
 
-    What is no address may be saved, for apps that only use the token generator.
+    Text that is not an address can be saved, for apps that only use the token generator.
 
     >>> refusal("https://a.example/#f"), refusal("none")
     ('must not have a fragment, which is what follows #', '')
@@ -111,12 +111,12 @@ def refusal(line: str) -> str:
 
 
 def is_open_to_others(address: str) -> bool:
-    """Whether the answer of a login would go over a network without encryption."""
+    """Whether the response of a login would cross a network without encryption."""
     return address.lower().startswith("http:") and not _OWN_MACHINE.match(address)
 
 
 def match(known: tuple[str, ...], sent: str) -> bool:
-    """Whether an address that was sent is one of those of the app.
+    """Whether the requested address is one of the app's addresses.
 
     >>> match(("http://127.0.0.1/back",), "http://127.0.0.1:49152/back")
     True
@@ -141,7 +141,8 @@ def origin(address: str) -> str:
 
 
 def is_only_its_own(address: str) -> bool:
-    """Whether nobody but the app can be behind an address: other programs of a machine can take a port or a scheme."""
+    """Whether only the app can receive requests to an address: other programs on a machine can claim a port or a
+    scheme."""
     return address.lower().startswith("https:")
 
 
@@ -157,6 +158,6 @@ def _without_port(address: str) -> str:
 def _is_readable(address: str) -> bool:
     try:
         port = urlsplit(address).port
-    except ValueError:  # brackets that do not match, a port that is no number
+    except ValueError:  # unbalanced brackets, or a port that is not a number
         return False
     return port is None or port > 0

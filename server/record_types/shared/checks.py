@@ -1,7 +1,7 @@
-"""Texts that a layer above understands, such as scripts. That layer says how they are checked, and nothing is saved
-with a mistake.
+"""Checks of texts that only an upper layer understands, such as scripts. The upper layer registers the check; texts
+with mistakes are not saved.
 
-A record type names such fields and the kind of their text in `checked`: script, policy, or event (a binding)."""
+A record type lists such fields and the kind of their text in `checked`: script, policy, or event (a binding)."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -12,22 +12,22 @@ from server.errors import Invalid
 if TYPE_CHECKING:
     from server.record_types.parts import Change
 
-MAX_TOLD = 3  # mistakes that an error names; the rest is counted
-MAX_KEPT = 32  # texts whose mistakes are remembered: from before a write until it asks for them, and for lists
+MAX_TOLD = 3  # mistakes listed in an error; the others are counted
+MAX_KEPT = 32  # cached texts: checked before a write and read inside it, and shown in lists
 
-Mistakes = list[tuple[int, str]]  # line from 1, what is wrong there
+Mistakes = list[tuple[int, str]]  # (line from 1, reason)
 Check = Callable[[str], Mistakes]
 _CHECKS: dict[str, Check] = {}
 
 
 def register(kind: str, check: Check) -> None:
-    """Let texts of a kind be checked by this from now on."""
+    """Registers the check for texts of a kind."""
     _CHECKS[kind] = check
     mistakes.cache_clear()
 
 
 def precompute(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
-    """Work out the mistakes of sent texts on the caller's thread, so that the one writer finds them ready."""
+    """Checks submitted texts on the caller's thread, so that the writer finds the results in the cache."""
     for name, kind in checked.items():
         text = fields.get(name)
         if text and isinstance(text, str):
@@ -35,7 +35,7 @@ def precompute(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
 
 
 def require(change: "Change") -> None:
-    """Refuse new texts with mistakes; blank ones are none. Raises Invalid naming field, lines and reasons."""
+    """Raises Invalid for changed texts with mistakes, naming field, lines and reasons; blank texts are valid."""
     for name, kind in change.type.checked.items():
         if name not in change.new or not change.new[name] or not change.changes(name):
             continue
@@ -48,5 +48,5 @@ def require(change: "Change") -> None:
 
 @functools.lru_cache(maxsize=MAX_KEPT)
 def mistakes(kind: str, text: str) -> Mistakes:
-    """What is wrong with a text of a kind; nothing for a kind that nobody checks. The answer is not to be changed."""
+    """The mistakes of a text of a kind; [] for a kind without a check. Cached: callers must not modify the list."""
     return _CHECKS[kind](text) if kind in _CHECKS else []

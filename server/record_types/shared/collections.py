@@ -1,4 +1,4 @@
-"""Pairs of context and id that many records have, such as links, as their caller may see them."""
+"""Collections of (context, id) pairs of many records, such as links, limited to the access of the caller."""
 
 import json
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def readable_pairs(
     shown: "DictionaryContext", records: "list[Record]", rows: list[tuple[Any, ...]], form: CollectionForm, most: int
 ) -> dict[int, list[tuple[str, int]]]:
-    """{own id: [(context, id)]} of rows (own id, context, id), of the type that the form asks for, at most `most` each;
-    without those that the caller may not read. Of an unknown type there are none."""
+    """{own id: [(context, id)]} of rows (own id, context, id): records that the caller may read, of the type in the
+    form, at most `most` each. An unknown type has none."""
     found: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
     wanted = shown.find_type(form.type) if form.type else None
     if form.type and wanted is None:
@@ -31,7 +31,7 @@ def readable_pairs(
 
 
 def by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
-    """{context: ids}."""
+    """{context: ids} of pairs."""
     grouped: dict[str, list[int]] = {}
     for context, id in pairs:
         grouped.setdefault(context, []).append(id)
@@ -41,7 +41,8 @@ def by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
 def listed(
     shown: "DictionaryContext", found: dict[int, list[tuple[str, int]]], form: CollectionForm
 ) -> dict[int, list[dict[str, Any]]]:
-    """Each pair as {_context, id} and, for a type or key asked for, the record's keys; unreadable ones are left out."""
+    """Each pair as {_context, id}, or as the record's dictionary if the form names a type or key; unreadable ones are
+    left out."""
     needed: dict[str, set[int]] = {}
     for pairs in found.values():
         for context, id in pairs:

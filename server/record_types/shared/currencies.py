@@ -1,7 +1,7 @@
-"""Amounts of money: how many decimals a currency has, and how its amounts are written.
+"""Amounts of money: the decimals of a currency, and the format of its amounts.
 
-Amounts are kept as whole numbers of the smallest unit. Currencies are few, so all are read at once, with the
-definitions of custom fields (custom/definitions.py). The records themselves are in records/currency.py."""
+Amounts are stored as whole numbers of the smallest unit. There are few currencies, so all are read at once, with the
+definitions of custom fields (custom/definitions.py). record_types/currency.py declares their records."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _CURRENCY = table_named("currency")
 _COLUMNS = [getattr(_CURRENCY.c, name) for name in ("id", "code", "symbol", "decimal_at", "is_default")]
-DECIMALS = 2  # of amounts while there is no currency at all
+DECIMALS = 2  # of amounts if there are no currencies
 
 
 @dataclass(frozen=True, slots=True)
 class CurrencyFormat:
-    """How amounts of one currency are written."""
+    """The format of amounts of one currency."""
 
     id: int
     code: str
@@ -28,7 +28,7 @@ class CurrencyFormat:
     decimals: int
 
     def decimal(self, amount: int) -> str:
-        """An amount in whole units, as programs read it.
+        """An amount in whole units, for programs.
 
         >>> CurrencyFormat(1, "USD", "$", 2).decimal(123450)
         '1234.50'
@@ -36,7 +36,7 @@ class CurrencyFormat:
         return f"{Decimal(amount).scaleb(-self.decimals):.{self.decimals}f}"
 
     def label(self, amount: int) -> str:
-        """An amount as people write it.
+        """An amount as shown to people.
 
         >>> CurrencyFormat(1, "USD", "$", 2).label(123450)
         '$1,234.50 USD'
@@ -46,19 +46,19 @@ class CurrencyFormat:
 
 
 class Currencies:
-    """All currencies. default: the one that 0, and the id of none, stands for."""
+    """All currencies. default: for id 0 and unknown ids."""
 
     def __init__(self, listed: Iterable[CurrencyFormat], default_id: int) -> None:
         self._by_id: Mapping[int, CurrencyFormat] = {each.id: each for each in listed}
         self.default = self._by_id.get(default_id) or CurrencyFormat(0, "", "", DECIMALS)
 
     def by_id(self, id: int) -> CurrencyFormat:
-        """The currency of an id."""
+        """The currency with this id."""
         return self._by_id.get(id, self.default)
 
 
 def read(tx: "Transaction") -> Currencies:
-    """The currencies as this snapshot has them. One statement."""
+    """Reads the currencies in one statement."""
     rows = tx.rows(lambda: _CURRENCY.select(*_COLUMNS).order_by(_CURRENCY.c.id))
     default = next((row[0] for row in rows if row[4]), 0)
     return Currencies([CurrencyFormat(*row[:4]) for row in rows], default)

@@ -1,6 +1,6 @@
-"""The record types that administrators make: what a row of custom_record declares, as a type beside the built-in ones.
+"""The record types that administrators create: builds a type from a row of custom_record.
 
-They have the shape of assets. Each has a table of its own, which comes and goes with the row."""
+They have the shape of assets. Each has its own table, created and dropped with the row."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from server.record_types.registry import Registry
     from server.store.transaction import Transaction
 
-VERSION = "types"  # rises with each change of them
-CHANGED = "types"  # what other processes are told then
+VERSION = "types"  # version that rises with each change of custom types
+CHANGED = "types"  # the channel that announces a change to other processes
 OPTIONS = ("attachments", "avatars", "comments", "hide_search")
 ALWAYS_ON = frozenset(("custom_fields", "links", "search", "watchers"))
-OWNER_COLUMNS = (Column("owner__context", "TEXT"), Column("owner_id"))  # fields, where records can be owned
+OWNER_COLUMNS = (Column("owner__context", "TEXT"), Column("owner_id"))  # fields instead, if owners are allowed
 
 
 class CustomType(Asset):
-    """Records of a type that an administrator made."""
+    """Records of a type that an administrator created."""
 
     uri = ""
     owner_contexts: tuple[str, ...] = ()
@@ -41,12 +41,12 @@ class CustomType(Asset):
 
 
 def context_of(id: int) -> str:
-    """The full context of the type that this row declares."""
+    """The full context of the type declared by this row."""
     return contexts.context_of(f"custom_record.{id}")
 
 
 def record_type(row: Record) -> RecordType:
-    """The type that a custom_record declares."""
+    """Builds the type declared by a custom_record."""
     params = row["params"] if isinstance(row["params"], dict) else {}
     owned_by = tuple(params.get("owners", {}).get("contexts", ()))
     options = frozenset(params.get("options", ()))
@@ -56,7 +56,7 @@ def record_type(row: Record) -> RecordType:
         "__doc__": CustomType.__doc__,
         "uri": row["uri"],
         "context": context,
-        "aliases": (f"contexts.custom_record.{row['id']}",),  # as other services of this family call it
+        "aliases": (f"contexts.custom_record.{row['id']}",),  # the name in other services of this family
         "label_names": (name, plural),
         "table_name": f"custom_record_{row['id']}",
         "features": ALWAYS_ON | (options & {"attachments", "avatars", "comments"}),
@@ -88,7 +88,7 @@ def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
 
 
 def read(tx: "Transaction", registry: "Registry") -> list[RecordType]:
-    """The types that the rows of custom_record declare, as this transaction sees them."""
+    """The types declared by the rows of custom_record, as seen by this transaction."""
     declaring = registry.type("custom_record")
     table = declaring.table
     rows = tx.rows(
@@ -98,7 +98,7 @@ def read(tx: "Transaction", registry: "Registry") -> list[RecordType]:
 
 
 def publish(tx: "Transaction", registry: "Registry") -> None:
-    """Let everybody see the types as they are, once this transaction is on disk."""
+    """Replaces the types in the registry once this transaction is committed, and announces the change."""
     types, statements = read(tx, registry), tx.store.statements
     tx.store.announce_after(tx, CHANGED)
 
@@ -110,7 +110,7 @@ def publish(tx: "Transaction", registry: "Registry") -> None:
 
 
 def load(tx: "Transaction", registry: "Registry") -> bool:
-    """At start: register what the file declares. Tells whether a table of theirs must be brought up to date."""
+    """Registers the types of the database at start. Returns whether one of their tables must be migrated."""
     types = read(tx, registry)
     registry.replace_custom(types)
     return schema.lacks(tx, [each.table for each in types])

@@ -1,6 +1,6 @@
-"""Activity entries and notifications as sentences: `{message, variables, urls}` as plain text and as safe HTML.
+"""Renders activity entries and notifications, `{message, variables, urls}`, as plain text and as safe HTML.
 
-Which sentences there are is in points.py; server/records/activity.py decides when one is written."""
+points.py has the sentences; server/records/activity.py writes entries."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,10 +13,10 @@ from server.record_types.shared import paths
 from server.record_types.shared.points import FORMER, OWN, PLACEHOLDER, POINTS
 from server.translation import shown as spoken
 
-MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
+MAX_MESSAGE_CHARS = 10_000  # characters shown; entries written by programs can be long
 _RECORD = re.compile(r"ctx://([A-Za-z0-9_.]+):([0-9]{1,19})(?:/.*)?\Z", re.S)
 
-PageOf = Callable[[str, int], str]  # (context, id) -> the absolute address of the record's page, "" when there is none
+PageOf = Callable[[str, int], str]  # (context, id) -> the absolute address of the record's page, or ""
 
 
 def plain_text(params: Any) -> str:
@@ -26,12 +26,12 @@ def plain_text(params: Any) -> str:
 
 
 def one_line(params: Any) -> str:
-    """The entry as text without line ends, for labels."""
+    """The entry as text without line breaks, for labels."""
     return " ".join(plain_text(params).split())
 
 
 def on_ticket(point: str, params: Any) -> str:
-    """The entry as one line on the page of the ticket that is its target, which it need not name."""
+    """The entry as one line on the page of its ticket; the sentence need not name the ticket."""
     found = POINTS.get(point)
     message = _text(params.get("message")) if isinstance(params, Mapping) else ""
     if found is None or not found.on_ticket or _current(message, params) != found.pattern:
@@ -40,12 +40,12 @@ def on_ticket(point: str, params: Any) -> str:
 
 
 def variable(params: Any, name: str) -> str:
-    """What stands for a placeholder of the entry; "" for none."""
+    """The value of a placeholder of the entry; "" if it has none."""
     return _text(_parts(params)[1].get(name))
 
 
 def html(params: Any, page_of: PageOf) -> str:
-    """The entry as HTML: everything escaped, a value whose url is http, https or ctx is a link.
+    """The entry as HTML: everything escaped; a value whose url is http, https or ctx is a link.
 
     >>> html({"message": "{{actor}} left", "variables": {"actor": "<Ana>"}}, lambda context, id: "")
     '&lt;Ana&gt; left'
@@ -62,15 +62,16 @@ def html(params: Any, page_of: PageOf) -> str:
 
 
 def first_url(params: Any, page_of: PageOf) -> str:
-    """Where an entry leads: the url of its message or target, else of any placeholder but the actor; "" when none."""
+    """The address of an entry: the url of its message or target, otherwise of any placeholder except the actor; "" if
+    none."""
     _, _, urls = _parts(params)
     names = ["message", "target", *(name for name in urls if name not in ("message", "target", "actor"))]
     return next((url for name in names if (url := safe_url(_text(urls.get(name)), page_of))), "")
 
 
 def safe_url(url: str, page_of: PageOf) -> str:
-    """The address that a url of an entry leads to: itself for http and https, the record's page for
-    `ctx://<context>:<id>`, "" for everything else."""
+    """The address of a url in an entry: http and https urls unchanged, the record's page for `ctx://<context>:<id>`, ""
+    for all others."""
     text = url.strip()
     record = _RECORD.match(text)
     if record:
@@ -80,7 +81,7 @@ def safe_url(url: str, page_of: PageOf) -> str:
 
 
 def pages(shown: DictionaryContext) -> PageOf:
-    """The pages of records as one caller sees them."""
+    """Returns a function for the pages of records that one caller sees."""
 
     def page_of(context: str, id: int) -> str:
         try:
@@ -93,8 +94,7 @@ def pages(shown: DictionaryContext) -> PageOf:
 
 
 def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
-    """message, in the language that is spoken, variables, urls of a stored body; what has another form counts as
-    absent."""
+    """Message in the reader's language, variables and urls of stored params; malformed parts are empty."""
     body = params if isinstance(params, Mapping) else {}
     variables, urls = body.get("variables"), body.get("urls")
     variables = variables if isinstance(variables, Mapping) else {}
@@ -108,7 +108,7 @@ def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
 
 
 def _current(message: str, params: Mapping[str, Any]) -> str:
-    """The sentence that says now what a stored one says."""
+    """The current wording of a stored sentence."""
     if "{{status}}" in message:
         variables = params.get("variables")
         status = _text(variables.get("status")) if isinstance(variables, Mapping) else ""
@@ -118,13 +118,13 @@ def _current(message: str, params: Mapping[str, Any]) -> str:
 
 
 def _is_own(variables: Mapping[str, Any], urls: Mapping[str, Any]) -> bool:
-    """Whether the actor of an entry is the worker whom it is about."""
+    """Whether the actor of an entry is the worker it is about."""
     names = urls if "worker" in urls else variables
     return bool(names.get("actor")) and names.get("actor") == names.get("worker")
 
 
 def _goal(goal: str, message: str) -> str:
-    """The goal of a service target; as the first word of its sentence with a capital."""
+    """The goal of a service target, capitalized at the start of its sentence."""
     words = spoken(goal)
     return words[:1].upper() + words[1:] if message.startswith("{{goal}}") else words
 

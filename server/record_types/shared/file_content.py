@@ -1,4 +1,4 @@
-"""The content of files as it is sent, and kept as bytes once whatever the number of records that have it."""
+"""Submitted content of files, stored once per content."""
 
 import base64
 import binascii
@@ -12,17 +12,17 @@ from server.file_names import safe_name
 from server.record_types.parts import Change, Record, Writing
 from server.store import blobs
 
-RESOURCE_URI = b"svc:automation_resource:"  # before the token of one whose content is to be copied
+RESOURCE_URI = b"svc:automation_resource:"  # prefix of the token of a resource to copy
 
 
 class FileContent(Text):
-    """The bytes of a file: plain text as UTF-8, or a data URI. Stored as bytes elsewhere, never shown."""
+    """The bytes of a file: plain text as UTF-8, or a data URI. Stored outside of the row, never shown."""
 
     def read(self, raw: Any, intake: Intake) -> Any:
         return raw if isinstance(raw, bytes) else self.decode(as_text(raw))
 
     def decode(self, text: str) -> bytes:
-        """The bytes of what was sent. Raises Invalid for a data URI that cannot be read."""
+        """Decodes submitted text. Raises Invalid for an invalid data URI."""
         if text[:5].lower() != "data:":
             return text.encode("utf-8", "replace")
         head, comma, body = text.partition(",")
@@ -37,14 +37,14 @@ class FileContent(Text):
 
 
 def decoded(fields: dict[str, Any], field: FileContent) -> dict[str, Any]:
-    """In `before`: sent fields with the content as bytes, since decoding a large file would hold up the one writer."""
+    """Returns submitted fields with the content as bytes. Called in `before`, since decoding a large file would block
+    the writer."""
     content = fields.get(field.name)
     return fields | {field.name: field.decode(content)} if isinstance(content, str) else fields
 
 
 def take_name(change: Change) -> None:
-    """In `prepare`: the name of a file becomes one that is safe to keep and to show. Raises Invalid where nothing of it
-    is left."""
+    """Replaces the name of a file by a safe one. Called in `prepare`. Raises Invalid if no safe character remains."""
     given = change.new.get("name")
     if not given:
         return
@@ -54,7 +54,7 @@ def take_name(change: Change) -> None:
 
 
 def keep(writing: Writing, content: bytes) -> int:
-    """Store bytes; answers the id of the blob. Raises TooLarge above the setting `max_attachment_bytes`."""
+    """Stores bytes; returns the id of the blob. Raises TooLarge above the setting `max_attachment_bytes`."""
     most = writing.setting("max_attachment_bytes")
     if len(content) > most:
         raise TooLarge(f"content: a file may have at most {most} bytes, this has {len(content)}", limit=most)
@@ -62,9 +62,9 @@ def keep(writing: Writing, content: bytes) -> int:
 
 
 def copied(writing: Writing, reference: bytes) -> tuple[int, Record]:
-    """The id of the blob of an automation resource, which is used once more, and the resource.
+    """Returns the id of the blob of an automation resource, with one more use, and the resource.
 
-    reference: svc:automation_resource:<token>. Raises Invalid where there is none that the caller may read."""
+    reference: svc:automation_resource:<token>. Raises Invalid if the caller may not read such a resource."""
     token = reference.strip().removeprefix(RESOURCE_URI).decode("utf-8", "replace")
     found = writing.find("automation_resource", token=token) if reference.strip() != token.encode() else None
     if found is None or 0 < found["expires_at"] <= writing.now or not writing.actor.is_admin:

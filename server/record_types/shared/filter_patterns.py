@@ -1,4 +1,4 @@
-"""Filters whose names are made of a pattern."""
+"""Filters whose names match a pattern."""
 
 import re
 from typing import TYPE_CHECKING
@@ -14,7 +14,8 @@ _PAIR = re.compile(r"(on|owner|author|target|actor)\.(.+)\Z")
 
 
 def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
-    """A filter whose name is made of a pattern: `on.<type>`, those of the type's traits, `org.<custom field>`."""
+    """Returns the filter of a name that matches a pattern: `on.<type>`, patterns of the type's traits, `org.<custom
+    field>`."""
     match = _PAIR.match(name)
     base = record_type.filter_by_name.get(match[1]) if match else None
     if match and base is not None and base.type == "links":
@@ -29,7 +30,8 @@ def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -
 
 
 def _pointing(record_type: "RecordType", base: Filter, name: str, target: "RecordType") -> Filter:
-    """A polymorphic pair or a table between leads to records of one type; the filter of the plain name knows how."""
+    """A filter on records of one type behind a polymorphic pair or a join table, as defined by the filter of the plain
+    name."""
     way = (
         base.way_to(target.context)
         if hasattr(base, "way_to")

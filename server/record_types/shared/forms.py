@@ -1,4 +1,4 @@
-"""The forms that a collection takes in `expand`: `comments~5`, `links.ticket`, `attachments:name`."""
+"""The forms of a collection in `expand`: `comments~5`, `links.ticket`, `attachments:name`."""
 
 import re
 
@@ -10,7 +10,8 @@ _FORM = re.compile(r"(?:\.(?P<type>[^~:]+))?(?:~(?P<many>-?[0-9]+))?(?::(?P<key>
 
 @dataclass(frozen=True)
 class CollectionForm:
-    """type: only this record type. many: how many at most, 1 to 25. key: a key to load on each. plain: no form."""
+    """type: only records of this type. many: maximum number, 1 to 25. key: a key to load on each. plain: without a
+    form."""
 
     type: str
     many: int
@@ -19,7 +20,7 @@ class CollectionForm:
 
 
 def read_form(text: str) -> CollectionForm:
-    """What followed the name of a collection.
+    """Parses the text after the name of a collection.
 
     >>> read_form("~40")
     CollectionForm(type='', many=25, key='', plain=False)

@@ -1,4 +1,4 @@
-"""Expands that answer `{id: dictionary}` for records found through a column or a table between."""
+"""Loaders of expands with `{id: dictionary}` of records found through a column or a join table."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ Pairs = list[tuple[int, int]]
 
 
 def pairs_through(tx: Transaction, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
-    """The (own id, other id) pairs of a table between for many records, in order. One statement."""
+    """The (own id, other id) pairs in a join table of many records, in order. One statement."""
     columns, names = table.sql, tuple(only)
 
     def build() -> Any:
@@ -27,7 +27,7 @@ def pairs_through(tx: Transaction, table: Table, own: str, other: str, records: 
 
 
 def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Sequence[Record]) -> Pairs:
-    """The (own id, other id) pairs of the others whose `column` holds the id of one of the records. One statement."""
+    """The (own id, other id) pairs of records whose `column` is the id of one of these records. One statement."""
     others: Any = table_named(table)
 
     def build() -> Any:
@@ -44,7 +44,7 @@ def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Seq
 
 
 def by_id(shown: DictionaryContext, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
-    """The dictionaries of the readable records among these. One statement for the type."""
+    """The dictionaries of readable records by id. One statement."""
     found = shown.records(uri, ids)
     shown_records = shown.dictionaries(uri, found, expand)
     return {record["id"]: dictionary for record, dictionary in zip(found, shown_records, strict=True)}
@@ -53,7 +53,7 @@ def by_id(shown: DictionaryContext, uri: str, ids: Iterable[int], expand: str = 
 def as_map(
     name: str, records: Sequence[Record], pairs: Iterable[tuple[int, int]], others: dict[int, dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
-    """{own id: {name: {other id: dictionary}}}, the answer of an expand's loader."""
+    """{own id: {name: {other id: dictionary}}}, the result of a loader."""
     found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
     for own, other in pairs:
         if other in others:

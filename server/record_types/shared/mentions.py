@@ -1,4 +1,4 @@
-"""Workers who are named in a text with @."""
+"""Workers mentioned in a text with @."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from server.record_types.shared.tables import GROUP_MEMBER
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 
-MAX_MENTIONS = 50  # told of one text
-MAX_CHARS = 100_000  # looked through
+MAX_MENTIONS = 50  # workers notified of one text
+MAX_CHARS = 100_000  # characters scanned
 _MENTION = re.compile(r"(?<![\w@.])@([\w.-]{1,64})")
 
 
 def names_in(text: str) -> list[str]:
-    """The names behind @ in a text, in lower case, none twice. A mail address holds none.
+    """The distinct names after @ in a text, in lower case. Mail addresses do not count.
 
     >>> names_in("@Milo and @nora: ask ana@kite.example, @milo.")
     ['milo', 'nora']
@@ -25,7 +25,8 @@ def names_in(text: str) -> list[str]:
 
 
 def mentioned(writing: Writing, text: str, uri: str, id: int) -> tuple[int, ...]:
-    """The ids of the workers named in a text on a record, without those who may not read its ticket's private group."""
+    """The ids of the workers mentioned in a text on a record. If its ticket is in a private group, only those who may
+    read it."""
     names = names_in(text)
     if not names:
         return ()
@@ -41,7 +42,7 @@ def mentioned(writing: Writing, text: str, uri: str, id: int) -> tuple[int, ...]
 
 
 def _members_of_private(writing: Writing, uri: str, id: int) -> set[int] | None:
-    """Who belongs to the private group that the record's ticket lies in; None when it lies in none."""
+    """The members of the private group of the record's ticket; None if its group is not private."""
     record: dict[str, Any] | None = writing.record(uri, id)
     if uri == "message" and record is not None:
         record = writing.record("ticket", record["ticket_id"])

@@ -1,6 +1,7 @@
-"""Records that are owned: by the service, a group, a role, a worker or a bot. Who may be named as owner; the filters.
+"""Owners of records: the service, a group, a role, a worker or a bot. Validates owners, and declares the fields and
+filters.
 
-Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
+The rule "owner" in access/rules.py decides who may read and change owned records."""
 
 from typing import Any
 
@@ -21,14 +22,14 @@ OWNERS_AND_BOTS = (*OWNERS, BOT)
 
 
 class OwnerId(Id):
-    """The field `owner_id`, with the owner behind it and the filters on it; 0 counts as given: the service has it."""
+    """The field `owner_id`, with the nested owner and the filters; 0 is a valid owner: the service."""
 
     def filters(self) -> list[Filter]:
         return [] if self.filter is None else list(filters("app", "bot", "group", "role", "worker"))
 
 
 def fields(**options: Any) -> dict[str, Field]:
-    """The fields of a type whose records are owned by anybody who can own; options: as id_field."""
+    """The fields of a type whose records any kind of owner can own. options: as for id_field."""
     note = "Record type of the owner: app, bot, group, role or worker."
     return {"owner__context": context_field(note), "owner_id": id_field(**options)}
 
@@ -44,7 +45,7 @@ def id_field(note: str = "Id of the owner; 0 for the app.", *, required: bool = 
 
 
 def filters(*deep: str) -> tuple[Filter, ...]:
-    """`owner` and one `owner.<type>` for each type named: app, bot, group, role, worker."""
+    """`owner`, and `owner.<type>` for each of these types: app, bot, group, role, worker."""
     return (
         TypeFilter("owner", "Owned by one of these record types; any, none.", "owner"),
         *(_deep(uri) for uri in deep),
@@ -59,7 +60,7 @@ def _deep(uri: str) -> Filter:
 
 
 def check(change: Change, writing: Writing) -> None:
-    """In `prepare`: the pair points to an owner that is there. Raises Required, Invalid."""
+    """Raises Required or Invalid unless the owner exists. Called in `prepare`."""
     if not _is_new(change):
         return
     context, id = change.value("owner__context"), change.value("owner_id")
@@ -80,10 +81,10 @@ def check(change: Change, writing: Writing) -> None:
 
 
 def require(change: Change, writing: Writing) -> None:
-    """In `privileged`: the caller may name this owner: itself, a group it manages, a role it edits, a bot of one of
-    these; administrators any.
+    """Raises Forbidden unless the caller may name this owner: themselves, a group they manage, a role they edit, or a
+    bot of one of these. Administrators may name any. Called in `privileged`.
 
-    No owner at all is for everybody who may write the record. Raises Forbidden."""
+    Anyone who may write the record may leave it without an owner."""
     if not _is_new(change) or writing.actor.is_admin:
         return
     context, id = change.value("owner__context"), change.value("owner_id")
@@ -96,8 +97,8 @@ def require(change: Change, writing: Writing) -> None:
 
 
 def may_own_as(tx: Transaction, actor: Caller, context: str, id: int) -> bool:
-    """Whether the caller may name this owner, and change what it owns, as the rosters stand in this transaction. A bot
-    is asked for its own owner."""
+    """Whether the caller may name this owner and change its records, by the rosters in this transaction. For a bot, its
+    owner decides."""
     if actor.is_admin:
         return True
     if actor.context != WORKER:
@@ -118,7 +119,8 @@ def _owner_of_bot() -> Any:
 
 
 def forget(writing: Writing, context: str, id: int) -> None:
-    """A removed record owns nothing: what was its own keeps the type of its owner and is for administrators only."""
+    """Removes a deleted owner from its records: they keep the type of the owner, and only administrators may change
+    them."""
     for each in writing.registry:
         if "owner__context" in each.initial:
             writing.touch(each.uri, owner__context=context, owner_id=id)

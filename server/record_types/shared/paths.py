@@ -1,20 +1,20 @@
-"""Where people find records and files: the paths of the console's pages for them. Programs have `/rest/...`."""
+"""Paths of the console's pages for records and files. Programs use `/rest/...`."""
 
 import re
 from functools import lru_cache
 from urllib.parse import quote
 
-OWN_FILE = re.compile(r"/files/[0-9]{1,19}")  # of a file without its name, as it stands in stored HTML
+OWN_FILE = re.compile(r"/files/[0-9]{1,19}")  # the path of a file without its name, as in stored HTML
 
 _is_safe = re.compile(r"[A-Za-z0-9-]+").fullmatch
 
 
 def record(uri: str, id: int) -> str:
-    """The page of a record; that of a ticket leads on to `ticket`."""
+    """The page of a record; that of a ticket redirects to `ticket`."""
     return f"/records/{uri}/{id}"
 
 
-@lru_cache(maxsize=2048)  # lists show the same ones again and again
+@lru_cache(maxsize=2048)  # lists show the same tickets repeatedly
 def ticket(mask: str) -> str:
     """The page of a ticket.
 
@@ -25,8 +25,8 @@ def ticket(mask: str) -> str:
 
 
 def within(page: str, kind: str, id: int) -> str:
-    """The place of a comment, message or draft on the page of what it belongs to. It is named twice: browsers keep what
-    follows `#` to themselves, and the page is to show what was asked for.
+    """The address of a comment, message or draft on its page. Its id is in the query too, since browsers do not send
+    the part after `#`, and the page must include the item.
 
     >>> within("/tickets/QTR-48213-657", "message", 7)
     '/tickets/QTR-48213-657?message=7#message7'
@@ -35,7 +35,7 @@ def within(page: str, kind: str, id: int) -> str:
 
 
 def file(id: int, name: str = "") -> str:
-    """The bytes of a file. name: under which browsers keep it.
+    """The path of a file's bytes. name: the name under which browsers save it.
 
     >>> file(7), file(7, "a b.txt")
     ('/files/7', '/files/7/a%20b.txt')

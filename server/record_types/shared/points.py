@@ -1,4 +1,4 @@
-"""Activity points: everything that an activity entry can tell, with its sentence. Data only; entries.py fills it in."""
+"""Activity points: the kinds of activity entries, with their sentences. Data only; entries.py renders them."""
 
 import re
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class ActivityPoint:
-    """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
-    `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
-    and the worker it was done to. is_reserved: whether the service alone writes them. on_ticket: the sentence on the
-    page of the ticket that is its target, "" for the same one."""
+    """A kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that the writer must fill;
+    `actor` is filled by the service. is_administrative: whether only administrators, the actor and the worker
+    concerned see its entries. is_reserved: whether only the service writes them. on_ticket: the sentence on the page
+    of its ticket, "" for the same one."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class ActivityPoint:
         return [name for name in self.placeholders if variables.get(name) in (None, "")]
 
     def describe(self) -> dict[str, Any]:
-        """As in the list of activity events."""
+        """The entry in the list of activity events."""
         return {
             "id": self.id,
             "name": self.name,
@@ -40,12 +40,12 @@ class ActivityPoint:
         }
 
 
-# Sentences of entries that are told otherwise when somebody did it for themselves: {pattern: the other}.
+# {pattern: sentence if the actor is the worker it is about}
 OWN = {
     "{{actor}} assigned ticket {{target}} to {{worker}}": "{{actor}} took ticket {{target}}",
     "{{actor}} assigned the ticket to {{worker}}": "{{actor}} took the ticket",
 }
-# The sentence of an entry on the page of its ticket, by activity point.
+# {activity point: sentence on the page of its ticket}
 ON_TICKET = {
     "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
     "connection.unlink": "{{actor}} removed the link with {{link_object}} {{link}}",
@@ -72,7 +72,7 @@ ON_TICKET = {
     "watcher.unassigned": "{{actor}} removed {{watcher}} from the watchers",
     "watcher.unfollow": "{{actor}} stopped watching the ticket",
 }
-# Sentences of entries that earlier versions wrote: {pattern, its `{{status}}` filled in: the one that says it now}.
+# {sentence of earlier versions, with `{{status}}` filled in: current sentence}
 FORMER = {
     "{{actor}} took ticket {{target}} from its owner": "{{actor}} unassigned ticket {{target}}",
     "Late: the {{goal}} of ticket {{target}}": "{{goal}} overdue: ticket {{target}}",
@@ -83,7 +83,7 @@ FORMER = {
     "{{actor}} set ticket {{target}} to deleted": "{{actor}} deleted ticket {{target}}",
     "{{actor}} set ticket {{target}} to open": "{{actor}} opened ticket {{target}}",
 }
-# What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
+# Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
     "ticket.answer.refused",
@@ -225,7 +225,7 @@ POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
 
 
 def point(id: str) -> ActivityPoint:
-    """The point of this id, in any case. Raises NotFound naming the nearest one."""
+    """The activity point with this id, case-insensitive. Raises NotFound with the nearest one."""
     found = POINTS.get(id.strip().lower())
     if found is None:
         raise NotFound(f"there is no activity point '{id[:80]}'{nearest(id, POINTS)}", point=id)
@@ -235,7 +235,7 @@ def point(id: str) -> ActivityPoint:
 def body(id: str, variables: Mapping[str, str], urls: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The `params` of an entry: {message, variables, urls}.
 
-    Raises NotFound for an unknown point, Required for a placeholder without a value (`actor` is not asked for)."""
+    Raises NotFound for an unknown point, Required for a placeholder without a value (except `actor`)."""
     found = point(id)
     lacking = found.missing(variables)
     if lacking:

@@ -1,4 +1,4 @@
-"""What points to a record that is gone, or about to be."""
+"""References to a record that is being deleted or merged."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def redirect(writing: "Writing", table: str, column: str, old: int, new: int = 0) -> int:
-    """Let a column of a record type's table hold `new` wherever it holds `old`; answers how many rows changed. One
+    """Replaces the id `old` by `new` in a column of a record type's table; returns the number of changed rows. One
     statement, no hooks."""
     writing.touch(table, **{column: old})
     changed: Any = table_named(table)
@@ -22,7 +22,7 @@ def redirect(writing: "Writing", table: str, column: str, old: int, new: int = 0
 
 
 def ids_pointing(tx: Transaction, table: str, column: str, id: int) -> list[int]:
-    """The ids of the rows whose column holds `id`, in order."""
+    """The ids of the rows whose column is `id`, in order."""
     rows: Any = table_named(table)
     found = tx.rows(
         lambda: rows.select(rows.c.id).where(getattr(rows.c, column) == slot(0)).order_by(rows.c.id),

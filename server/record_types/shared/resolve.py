@@ -1,6 +1,6 @@
-"""Records by what people write instead of an id: an organization's name, a mail address, a worker's name.
+"""Finds records by a name or mail address instead of an id: organizations, addresses, workers.
 
-For hooks, inside a write. An organization or address that is not there is made."""
+For hooks, inside a write. Missing organizations and addresses are created."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.translation import about_field, lazy_gettext
 
-MAX_REINDEXED = 1000  # records whose texts follow a changed name at once; more would hold up the one writer
+MAX_REINDEXED = 1000  # records reindexed after a change of a name; more would block the writer
 
 
 def org_named(writing: Writing, name: str) -> int:
-    """The organization with exactly this name, case aside; made when there is none. 0 for a blank name."""
+    """The organization with this name, case-insensitive; created if there is none. 0 for a blank name."""
     if not name.strip():
         return 0
     known = writing.find("org", name=name)
@@ -26,8 +26,8 @@ def org_named(writing: Writing, name: str) -> int:
 
 
 def address_of(writing: Writing, email: str, field: str) -> int:
-    """The record of a mail address, which may stand beside a name; made when there is none, 0 for a blank one. Raises
-    Invalid naming `field`."""
+    """The record of a mail address, which may include a display name; created if there is none, 0 for a blank one.
+    Raises Invalid naming `field`."""
     if not email.strip():
         return 0
     known = writing.find("address", email=email.strip().lower())
@@ -39,7 +39,7 @@ def address_of(writing: Writing, email: str, field: str) -> int:
 
 
 def address_in(text: str, field: str) -> str:
-    """The one mail address of a text, in lower case: `Joe <joe@example.com>` has one. Raises Invalid naming `field`."""
+    """The one mail address in a text, in lower case, as in `Joe <joe@example.com>`. Raises Invalid naming `field`."""
     found = addresses.the_one(text)
     if found is None:
         raise Invalid(
@@ -52,7 +52,8 @@ def address_in(text: str, field: str) -> str:
 
 
 def worker_named(writing: Writing, name: str, field: str) -> int:
-    """The one worker with this full name or mail address, in any case; 0 for blank. Raises Invalid when not one."""
+    """The worker with this full name or mail address, case-insensitive; 0 for blank. Raises Invalid unless exactly one
+    matches."""
     if not name.strip():
         return 0
     found = workers_named(writing, name)
@@ -63,7 +64,7 @@ def worker_named(writing: Writing, name: str, field: str) -> int:
 
 
 def workers_named(writing: Writing, name: str) -> list[int]:
-    """The workers with this full name or mail address, in any case; two at most."""
+    """The workers with this full name or mail address, case-insensitive; two at most."""
     wanted = " ".join(name.split())
     worker, address = table_named("worker").alias("named"), table_named("address").alias("its_address")
 
@@ -81,7 +82,8 @@ def workers_named(writing: Writing, name: str) -> list[int]:
 
 
 def reindex(writing: Writing, uri: str, column: str, id: int) -> None:
-    """Index the texts of records again whose `column` holds `id`, the newest first, when that record's name changed."""
+    """Updates the full-text index of records whose `column` is `id`, the newest first, after the name of that record
+    changed."""
     table = table_named(uri).alias("renamed")
     rows = writing.tx.rows(
         lambda: (

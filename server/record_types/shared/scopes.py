@@ -1,4 +1,4 @@
-"""Scopes of OAuth apps: YAML text to values, and which requests a scope lets through. Pure; tokens are in access/."""
+"""Scopes of OAuth apps: parses YAML, and decides which requests a scope allows. Pure functions; access/ has tokens."""
 
 import functools
 import re
@@ -14,12 +14,12 @@ from server.wildcards import fits
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 MAX_CHARS = 65_536
 MAX_SCOPES = 200
-MAX_KEPT = 64  # texts that are kept read: from before a write until it asks for them, and for requests
-MAX_ENDPOINTS = 1000  # of one scope
+MAX_KEPT = 64  # cached texts: parsed before a write and read inside it, and used by requests
+MAX_ENDPOINTS = 1000  # endpoints of one scope
 MAX_LABEL_CHARS = 255
-MAX_BRACKETS = 50  # open at once; the YAML reader takes seconds for thousands
-ALL, OWN = REACHES = ("all", "own")  # whose records a scope reaches
-BUILT_IN = "api"  # the scope of an app that was created without any
+MAX_BRACKETS = 50  # nesting depth; the YAML parser takes seconds for thousands
+ALL, OWN = REACHES = ("all", "own")  # records that a scope covers: all, or those of the worker
+BUILT_IN = "api"  # the scope of an app that was created without scopes
 DEFAULT = f"""\
 "{BUILT_IN}":
   label: Do everything that you can do
@@ -32,20 +32,20 @@ _SCOPE_ID = re.compile(r"[A-Za-z0-9:._-]{1,128}\Z")
 
 @dataclass(frozen=True, slots=True)
 class EndpointPattern:
-    """A pattern of paths with the methods it allows. `*` stands for any run of characters, `/` included."""
+    """A pattern of paths, with the methods it allows. `*` matches any text, including `/`."""
 
     pattern: str
     methods: frozenset[str]
 
     def matches(self, path: str) -> bool:
-        """Whether the whole path fits, whatever the case."""
+        """Whether the whole path matches, case-insensitive."""
         return self.pattern == "*" or fits(path.lower(), self.pattern.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a token with this scope may call. label: for the consent page. is_own: whether it reaches only the
-    worker's own records."""
+    """The requests that a token with this scope may send. label: for the consent page. is_own: whether it covers only
+    the worker's own records."""
 
     id: str
     label: str
@@ -53,9 +53,9 @@ class Scope:
     is_own: bool = False
 
     def allows(self, method: str, path: str) -> bool:
-        """Whether a request is covered. path: what follows `/rest/`, without `.json`, slash in front and query.
+        """Whether a request is covered. path: the part after `/rest/`, without leading slash, `.json` and query.
 
-        HEAD is asked as GET; OPTIONS needs no scope."""
+        HEAD counts as GET; OPTIONS needs no scope."""
         verb = method.upper()
         if verb == "OPTIONS":
             return True
@@ -64,23 +64,23 @@ class Scope:
 
 
 def parse(text: str) -> dict[str, Scope]:
-    """{scope id: Scope} of an app's YAML text: a map of scope ids to {label, endpoints}.
+    """Returns {scope id: Scope} of an app's YAML text: a map of scope ids to {label, endpoints}.
 
-    An endpoint is a pattern for all methods, or a map of patterns to a method or a list of them, `*` for all; words
-    that are no methods allow nothing. `records: own` keeps a scope to the records of the worker.
-    Raises Invalid that names the scope; nothing but maps, lists and text is looked at."""
+    An endpoint is a pattern for all methods, or a map of patterns to a method or a list of methods, `*` for all;
+    unknown methods allow nothing. `records: own` limits a scope to the records of the worker. Only maps, lists and
+    text are read. Raises Invalid naming the scope."""
     return dict(_parsed(text))
 
 
 @warmed
 @functools.cache
 def _loader() -> Any:
-    """What reads no anchors and aliases: with them a short text grows by powers."""
-    import yaml  # with patterns that take long to compile
+    """The YAML loader class. It rejects anchors and aliases: with them, a short text can expand exponentially."""
+    import yaml  # slow to import: compiles many patterns
 
     class PlainLoader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.peek_event().anchor is not None:  # of its own, or of what an alias stands for
+            if self.peek_event().anchor is not None:  # an anchor, or an alias
                 raise _bad('anchors and aliases (& and *name) are not supported; write "*" in quotes')
             return super().compose_node(parent, index)
 
@@ -92,7 +92,7 @@ def _parsed(text: str) -> dict[str, Scope]:
     if len(text) > MAX_CHARS:
         raise _bad(lazy_gettext("at most {count} characters, this has {number}", count=MAX_CHARS, number=len(text)))
     if "<<" in text:
-        raise _bad("merging with << is not supported")  # merged maps grow by powers
+        raise _bad("merging with << is not supported")  # merged maps grow exponentially
     if _depth(text) > MAX_BRACKETS:
         raise _bad(f"at most {MAX_BRACKETS} brackets inside each other")
     import yaml
@@ -112,7 +112,7 @@ def _parsed(text: str) -> dict[str, Scope]:
 
 
 def _depth(text: str) -> int:
-    """How many brackets stand open at once at most, whatever stands in quotes.
+    """The nesting depth of brackets, including those in quotes.
 
     >>> _depth("a: [1, {b: [2]}]")
     3
@@ -128,12 +128,12 @@ def _depth(text: str) -> int:
 
 
 def allowed(scopes: Iterable[Scope], method: str, path: str) -> bool:
-    """Whether one of the scopes covers the request; nothing matches: refused."""
+    """Whether one of the scopes covers the request."""
     return any(scope.allows(method, path) for scope in scopes)
 
 
 def reaches_own_only(scopes: Iterable[Scope], method: str, path: str) -> bool:
-    """Whether the scopes that cover a request keep it to the records of the worker."""
+    """Whether the scopes that cover a request limit it to the records of the worker."""
     listed = tuple(scopes)
     return any(each.is_own for each in listed) and not allowed((s for s in listed if not s.is_own), method, path)
 
@@ -177,7 +177,7 @@ def _methods(value: Any) -> frozenset[str]:
         if name == "*":
             found.update(METHODS)
         elif name in METHODS:
-            found.add(name)  # other words allow nothing
+            found.add(name)  # unknown methods allow nothing
     return frozenset(found)
 
 

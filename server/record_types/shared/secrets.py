@@ -1,4 +1,4 @@
-"""Random names and secrets, what is stored of a secret, and names that say that a value is one."""
+"""Random names and secrets, digests of secrets, and the detection of secrets by name."""
 
 import hashlib
 import re
@@ -15,17 +15,17 @@ _SECRET_NAME = re.compile(
 
 
 def is_secret(name: str) -> bool:
-    """Whether the name of a header, parameter or key says that its value is a secret."""
+    """Whether the name of a header, parameter or key suggests that its value is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def random_text(length: int) -> str:
-    """That many random lower-case letters and digits, fit for a secret from 50 on: each is worth 5.17 bits."""
-    # One draw of the system's random numbers for all of them; what the remainder prefers is one in 2^64.
+    """Random lower-case letters and digits, 5.17 bits each; suitable as a secret from 50 characters on."""
+    # One random number for all characters; 64 extra bits make the bias of the remainder negligible.
     number = secrets.randbits(length * 6 + 64)
     return "".join([LETTERS[(number := number // SIZE) % SIZE] for _ in range(length)])
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret: SHA-256 in hex. Only for random secrets; passwords are hashed slowly."""
+    """The stored form of a secret: SHA-256 in hex. Only for random secrets; passwords need a slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,16 +1,16 @@
-"""What record types know of mail that is sent: types of drafts, and the addresses that groups and buckets send from."""
+"""Types of drafts, and the sender addresses of groups and buckets."""
 
 from server.errors import Invalid
 from server.record_types.parts import Writing
 
 COMPOSE, REPLY, FORWARD, TRANSACTIONAL = "mail.compose", "ticket.reply", "ticket.forward", "mail.transactional"
-UNTIL_ANSWERED = "until_answered"  # of the params of a draft: it does not leave when a requester writes first
-LETTER = "letter"  # the format of plain text that the service writes: it has an HTML part, in the frame of all mail
+UNTIL_ANSWERED = "until_answered"  # param of a draft: it is held back if a requester writes first
+LETTER = "letter"  # format of plain text written by the service; it is sent with an HTML part in the frame of all mail
 DRAFT_TYPES = (COMPOSE, TRANSACTIONAL, REPLY, FORWARD)
 
 
 def check_sender(writing: Writing, address_id: int) -> None:
-    """Raises Invalid unless mail can be sent from this address: by a mail transport of its own, or by the default one.
+    """Raises Invalid unless mail can be sent from this address, by its own mail transport or the default one.
 
     0 is the default sender."""
     if not address_id:

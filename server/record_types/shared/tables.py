@@ -1,4 +1,4 @@
-"""Tables between record types: who is linked to, attached to, a requester or a member of what."""
+"""Tables between record types: links, attached files, requesters, members."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ LINK = Table(
     ],
     [Index(("to_context", "to_id", "from_context"), "a worker's watched records, a deleted record's links")],
     key=("from_context", "from_id", "to_context", "to_id"),
-)  # every link stands here twice, once from each side
+)  # every link has two rows, one from each side
 
 ATTACHED = Table(
     "attached",
@@ -25,7 +25,7 @@ ATTACHED = Table(
     key=("attachment_id", "context", "record_id"),
 )
 
-IS_LINE = 'length("text") <= 255'  # as text, so that the partial index is found to fit; what is longer has no index
+IS_LINE = 'length("text") <= 255'  # SQL text, as SQLite needs it to choose the partial index
 
 CUSTOM_VALUE = Table(
     "custom_value",
@@ -42,21 +42,21 @@ CUSTOM_VALUE = Table(
     ],
     key=("field_id", "record_id", "place"),
 )
-# One of number and text holds the value, the other is NULL: the kind of the field says which.
+# The kind of the field decides whether number or text holds the value; the other is NULL.
 
 
 def is_line(table: Any) -> Any:
-    """The condition by which a row is in the index of texts; table: a handle of CUSTOM_VALUE."""
+    """The condition that a row is in the index of texts. table: a handle of CUSTOM_VALUE."""
     return peewee.Expression(peewee.fn.length(table.text), "<=", peewee.SQL("255"))
 
 
 DELETED_FIELD = Table(
     "deleted_field", [Column("field_id"), Column("record", "TEXT"), Column("deleted_at")], key=("field_id",)
-)  # custom fields that can come back: record is JSON, and their values stay in custom_value
+)  # custom fields that can be restored: record is JSON; their values stay in custom_value
 
 REMAINS = Table(
     "remains", [Column("context", "TEXT"), Column("record_id")], key=("context", "record_id")
-)  # deleted records that had more comments and files than go with them in one transaction
+)  # deleted records with more comments and files than one transaction deletes
 
 FIELDSET_USE = Table(
     "fieldset_use",
@@ -93,7 +93,7 @@ SNIPPET_USE = Table(
     [Column("snippet_id"), Column("worker_id"), Column("hour"), Column("uses")],
     [Index(("worker_id", "snippet_id"), "how often a worker used each snippet")],
     key=("snippet_id", "worker_id", "hour"),
-)  # hour: its first second
+)  # hour: the first second, in Unix seconds
 
 CHANGE = Table(
     "change_log",
@@ -107,7 +107,7 @@ CHANGE = Table(
     ],
     is_log=True,
 )
-# event: created, updated or deleted; owner: of a deleted record, where that decides who may know of it
+# event: created, updated or deleted. owner: of a deleted record, if read access depends on it.
 
 SHARED = (
     LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER,

@@ -1,6 +1,6 @@
-"""What an automation may be started by: when that is, what its dictionary holds, what is made of its answer.
+"""The triggers of automations: when they run, the keys of their dictionary, and the meaning of their return values.
 
-Data only; nothing is run here. Help pages are made of it."""
+Data only; help pages are generated from it."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -27,9 +27,9 @@ LOGIN = ("worker_", "client_ip", "client_browser_name", "client_browser_platform
 
 @dataclass(frozen=True)
 class Trigger:
-    """when: what happens. keys: of the dictionary; one that ends in `_` stands for all keys of a record. answer: {key:
-    what it does} of what the automation returns. runs: which of several that are bound. is_screen: whether it belongs
-    to a screen that this version does not have, so that nothing starts it."""
+    """A trigger of automations. when: the event. keys: keys of the dictionary; one that ends in `_` stands for all keys
+    of a record. answer: {return value: effect}. runs: which of several bound automations run. is_screen: whether it
+    belongs to a screen that this version does not have, so that it never runs."""
 
     when: str
     keys: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Trigger:
     is_screen: bool = False
 
 
-# What happens in the service. Automations are bound in the records of the type automation_event with these names.
+# Events of the service. Records of the type automation_event with these names bind automations.
 EVENTS: dict[str, Trigger] = {
     "mail.draft": Trigger(
         "A mail is begun, or a draft of one is opened again.", ("draft_", "is_resumed"),
@@ -163,15 +163,15 @@ TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
 
 @dataclass(frozen=True)
 class TriggerKey:
-    """A key that triggers hand over. kinds: of its value. note: what it holds. example: as JSON, "" for a record."""
+    """A key of the dictionary. kinds: types of its value. note: its meaning. example: JSON, "" for a record."""
 
     kinds: tuple[type, ...]
     note: str
     example: str = ""
 
 
-RECORD: tuple[type, ...] = ()  # a key that ends in `_`: `<key>_context`, `<key>id` and what loads from there
-MAP: tuple[type, ...] = (dict, list)  # an empty one is a list
+RECORD: tuple[type, ...] = ()  # a key that ends in `_`: `<key>_context`, `<key>id` and the keys of the record
+MAP: tuple[type, ...] = (dict, list)  # an empty map is a list
 KEYS: dict[str, TriggerKey] = {
     "...": TriggerKey((), "The variables of the behavior, each under its name."),
     "actor_": TriggerKey(RECORD, "Who did it: a worker, or the service."),

@@ -1,7 +1,7 @@
-"""What is noted in memory and written some time later: samples of metrics, who was active with which token, who opened
-which page, how automations ended.
+"""Usage data buffered in memory and written later: samples of metrics, active workers and tokens, open pages, results
+of automations.
 
-For what happens on hot paths and may be lost when the process ends. records/usage_flush.py writes it."""
+For data on hot paths that may be lost when the process ends. records/usage_flush.py writes it."""
 
 import threading
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from server.dataclass import dataclass
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 
-MAX_SAMPLES = 20_000  # different ones between two writes; further ones are dropped and counted
-MAX_DIMENSIONS = 8  # of one sample
-MAX_VALUE_CHARS = 128  # of a dimension; longer values are cut
+MAX_SAMPLES = 20_000  # distinct samples between two writes; further ones are dropped and counted
+MAX_DIMENSIONS = 8  # dimensions of one sample
+MAX_VALUE_CHARS = 128  # characters of a dimension; longer values are truncated
 BIN_SECONDS = 300
 
 Dimensions = tuple[tuple[str, str], ...]  # (name, value), sorted by name
@@ -21,7 +21,7 @@ Dimensions = tuple[tuple[str, str], ...]  # (name, value), sorted by name
 
 @dataclass(slots=True)
 class Totals:
-    """Samples taken together."""
+    """The aggregate of several samples."""
 
     count: int = 0
     sum: float = 0.0
@@ -29,7 +29,7 @@ class Totals:
     max: float = 0.0
 
     def add(self, other: "Totals") -> None:
-        """Take others in."""
+        """Adds other samples."""
         if not other.count:
             return
         self.min = min(self.min, other.min) if self.count else other.min
@@ -38,23 +38,23 @@ class Totals:
         self.sum += other.sum
 
 
-Samples = dict[tuple[str, int, Dimensions], Totals]  # (metric, beginning of five minutes, dimensions)
+Samples = dict[tuple[str, int, Dimensions], Totals]  # by (metric, first second of five minutes, dimensions)
 
 
 @dataclass
 class UsageBuffer:
-    """The notes of one service, since they were taken last."""
+    """The buffered data of one service since the last write."""
 
     samples: Samples = field(default_factory=dict)
-    active: dict[int, int] = field(default_factory=dict)  # worker: the instant they were last active
-    tokens: dict[int, tuple[int, str]] = field(default_factory=dict)  # access token: when it was last used, from where
-    visits: dict[int, tuple[int, int]] = field(default_factory=dict)  # worker: (page, instant)
-    runs: dict[int, tuple[int, str]] = field(default_factory=dict)  # automation: (instant, exit state) of its last run
+    active: dict[int, int] = field(default_factory=dict)  # worker: time of the last activity
+    tokens: dict[int, tuple[int, str]] = field(default_factory=dict)  # access token: (time, address) of the last use
+    visits: dict[int, tuple[int, int]] = field(default_factory=dict)  # worker: (page, time)
+    runs: dict[int, tuple[int, str]] = field(default_factory=dict)  # automation: (time, exit state) of the last run
     dropped: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def sample(self, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
-        """A value of a metric at an instant. Dimensions beyond the limits are cut or left out."""
+        """Adds a sample of a metric. Dimensions beyond the limits are truncated or left out."""
         listed = sorted([(str(key), str(each)[:MAX_VALUE_CHARS]) for key, each in dimensions.items()])
         key = (name, now - now % BIN_SECONDS, tuple(listed[:MAX_DIMENSIONS]))
         with self.lock:
@@ -67,29 +67,29 @@ class UsageBuffer:
             totals.add(Totals(1, value, value, value))
 
     def saw(self, worker_id: int, now: int, token_id: int = 0, client: str = "") -> None:
-        """A worker did something, or a program with an access token of theirs. client: its address."""
+        """Records the activity of a worker, or of a program with the worker's access token. client: its address."""
         with self.lock:
             self.active[worker_id] = now
             if token_id:
                 self.tokens[token_id] = (now, client)
 
     def visit(self, worker_id: int, page_id: int, now: int) -> None:
-        """A worker opened a workspace page."""
+        """Records that a worker opened a workspace page."""
         with self.lock:
             self.visits[worker_id] = (page_id, now)
 
     def ran(self, automation_id: int, now: int, state: str) -> None:
-        """A run of an automation is over."""
+        """Records the end of a run of an automation."""
         with self.lock:
             self.runs[automation_id] = (now, state)
 
     def of_metric(self, name: str) -> list[tuple[int, Dimensions, Totals]]:
-        """What is noted of a metric and not written yet: (beginning of five minutes, dimensions, totals)."""
+        """The buffered samples of a metric: (first second of five minutes, dimensions, totals)."""
         with self.lock:
             return [(start, dimensions, each) for (of, start, dimensions), each in self.samples.items() if of == name]
 
     def take(self) -> "UsageBuffer":
-        """All notes, which are forgotten here."""
+        """Returns all buffered data and clears the buffer."""
         with self.lock:
             taken = UsageBuffer(self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped)
             self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped = {}, {}, {}, {}, {}, 0
@@ -100,5 +100,5 @@ NOTED: StoreLocal[UsageBuffer] = StoreLocal()
 
 
 def usage_buffer(store: Store) -> UsageBuffer:
-    """The notes of the service with this store."""
+    """The buffer of the service with this store."""
     return NOTED.made(store, UsageBuffer)

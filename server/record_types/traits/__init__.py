@@ -1,4 +1,4 @@
-"""What a type can have, a class each. Whether it has one is asked by `record_type.has(Links)`."""
+"""The traits of record types, one class each. `record_type.has(Links)` tests for one."""
 
 from server.record_types.traits.attachments import Attachments
 from server.record_types.traits.avatars import Avatars
@@ -14,18 +14,18 @@ __all__ = [
 
 
 class Owner(Trait):
-    """Belongs to a worker, a group or another record; the fields that say so are the type's own."""
+    """Records with an owner: a worker, a group or another record. The type declares the owner fields."""
 
     name = "owner"
 
 
 class Search(Trait):
-    """Can be searched, unless the type's operations say otherwise."""
+    """Searchable records, unless the type's operations say otherwise."""
 
     name = "search"
 
 
-# In the order in which filters and expand names are listed; forms and reference pages list fields the other way round.
+# In the order of filters and expand names. Forms and reference pages list fields in reverse.
 ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Owner(), Search())
 
 
@@ -35,5 +35,5 @@ def of_features(features: frozenset[str]) -> tuple[Trait, ...]:
 
 
 def having(found: tuple[Trait, ...], *hooks: str) -> tuple[Trait, ...]:
-    """Those that do something at one of these hooks: most do nothing at most of them."""
+    """The traits that override one of these hooks."""
     return tuple(each for each in found if any(getattr(type(each), hook) is not getattr(Trait, hook) for hook in hooks))

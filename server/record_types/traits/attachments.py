@@ -1,4 +1,4 @@
-"""Files that hang on a record. A file can hang on several; it goes with the last one."""
+"""Files attached to a record. A file can be attached to several; it is deleted with the last one."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""A picture of a record's own."""
+"""Pictures of records."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ BLOB = "image_blob_id"
 
 
 class Avatars(Trait):
-    """A picture of its own."""
+    """Records with a picture."""
 
     name = "avatars"
     columns = (Column(BLOB),)

@@ -1,4 +1,4 @@
-"""What each trait may bring to the types that have it. A trait brings nothing but what it says."""
+"""The base class of traits: their contributions to record types."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,13 @@ Exported = Iterable[tuple[int, dict[str, Any]]]  # (record id, keys of its line)
 
 
 class Trait:
-    """One feature of a type: its part of the declaration, of a write, of a removal and of an export."""
+    """A feature of a type: its part of the declaration, of writes, of deletions and of exports."""
 
     name = ""
     columns: tuple[Column, ...] = ()
-    tables: tuple[Table, ...] = ()  # an export has what stands in them with the records
-    sorts: tuple[str, ...] = ()  # patterns of names that records are sorted and counted by
-    state: tuple[str, ...] = ()  # expand names that belong to what an event tells of a record before it changed
+    tables: tuple[Table, ...] = ()  # an export includes their rows with the records
+    sorts: tuple[str, ...] = ()  # patterns of names for sorting and counting
+    state: tuple[str, ...] = ()  # expand names included in the state of a record before a change, for events
 
     # -- declaration ------------------------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ class Trait:
         return {}
 
     def keys(self, record_type: "RecordType") -> list[Key]:
-        """The keys of its own, beside those of its expand names."""
+        """Its keys, besides those of its expand names."""
         return []
 
     def expands(self, record_type: "RecordType") -> list[Expand]:
@@ -41,55 +41,55 @@ class Trait:
         return []
 
     def expand_named(self, record_type: "RecordType", path: str, tx: "Transaction") -> str:
-        """The expand name that brings a key which is made of a pattern; "" for a key that is not of the trait."""
+        """The expand name that loads a key with a pattern; "" for a key of another trait."""
         return ""
 
     def filters(self, record_type: "RecordType") -> list[Filter]:
-        """The filters. A type that declares one of these names itself keeps its own."""
+        """The filters. A filter of this name declared by the type takes precedence."""
         return []
 
     def filter_named(self, record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
-        """A filter whose name is made of a pattern."""
+        """The filter of a name that matches a pattern."""
         return None
 
     def filter_patterns(self) -> list[dict[str, Any]]:
-        """These patterns, as `describe` lists them."""
+        """The patterns of filter names, in the form of `describe`."""
         return []
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def take(self, record_type: "RecordType", sent: dict[str, Any], reading: Reading) -> Any:
-        """Take names that only the trait knows out of what was sent; answers them for `coerce`. Raises UnknownField."""
+        """Removes the names of this trait from submitted fields; returns them for `coerce`. Raises UnknownField."""
 
     def coerce(self, taken: Any, change: Change, intake: Intake, mistakes: Mistakes) -> None:
-        """Read what `take` answered into the extras of the change."""
+        """Reads the result of `take` into the extras of the change."""
 
     def check(self, change: Change, reading: Reading) -> None:
-        """Once every value is read: may raise."""
+        """Called after all values are read; may raise."""
 
     def write(self, change: Change, writing: Writing) -> None:
-        """After the row is written: what the extras of the change have for the trait."""
+        """Writes the trait's extras of the change, after the row."""
 
     def listeners(self, context: str, id: int, tx: "Transaction") -> Iterable[int]:
-        """Workers who are told of changes to a record."""
+        """The workers to notify of changes of a record."""
         return ()
 
     def remove(self, record_type: "RecordType", record: Record, writing: Writing) -> None:
-        """Take away what belongs to a record that goes."""
+        """Deletes the trait's data of a record that is being deleted."""
 
     def clear(self, context: str, id: int, room: int, writing: Writing) -> int:
-        """Take away what hangs on a record that is gone and may be much: at most `room` of it. Answers how much."""
+        """Deletes data of a deleted record that may be large, at most `room` rows. Returns the number of rows."""
         return 0
 
     # -- export -----------------------------------------------------------------------------------------------------
 
     def export(self, tx: "Transaction", record_type: "RecordType", records: list[Record]) -> Exported:
-        """What the lines of records have beside their columns, where there is something."""
+        """Additional keys in the export lines of these records, besides columns."""
         return ()
 
 
 def together(key: str, pairs: Iterable[tuple[int, Any]]) -> Exported:
-    """The values of each record as one list.
+    """Groups the values of each record into one list.
 
     >>> together("links", [(1, "org:5"), (2, "org:5"), (1, "task:7")])
     [(1, {'links': ['org:5', 'task:7']}), (2, {'links': ['org:5']})]

@@ -66,7 +66,7 @@ def _newest(record_type: "RecordType") -> Loader:
 
 
 def _count(record_type: "RecordType") -> Loader:
-    """`comment_count`: how many comments."""
+    """`comment_count`: the number of comments."""
 
     def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         comment = table_named(COMMENT).alias("counted")

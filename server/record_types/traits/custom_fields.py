@@ -1,4 +1,4 @@
-"""Fields that administrators add, and the fieldsets that bring them; their values: record_types/shared/custom/."""
+"""Custom fields and fieldsets of records; record_types/shared/custom/ handles their values."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Values = Iterable[tuple[custom.FieldDefinition, custom.ValueSetChange]]
 
 PATTERN = "<custom field>"
-POINT = "custom.other"  # no point of its own: a changed field makes no entry, it only tells one worker
+POINT = "custom.other"  # a changed field notifies one worker and writes no entry, so it has no activity point
 CHOSEN = "{{actor}} chose {{worker}} as {{field}} of {{target}}"
 
 
 class CustomFields(Trait):
-    """Fields that administrators add, and the sets that bring them."""
+    """Fields that administrators add, and fieldsets."""
 
     name = "custom_fields"
     tables = (CUSTOM_VALUE,)
@@ -91,7 +91,7 @@ class CustomFields(Trait):
                 writing.tx.delete(FIELDSET_USE, **use)
 
     def _logged(self, change: Change, writing: Writing) -> dict[int, Any]:
-        """The values of the fields that are written, where the activity log tells of a change."""
+        """The values of the submitted fields, if the activity log records updates of this type."""
         if change.is_create or "update" not in change.type.acts:
             return {}
         fields = [field for field, _ in change.extras[self.name]]
@@ -104,7 +104,7 @@ class CustomFields(Trait):
     def remove(self, record_type: "RecordType", record: Record, writing: Writing) -> None:
         tx, context, id = writing.tx, record_type.context, record["id"]
         fields = [field.id for field in custom.definitions(tx).fields_of(context)]
-        for field_id in (*fields, *custom.deleted_fields_of(tx, context)):  # deleted ones may come back
+        for field_id in (*fields, *custom.deleted_fields_of(tx, context)):  # deleted fields may be restored
             tx.delete(CUSTOM_VALUE, field_id=field_id, record_id=id)
         tx.delete(FIELDSET_USE, context=context, record_id=id)
 
@@ -119,7 +119,7 @@ class CustomFields(Trait):
 
 
 def write_values(writing: Writing, record_type: "RecordType", id: int, values: Values) -> None:
-    """Keep checked values of a record that is there, and tell workers who were chosen by them."""
+    """Stores checked values of an existing record, and notifies workers who were chosen by them."""
     for field, coerced in values:
         before = custom.values_of(writing.tx, [field] if field.notifies_worker else [], [{"id": id}])[id]
         custom.write(writing, record_type, id, field, coerced)

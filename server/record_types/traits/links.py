@@ -1,4 +1,4 @@
-"""Links between records, and watchers, which are links to workers. A link stands in the table once from each side."""
+"""Links between records, and watchers, which are links to workers. A link has two rows, one from each side."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
 
-UNLINKED = "unlinked"  # with a record, in the memory of a transaction that has made it: nothing is linked to it yet
+UNLINKED = "unlinked"  # key in the memo of a transaction, with a new record that has no links yet
 
 
 class Links(Trait):
@@ -61,11 +61,11 @@ class Links(Trait):
     def write(self, change: Change, writing: Writing) -> None:
         for adds, context, id in change.extras.get("links", ()):
             if not adds and not writing.may_read(context, id):
-                continue  # as if there were no such link
+                continue  # treated as a missing link
             link(writing, change.type.context, change.id, context, id, adds)
 
     def remove(self, record_type: "RecordType", record: Record, writing: Writing) -> None:
-        """Nothing is logged, the deletion is."""
+        """Deletes the links without log entries; the deletion of the record is logged."""
         tx, context, id = writing.tx, record_type.context, record["id"]
         for _, _, other_context, other_id in tx.find(LINK, from_context=context, from_id=id):
             tx.delete(LINK, from_context=other_context, from_id=other_id, to_context=context, to_id=id)
@@ -77,7 +77,7 @@ class Links(Trait):
 
 
 class Watchers(Trait):
-    """Workers who are told of changes."""
+    """Workers who are notified of changes."""
 
     name = "watchers"
 
@@ -95,15 +95,15 @@ class Watchers(Trait):
 
 
 def note_linked(tx: Transaction, *records: tuple[str, int]) -> None:
-    """These have a link now, if they were made without."""
+    """Marks new records as linked, in the memo of the transaction."""
     for record in records:
         tx.memo.pop((UNLINKED, *record), None)
 
 
 def link(writing: Writing, context: str, id: int, other_context: str, other_id: int, adds: bool) -> bool:
-    """Add or remove one link and log it on both records; tells whether anything changed.
+    """Adds or removes one link and logs it on both records; returns whether it changed anything.
 
-    Linking twice and removing what is not there are silent."""
+    Linking twice and removing a missing link have no effect."""
     if (context, id) == (other_context, other_id):
         return False
     tx = writing.tx
@@ -126,7 +126,7 @@ def _log(writing: Writing, context: str, id: int, other_context: str, other_id: 
     own, other = writing.registry.find(context), writing.registry.find(other_context)
     if own is None or other is None:
         return
-    if context == WORKER and other.has(Watchers):  # watching is told from the watched record's side
+    if context == WORKER and other.has(Watchers):  # watching is logged on the watched record
         _log(writing, other_context, other_id, context, id, adds)
     elif other_context == WORKER and own.has(Watchers):
         _log_watcher(writing, own, id, other_id, adds)
@@ -171,7 +171,7 @@ def _links_of(tx: Transaction, record_type: "RecordType", records: list[Record])
 
 
 def _linked(record_type: "RecordType") -> Loader:
-    """`links`: {context: [ids]}; its further forms: [{_context, id, ...}]."""
+    """`links`: {context: [ids]}; with a form: [{_context, id, ...}]."""
 
     def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
@@ -197,7 +197,7 @@ def _watching(record_type: "RecordType") -> Loader:
 
 
 def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, scope: "SearchScope") -> Filter | None:
-    """Records of a type that point here by one of their custom fields."""
+    """The filter on records of a type that reference this one in a custom field."""
     uri, _, field_uri = rest.rpartition(".")
     target = scope.type_spelled(uri) if uri else None
     if target is None:

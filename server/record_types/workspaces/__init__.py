@@ -1,2 +1,2 @@
-"""What the record types of workspaces share: what is on pages and tabs, in order, and how much may be on them. The
-declarations are records/workspace_*.py; there are no screens for them here."""
+"""Contents, order and limits of workspace pages and tabs. record_types/workspace_*.py declares the types; the console
+has no screens for them."""

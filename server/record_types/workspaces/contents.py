@@ -1,4 +1,4 @@
-"""What is on workspace pages and tabs: tabs on pages, widgets and worklists on tabs, in the order they stand there."""
+"""Contents of workspaces: tabs on pages, widgets and worklists on tabs, in order."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-MAX_TABS = 100  # on a page
-MAX_ON_TAB = 200  # widgets, and as many worklists
+MAX_TABS = 100  # tabs of a page
+MAX_ON_TAB = 200  # widgets of a tab; the same limit for worklists
 
 Loaded = dict[int, dict[str, Any]]
 Listed = dict[int, list[dict[str, Any]]]
@@ -39,7 +39,7 @@ def widgets(shown: DictionaryContext, records: list[Record], form: str) -> Loade
 
 
 def widgets_with_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """As widgets, each with its `data`."""
+    """`widgets` of tabs, each with its `data`."""
     found = _on(shown, "workspace_widget", "tab_id", records, "data")
     return {tab: {"widgets": each} for tab, each in found.items()}
 
@@ -54,7 +54,7 @@ def worklists(shown: DictionaryContext, records: Sequence[Record], form: str) ->
 
 
 def _on(shown: DictionaryContext, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
-    """{id of what they are on: dictionaries} of those that the caller may read, in their order."""
+    """{id of the page or tab: dictionaries} of the contents that the caller may read, in order."""
     order = ORDER[uri]
     table: Any = table_named(uri)
     rows = shown.tx.rows(
@@ -76,7 +76,7 @@ def _on(shown: DictionaryContext, uri: str, column: str, records: Sequence[Recor
 
 
 def require_room(change: Change, writing: Writing, column: str, most: int) -> None:
-    """In `prepare`: there is room on the page or tab that a record comes to. Raises Conflict."""
+    """Raises Conflict if the page or tab of a record is full. Called in `prepare`."""
     if not change.is_create and not change.changes(column):
         return
     if len(ids_on(writing.tx, change.type.uri, column, change.value(column), most)) >= most:
@@ -95,7 +95,7 @@ def ids_on(tx: Transaction, uri: str, column: str, id: int, most: int) -> list[i
 
 
 def widget_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`data` of widgets: false, which says that there is none: widgets are drawn by whoever shows them."""
+    """`data` of widgets: false, for no data, since clients render widgets."""
     return {record["id"]: {"data": False} for record in records}
 
 

@@ -1,14 +1,14 @@
-"""The form in which packages write a worklist, {title, model}, as fields of workspace_list. Pure."""
+"""Worklists in the format of packages, {title, model}, as fields of workspace_list. Pure functions."""
 
 from typing import Any
 
 from server.digits import is_whole
 from server.errors import Invalid
 
-MAX_NAME = 255  # as the fields that they stand for
+MAX_NAME = 255  # limits of the fields of workspace_list
 MAX_QUERY = 65536
 KINDS: dict[type, str] = {list: "a list", dict: "a map", str: "a short text"}
-# Names of the model, with the field and the kind of value of each.
+# (name in the model, field, type of value)
 NAMES: tuple[tuple[str, str, type], ...] = (
     ("options", "options", dict),
     ("columns", "columns", list),
@@ -22,7 +22,7 @@ LIMITS = (1, 250)
 
 
 def fields_of(view: Any) -> dict[str, Any]:
-    """The fields of a view. Names that it has and that a worklist does not keep are left out. Raises Invalid."""
+    """The fields of a view. Names that worklists do not have are left out. Raises Invalid."""
     if not isinstance(view, dict):
         raise _bad("takes a map of title and model")
     model = view.get("model", {})
@@ -53,7 +53,7 @@ def _value(name: str, value: Any, kind: type) -> Any:
 
 
 def _order(model: dict[str, Any]) -> dict[str, bool]:
-    """`sort_by` and `sort_asc`, each one value or lists of the same length, as {column: whether rising}."""
+    """Converts `sort_by` and `sort_asc`, each one value or lists of the same length, to {column: whether ascending}."""
     columns, rising = _listed(model.get("sort_by")), _listed(model.get("sort_asc"))
     if not all(isinstance(column, str) for column in columns) or len(columns) > 10:
         raise _bad("model: sort_by must be at most 10 names of columns")

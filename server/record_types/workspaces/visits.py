@@ -1,8 +1,8 @@
-"""Which workspace page a worker is on: the one they opened last, as long as that is not long ago."""
+"""Visits: the workspace page that a worker opened last, if recently."""
 
 from server.store.tables import Column, Index, Table
 
-VISIT_SECONDS = 600  # so long after opening a page, or a tab of it, a worker counts as being on it
+VISIT_SECONDS = 600  # time after opening a page or tab during which a worker counts as a visitor
 
 VISIT = Table(
     "workspace_visit",

@@ -1,4 +1,4 @@
-"""Custom fields: fields that are data. A value is one row of `custom_value`, several for kinds that hold several."""
+"""Custom fields, defined by data. A value is one row of `custom_value`, or several for kinds with several values."""
 
 from server.record_types.shared.custom.definitions import (
     GEO,

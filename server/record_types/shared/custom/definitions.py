@@ -1,5 +1,4 @@
-"""Which custom fields there are: their kinds, and each one as a value. Read once for every change of them, together
-with the currencies that some are in."""
+"""The definitions of custom fields and their kinds. Read once per version, with the currencies."""
 
 import json
 import re
@@ -27,7 +26,7 @@ KINDS = {
 }  # fmt: skip
 GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.links", "svc.custom_field.slider"
 SEVERAL = frozenset(("I", "M", "X", LINKS))
-NUMBERS = frozenset(("C", "E", "F", "I", "L", "N", "O", "W", "Y", LINKS, SLIDER))  # kept as whole numbers
+NUMBERS = frozenset(("C", "E", "F", "I", "L", "N", "O", "W", "Y", LINKS, SLIDER))  # stored as whole numbers
 ZERO_UNSETS = frozenset(("F", "L", "W"))
 COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
 _NAMES = ("id", "context", "name", "uri", "type", "params", "pos", "custom_fieldset_id")
@@ -37,7 +36,7 @@ MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
 
 @dataclass(frozen=True)
 class FieldDefinition:
-    """One custom field of one record type. filter: its name in searches. currency: that of its amounts (kind Y)."""
+    """A custom field of one record type. filter: its name in searches. currency: that of its amounts (kind Y)."""
 
     id: int
     context: str
@@ -52,7 +51,7 @@ class FieldDefinition:
 
     @property
     def decimals(self) -> int:
-        """How many decimals a stored whole number has."""
+        """The decimals of a stored whole number."""
         if self.kind == "Y":
             return self.currency.decimals
         places = str(self.params.get("decimal_at") or 0)
@@ -60,17 +59,17 @@ class FieldDefinition:
 
     @property
     def column(self) -> str:
-        """The column of custom_value that holds its values."""
+        """The column of custom_value that stores its values."""
         return "number" if self.kind in NUMBERS else "text"
 
     @property
     def has_lines(self) -> bool:
-        """Whether its values are texts of at most MAX_LINE characters, which are in the index."""
+        """Whether its values are texts of at most MAX_LINE characters, which are indexed."""
         return self.column == "text" and self.kind != "T"
 
     @property
     def target(self) -> str:
-        """The type that values point to, "" for other kinds."""
+        """The type that values reference, "" for other kinds."""
         if self.kind == "W":
             return "worker"
         if self.kind in ("F", "I"):
@@ -79,7 +78,7 @@ class FieldDefinition:
 
     @property
     def notifies_worker(self) -> bool:
-        """Whether the worker who stands in it is notified as the owner of the record is."""
+        """Whether the worker in the field is notified as the owner of the record is."""
         return self.kind == "W" and str(self.params.get("send_notifications", 0)) == "1"
 
     @property
@@ -99,7 +98,7 @@ class FieldDefinition:
 
 @dataclass(frozen=True)
 class Definitions:
-    """All custom fields, by record type; and all currencies."""
+    """All custom fields by record type, and all currencies."""
 
     by_context: dict[str, tuple[FieldDefinition, ...]]
     currencies: Currencies
@@ -113,7 +112,7 @@ class Definitions:
         return self.by_context.get(context, ())
 
     def named(self, context: str, name: str) -> FieldDefinition | None:
-        """The field that `custom_<id>` or a uri names on a type."""
+        """The field of a type with this `custom_<id>` or uri."""
         number = name.removeprefix("custom_")
         for each in self.fields_of(context):
             if each.uri == name or (name != number and number == str(each.id)):
@@ -122,7 +121,7 @@ class Definitions:
 
 
 def deleted_fields_of(tx: "Transaction", context: str) -> list[int]:
-    """The ids of the fields of a type that were deleted and can come back."""
+    """The ids of deleted fields of a type that can be restored."""
     return [row[0] for row in tx.find(DELETED_FIELD) if json.loads(row[1])["context"] == context]
 
 
@@ -130,7 +129,7 @@ DEFINITIONS: VersionedLocal[Definitions] = VersionedLocal()
 
 
 def definitions(tx: "Transaction") -> Definitions:
-    """The custom fields as this snapshot sees them; kept until one of them changes, whoever changes it."""
+    """The custom fields in this snapshot; cached by version."""
     found: Definitions | None = tx.memo.get("custom fields")
     if found is None:
         now = tx.version("fields")
@@ -140,7 +139,7 @@ def definitions(tx: "Transaction") -> Definitions:
             keep = partial(DEFINITIONS.set, tx.store, now, found)
             if tx.can_write:
                 tx.memo["custom fields written", now] = found
-                tx.after_commit(keep)  # others shall not see what may be undone
+                tx.after_commit(keep)  # the transaction may be rolled back
             else:
                 keep()
         if not tx.can_write:
@@ -173,7 +172,7 @@ def _read_definitions(tx: "Transaction") -> Definitions:
 
 
 def currency_id(params: dict[str, Any]) -> int:
-    """The currency that the settings of a field name; 0 for none."""
+    """The currency in the settings of a field; 0 for none."""
     text = str(params.get("currency_id") or 0)
     return int(text) if is_whole(text) else 0
 

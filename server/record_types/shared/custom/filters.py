@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 def filter_named(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
-    """The filter of a custom field: by its name in searches, `custom_<id>` or uri; `.id` behind it for kinds that point
-    to records."""
+    """The filter of a custom field, by its name in searches, `custom_<id>` or uri; with the suffix `.id` for kinds that
+    reference records."""
     return _of_type(record_type, record_type.context, "id", name, scope)
 
 
 def org_filter_named(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
-    """The filter of a custom field of the organization that a record has: as filter_named, with `org.` before it."""
+    """The filter of a custom field of the record's organization: as filter_named, with the prefix `org.`."""
     if not name.startswith("org."):
         return None
     return _of_type(record_type, contexts.ORG, record_type.org_column, name.removeprefix("org."), scope, name)
@@ -81,7 +81,8 @@ _VALUE_FILTERS: dict[str, type[Filter]] = {
 
 
 class CustomFilter(Filter):
-    """A record answers when one of its values does; negated, when none does. own: the column with the record's id."""
+    """Matches records of which one value matches; negated, records of which no value does. own: the column with the
+    record's id."""
 
     type = "by custom field"
 
@@ -117,7 +118,7 @@ class CustomFilter(Filter):
         return self._some(None)
 
     def _some(self, condition: Condition | None) -> Condition:
-        """At least one value of the field answers."""
+        """The condition that at least one value of the field matches."""
         values, own = CUSTOM_VALUE.sql, peewee.Column(self.table.sql, self.own)
         is_lined = self.field.has_lines
 
@@ -133,7 +134,7 @@ class CustomFilter(Filter):
         return Condition(key, (self.field.id, *(condition.values if condition else ())), build)
 
     def order_key(self, scope: "SearchScope") -> int:
-        return self.field.id  # names of custom fields pass from one to another
+        return self.field.id  # names can move from one custom field to another
 
     def sort_keys(self, scope: "SearchScope") -> list[tuple[Any, bool]]:
         order = self.order(scope)
@@ -148,10 +149,10 @@ class CustomFilter(Filter):
         first = self._first()
         if self.field.column == "number":
             return first
-        return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
+        return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # a subquery has no collation
 
     def _first(self) -> Any:
-        """The select of the first value of a record."""
+        """Selects the first value of a record."""
         values = table_named("custom_value").alias("sorted")
         return (
             values.select(getattr(values.c, self.field.column))
@@ -162,5 +163,5 @@ class CustomFilter(Filter):
 
 
 def countable(field: FieldDefinition) -> bool:
-    """Whether subtotals can be counted by it."""
+    """Whether subtotals can be counted by the field."""
     return field.kind in COUNTABLE

@@ -1,4 +1,4 @@
-"""Custom values on their way in: what each kind takes, and how values are stored."""
+"""Submitted custom values: how each kind is read and stored."""
 
 import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 def coerce(field: FieldDefinition, name: str, raw: Any, intake: Intake, adds: bool = False) -> "ValueSetChange":
-    """The values to store for what was sent under `name`, [] for none. Raises Invalid naming it.
+    """Returns the values to store for a submitted value, [] for none. Raises Invalid with `name`.
 
-    adds: as in compose and reply, where values of several-valued kinds are added and a leading `-` removes. Options
-    with a `+` or `-` in front do so everywhere."""
+    adds: as in compose and reply: values of kinds with several are added, and a leading `-` removes. Options with a
+    leading `+` or `-` do so everywhere."""
     try:
         if field.kind in SEVERAL:
             return _several(field, raw, intake, adds)
@@ -53,7 +53,8 @@ def coerce(field: FieldDefinition, name: str, raw: Any, intake: Intake, adds: bo
 
 @dataclass(frozen=True)
 class ValueSetChange:
-    """values: the new set, or with `changes` what to add; removes: what to take away."""
+    """A change of the values of a field. values: the new values, or those to add if `changes` is set. removes: the
+    values to remove."""
 
     values: list[Any]
     removes: tuple[Any, ...] = ()
@@ -82,12 +83,12 @@ def _several(field: FieldDefinition, raw: Any, intake: Intake, adds: bool) -> Va
 
 
 def _sign(field: FieldDefinition, text: str) -> str:
-    """The `+` or `-` in front of an option, "" where it belongs to the option itself."""
+    """The leading `+` or `-` of an option, "" if it is part of the option."""
     return text[:1] if text not in field.options and text[:1] in ("+", "-") else ""
 
 
 def _one(field: FieldDefinition, text: str, intake: Intake) -> Any:
-    """One stored value, None for unset."""
+    """One stored value, None if unset."""
     return _READERS[field.kind](field, text, intake)
 
 
@@ -195,7 +196,7 @@ _READERS = {
 def write(
     writing: "Writing", record_type: "RecordType", id: int, field: FieldDefinition, coerced: ValueSetChange
 ) -> None:
-    """Put values in the place of those that a record has, and attach the fieldset."""
+    """Replaces the values of a record, and attaches the fieldset of the field."""
     tx = writing.tx
     values = coerced.values
     if coerced.changes:
@@ -213,7 +214,7 @@ def write(
 def take(
     tx: "Transaction", record_type: "RecordType", fields: dict[str, Any]
 ) -> list[tuple[FieldDefinition, str, Any]]:
-    """Take the custom fields out of what was sent: [(field, name as sent, raw value)]. Raises UnknownField."""
+    """Removes custom fields from submitted fields: [(field, submitted name, raw value)]. Raises UnknownField."""
     found = []
     known = definitions(tx)
     for name in list(fields):

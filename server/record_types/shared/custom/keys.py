@@ -1,4 +1,4 @@
-"""Custom values on their way out: by the id of their field and by its uri."""
+"""Custom values in dictionaries: by the id and by the uri of their field."""
 
 import json
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def values_of(
 
 
 def records_with(tx: "Transaction", field: FieldDefinition, value: Any, most: int) -> list[int]:
-    """The ids of records with this value, in any order. value: as it is stored."""
+    """The ids of records with this value, in any order. value: in its stored form."""
     return _records_with(tx, field.column, field.has_lines, (field.id, value, most))
 
 
@@ -53,14 +53,14 @@ def _records_with(tx: "Transaction", column: str, is_lined: bool, values: tuple[
 
 
 def shown_value(field: FieldDefinition, values: list[Any]) -> Any:
-    """As in `custom` and under the uri: None when unset, lists for kinds with several."""
+    """The value in `custom` and under the uri: None if unset, a list for kinds with several."""
     if not values:
         return None
     return values if field.kind in SEVERAL else values[0]
 
 
 def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
-    """As in `custom_<id>`: text, "" when unset; record links stay a list."""
+    """The value in `custom_<id>`: text, "" if unset; record links are a list."""
     if field.kind == LINKS:
         return values
     if field.kind in ("O", "Y") and values:
@@ -69,7 +69,7 @@ def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
 
 
 def load_by_id(record_type: "RecordType") -> "Loader":
-    """`custom`: {field id: value}, and flat `custom_<id>` with its extra keys."""
+    """`custom`: {field id: value}, and flat `custom_<id>` with its additional keys."""
 
     def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
         fields = definitions(shown.tx).fields_of(record_type.context)

@@ -1,4 +1,4 @@
-"""Workers who stand in a custom field of kind W whose setting `send_notifications` is on."""
+"""Workers in custom fields of kind W whose setting `send_notifications` is on."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def notified_workers(tx: "Transaction", context: str, id: int) -> set[int]:
-    """The ids of the workers who stand in such fields of a record. One statement, none where there are no such."""
+    """The ids of the workers in such fields of a record. One statement, none if the type has no such fields."""
     fields = [each for each in definitions(tx).fields_of(context) if each.notifies_worker]
     if not fields:
         return set()
