@@ -396,9 +396,9 @@ def _man_item(name: str, about: str) -> list[str]:
 def _roff(text: str) -> str:
     r"""Escapes plain text for roff.
 
-    >>> print(_roff("--json \
-    "), _roff(".TH"), _roff("it's"))
-    \-\-json \en \&.TH it\(aqs"""
+    >>> print(_roff("--json \\n"), _roff(".TH"), _roff("it's"))
+    \-\-json \en \&.TH it\(aqs
+    """
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace('"', "\\(dq")
     return re.sub(r"^\.", r"\\&.", " ".join(escaped.split()), flags=re.MULTILINE)
 
