@@ -69,7 +69,8 @@ def with_entry(text: str, name: str, automation: str, position: int = -1) -> str
     """Returns a binding with one more entry.
 
     >>> with_entry("automation/a:\\n  uri: x\\n", "b", "y", 0)
-    'automation/b:\\n  uri: svc:automation:y\\nautomation/a:\\n  uri: x\\n'"""
+    'automation/b:\\n  uri: svc:automation:y\\nautomation/a:\\n  uri: x\\n'
+    """
     if _OTHER.search(name) or not name:
         raise Invalid(f"name: '{name[:80]}' may hold letters, digits and underscores only", field="name")
     present = entries(text)
@@ -88,7 +89,8 @@ def without_entry(text: str, name: str) -> str:
     """Returns a binding without one of its entries and the comment above that entry.
 
     >>> without_entry("automation/a:\\n  uri: x\\nautomation/b:\\n  uri: y\\n", "a")
-    'automation/b:\\n  uri: y\\n'"""
+    'automation/b:\\n  uri: y\\n'
+    """
     lines = text.splitlines(keepends=True)
     start, end = _block(text, name)
     return "".join((*lines[:start], *lines[end:]))
@@ -98,7 +100,8 @@ def with_moved(text: str, name: str, steps: int) -> str:
     """Returns a binding with one entry, and the comment above it, moved up (negative steps) or down.
 
     >>> with_moved("automation/a:\\n  uri: x\\n# Then b\\nautomation/b:\\n  uri: y\\n", "b", -1)
-    '# Then b\\nautomation/b:\\n  uri: y\\nautomation/a:\\n  uri: x\\n'"""
+    '# Then b\\nautomation/b:\\n  uri: y\\nautomation/a:\\n  uri: x\\n'
+    """
     names = list(entries(text))
     place = names.index(name)
     target = min(max(place + steps, 0), len(names) - 1)

@@ -36,7 +36,8 @@ def allowed_commands(policy_kata: str) -> list[str]:
     """Returns the governed commands that a policy may allow, sorted. Rules that depend on a run count as allowing.
 
     >>> allowed_commands("commands:\\n  record.get:\\n    allow@bool: yes\\n  http.request:\\n    deny@bool: yes\\n")
-    ['record.get']"""
+    ['record.get']
+    """
     commands.load()
     try:
         rules = policy.read(policy_kata)
@@ -65,7 +66,8 @@ def bound_automations(binding: str) -> list[str]:
     """Returns the names of the automations in a binding as written, enabled or not.
 
     >>> bound_automations("automation/x:\\n  uri: svc:automation:orders.new\\n")
-    ['orders.new']"""
+    ['orders.new']
+    """
     try:
         entries = bindings.entries(binding)
     except KataSyntax:

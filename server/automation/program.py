@@ -84,7 +84,7 @@ class Program:
 
 
 def compiled(script: str, names: frozenset[str]) -> Program:
-    """Compiles a script. known: the names of commands. Raises KataSyntax with a `line`."""
+    """Compiles a script. names: those of commands. Raises KataSyntax with a `line`."""
     return _kept(script, names) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), names).program(script)
 
 

@@ -61,7 +61,8 @@ def names(text: str) -> frozenset[str]:
     """Returns the automations that a text names, in lower case.
 
     >>> sorted(names("automation/a:\\n  uri: svc:automation:Shop.Echo\\n  function:\\n    uri: other"))
-    ['other', 'shop.echo']"""
+    ['other', 'shop.echo']
+    """
     return _kept(text) if len(text) <= KEPT_CHARS else _read(text)
 
 

@@ -19,7 +19,8 @@ def declared_inputs(script: str) -> dict[str, dict[str, str]]:
     """Returns {name: {key, type}} of the entries directly below `inputs:`; empty for a script that is not valid KATA.
 
     >>> declared_inputs("inputs:\\n  text/email:\\n    required@bool: yes\\nstart:\\n  text/no:")
-    {'email': {'key': 'email', 'type': 'text'}}"""
+    {'email': {'key': 'email', 'type': 'text'}}
+    """
     try:
         tree = parse(script).tree
     except KataSyntax:

@@ -42,7 +42,8 @@ def redacted(body: bytes, content_type: str) -> bytes:
     >>> redacted(b"user=ann&access_token=abc", "application/x-www-form-urlencoded")
     b'user=ann&access_token=%28hidden%29'
     >>> redacted(b"user=ann&access_token=abc\\nPassword: x", "text/plain"), redacted(b"<token>x</token>", "text/xml")
-    (b'user=ann&access_token=(hidden)\\nPassword: (hidden)', b'<token>(hidden)</token>')"""
+    (b'user=ann&access_token=(hidden)\\nPassword: (hidden)', b'<token>(hidden)</token>')
+    """
     if not _LIKELY.search(body):
         return body
     kind = content_type.partition(";")[0].strip().lower()

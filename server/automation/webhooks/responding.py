@@ -100,7 +100,7 @@ def respond(
     ctx: Context, token: str, received: WebhookRequest, loaded: FoundListener | None = None
 ) -> tuple[WebhookResponse, Write | None]:
     """Returns the response to a request with a token, and the write that must precede it. 404 for an unknown or
-    disabled webhook and for one without an automation, 500 if the automation failed; all without a body. known: the
+    disabled webhook and for one without an automation, 500 if the automation failed; all without a body. loaded: the
     webhook, if the caller has just loaded it."""
     target = loaded or listener(ctx, token)
     if target is None:
