@@ -81,7 +81,7 @@ class ActivityLog(RecordType):
             where="is_administrative = 1",
         ),
     )
-    keys = (Key("event", "text", "What people call the event.", value=lambda record, shown: event_name(record)),)
+    keys = (Key("event", "text", "What people call the event.", value=lambda record, view: event_name(record)),)
     filters = (
         AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
         TypeFilter("actor", "Who did it is of one of these record types.", "actor"),

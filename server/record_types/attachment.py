@@ -73,11 +73,11 @@ class AttachedFilter(Filter):
         return Condition(("hung", inner.key), inner.values, build)
 
 
-def _load_on(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+def _load_on(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
     """`on`: the records of each file that the caller may read."""
     form = read_form(text)
     table: Any = ATTACHED.sql
-    rows = shown.tx.rows(
+    rows = view.tx.rows(
         lambda: (
             table.select(table.attachment_id, table.context, table.record_id)
             .where(in_list(table.attachment_id, slot(0)))
@@ -86,8 +86,8 @@ def _load_on(shown: DictionaryContext, records: list[Record], text: str) -> dict
         (ids_text(records),),
     )
     most = MAX_SHOWN if form.plain else form.many
-    found = readable_pairs(shown, records, rows, form, most)
-    return {own: {"on": each} for own, each in listed(shown, found, form).items()}
+    pairs = readable_pairs(view, records, rows, form, most)
+    return {own: {"on": each} for own, each in listed(view, pairs, form).items()}
 
 
 class Attachment(RecordType):
@@ -149,7 +149,7 @@ class Attachment(RecordType):
             "url_download",
             "url",
             "Download address in the console; that of the API is `/rest/attachments/<id>/download.json`.",
-            lambda record, shown: shown.address(paths.file(record["id"], record["name"])),
+            lambda record, view: view.address(paths.file(record["id"], record["name"])),
         ),
     )
     expands = (

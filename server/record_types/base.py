@@ -146,9 +146,9 @@ class RecordType:
         self.unique = tuple((name, each) for name, each in declared.items() if each.unique)
         self.never_empty = tuple(name for name, each in declared.items() if _is_never_empty(each))
         self.nested = self._all_nested()
-        listed = (*self._all_filters(), *(brought for trait in self.traits for brought in trait.filters(self)))
+        all_filters = (*self._all_filters(), *(brought for trait in self.traits for brought in trait.filters(self)))
         self.filter_by_name: dict[str, Filter] = {}
-        for each_filter in listed:
+        for each_filter in all_filters:
             bound = each_filter.bind(self.table)
             for name in (each_filter.name, *each_filter.aliases):
                 self.filter_by_name.setdefault(name, bound)
@@ -197,24 +197,24 @@ class RecordType:
 
     def _all_filters(self) -> list[Filter]:
         """The filters of its fields and its own, the one for bare words first."""
-        found: dict[str, Filter] = {"id": NumberFilter("id", "Record id.", "id")}
+        by_name: dict[str, Filter] = {"id": NumberFilter("id", "Record id.", "id")}
         if self.label_column in self.fields and not any(each.default for each in self.filters):
             note = f"Bare words are looked for in the {self.label_column}."
-            found["text"] = AllWords(note, self.label_column)
-        found |= {brought.name: brought for field in self.fields.values() for brought in field.filters()}
+            by_name["text"] = AllWords(note, self.label_column)
+        by_name |= {brought.name: brought for field in self.fields.values() for brought in field.filters()}
         for each in self.filters:
-            found.pop(each.name, None)
-        return list(merge(self.filters, sorted(found.values(), key=_place), key=_place))
+            by_name.pop(each.name, None)
+        return list(merge(self.filters, sorted(by_name.values(), key=_place), key=_place))
 
     def _all_nested(self) -> tuple[NestedRecord, ...]:
         """The nested records of its fields and its own."""
-        found = {
+        by_prefix = {
             each.prefix: NestedRecord(each.prefix, each.target or "*", each.nested_note, each.name)
             for each in self.fields.values()
             if isinstance(each, Id) and each.has_nested
         }
-        found |= {each.prefix: each for each in self.nested}
-        return tuple(sorted(found.values(), key=lambda each: each.prefix))
+        by_prefix |= {each.prefix: each for each in self.nested}
+        return tuple(sorted(by_prefix.values(), key=lambda each: each.prefix))
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class RecordType:
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Runs in the same transaction, to update references to the record."""
 
-    def opened(self, record: Record, shown: DictionaryContext) -> None:
+    def opened(self, record: Record, view: DictionaryContext) -> None:
         """Called inside a read that retrieved this record alone."""
 
     def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
@@ -263,7 +263,7 @@ class RecordType:
         """The name of the record in the activity log: its label, unless that is a secret."""
         return self.label(record)
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, view: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """The labels of many records; types whose labels need other records override it."""
         return {record["id"]: self.label(record) for record in records}
 
@@ -294,8 +294,8 @@ class RecordType:
 
     def filter_named(self, name: str, scope: "SearchScope") -> Filter | None:
         """Returns the filter of this name, also for a pattern, such as `links.<type>`, or a custom field."""
-        found = self.filter_by_name.get(name)
-        return found if found is not None else filter_patterns.pattern_filter(self, name, scope)
+        exact = self.filter_by_name.get(name)
+        return exact if exact is not None else filter_patterns.pattern_filter(self, name, scope)
 
     @property
     def default_filter(self) -> Filter | None:

@@ -99,15 +99,15 @@ def _settings(params: Any) -> dict[str, Any]:
         if params == []:
             return {}
         raise Invalid("params: takes a map", field="params")
-    found = dict(params)
+    settings = dict(params)
     for name in COLORS:
-        if name in found and not (isinstance(found[name], str) and _COLOR.match(found[name])):
+        if name in settings and not (isinstance(settings[name], str) and _COLOR.match(settings[name])):
             raise Invalid(f"params: {name} must be a colour such as #A0D95B", field="params")
     for name in FLAGS:
-        if name in found:
-            if str(found[name]) not in ("0", "1", "True", "False"):
+        if name in settings:
+            if str(settings[name]) not in ("0", "1", "True", "False"):
                 raise Invalid(f"params: {name} must be 0 or 1", field="params")
-            found[name] = int(str(found[name]) in ("1", "True"))
-    if "series" in found and not isinstance(found["series"], (list, dict)):
+            settings[name] = int(str(settings[name]) in ("1", "True"))
+    if "series" in settings and not isinstance(settings["series"], (list, dict)):
         raise Invalid("params: series must be a list", field="params")
-    return found
+    return settings

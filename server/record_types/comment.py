@@ -37,19 +37,19 @@ APP_NAME = "Helpdesk"
 _SPACES = re.compile(r"\s+")
 
 
-def _load_url(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_url(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`record_url`: the page of the commented record, at the comment; absent if the caller may not read that record."""
-    found: dict[int, dict[str, Any]] = {}
+    urls: dict[int, dict[str, Any]] = {}
     for context in {record["target__context"] for record in records}:
         own = [record for record in records if record["target__context"] == context]
-        record_type = shown.type(context)
-        targets = {each["id"]: each for each in shown.records(context, {record["target_id"] for record in own})}
+        record_type = view.type(context)
+        targets = {each["id"]: each for each in view.records(context, {record["target_id"] for record in own})}
         for record in own:
             target = targets.get(record["target_id"])
             if target is not None:
                 page = paths.within(record_type.url_path(target), "comment", record["id"])
-                found[record["id"]] = {"record_url": shown.address(page)}
-    return found
+                urls[record["id"]] = {"record_url": view.address(page)}
+    return urls
 
 
 class Comment(RecordType):
@@ -166,7 +166,7 @@ class Comment(RecordType):
     def label(self, record: Record) -> str:
         return _short(record["comment"])
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, view: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """`<author>: <beginning of the text>`; one statement per type of author."""
         authors: dict[tuple[str, int], str] = {}
         for context in {record["author__context"] for record in records}:
@@ -174,7 +174,7 @@ class Comment(RecordType):
             if record_type is None:
                 continue
             ids = {record["author_id"] for record in records if record["author__context"] == context}
-            for row in shown.tx.get_many(record_type.table, ids):
+            for row in view.tx.get_many(record_type.table, ids):
                 authors[context, row[0]] = record_type.label(record_type.record(row))
         return {
             record["id"]: _short(

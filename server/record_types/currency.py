@@ -101,14 +101,14 @@ class Currency(RecordType):
 
 def _is_in(field: custom.FieldDefinition, id: int, is_default: bool) -> bool:
     """Whether a field's amounts are in a currency. is_default: also fields that name no currency."""
-    named = custom.currency_id(field.params)
-    return field.kind == "Y" and (named == id or (is_default and not named))
+    currency = custom.currency_id(field.params)
+    return field.kind == "Y" and (currency == id or (is_default and not currency))
 
 
 def _opportunity_in(writing: Writing, currency_id: int) -> str:
     """Names an opportunity with an amount in a currency, "" if there is none."""
     opportunity: Any = table_named("opportunity")
-    found = writing.tx.value(
+    opportunity_id = writing.tx.value(
         lambda: (
             opportunity.select(opportunity.c.id)
             .where(opportunity.c.amount_currency_id == slot(0), opportunity.c.amount != 0)
@@ -116,4 +116,4 @@ def _opportunity_in(writing: Writing, currency_id: int) -> str:
         ),
         (currency_id,),
     )
-    return f"opportunity {found}" if found else ""
+    return f"opportunity {opportunity_id}" if opportunity_id else ""

@@ -32,10 +32,10 @@ MAX_OPTIONS, MAX_OPTION_CHARS, MAX_DECIMALS = 1000, 255, 10
 RESERVED = frozenset(("custom", "customfields", "expand", "id", "links", "comments", "comment_count", "watchers"))
 
 
-def load_search_filter(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_search_filter(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`search_filter`: the name of the field in searches."""
-    definitions = custom.definitions(shown.tx).by_context
-    names = {each.id: each.filter for listed in definitions.values() for each in listed}
+    definitions = custom.definitions(view.tx).by_context
+    names = {each.id: each.filter for fields in definitions.values() for each in fields}
     return {record["id"]: {"search_filter": names.get(record["id"], "")} for record in records}
 
 
@@ -92,7 +92,7 @@ class CustomField(RecordType):
     bumps = {"fields": ()}
     keys = (
         Key("search_filter", "text", "Name of the field in searches.", on_expand=True),
-        Key("type_label", "text", "Kind of value, in words.", value=lambda record, shown: custom.KINDS[record["type"]]),
+        Key("type_label", "text", "Kind of value, in words.", value=lambda record, view: custom.KINDS[record["type"]]),
     )
     expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
     filters = (
@@ -126,8 +126,8 @@ class CustomField(RecordType):
                 self._check_currency(change, writing)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        kept = {"field_id": record["id"], "record": json.dumps(record), "deleted_at": writing.now}
-        writing.tx.put(DELETED_FIELD, kept)  # its values are retained as long as this row
+        row = {"field_id": record["id"], "record": json.dumps(record), "deleted_at": writing.now}
+        writing.tx.put(DELETED_FIELD, row)  # its values are retained as long as this row
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -143,19 +143,19 @@ class CustomField(RecordType):
     def _check_uri(self, change: Change) -> None:
         uri = change.new["uri"]
         target = self.registry.type(change.value("context"))
-        taken = {*target.fields, *target.alternatives, *(key.name for key in target.keys), *target.expand_by_name}
+        used_names = {*target.fields, *target.alternatives, *(key.name for key in target.keys), *target.expand_by_name}
         if uri.isdigit() or uri.lower().startswith("custom_"):
             raise Invalid(f"uri: '{uri}' could be taken for the number of a field; begin with a word", field="uri")
-        if uri in taken | RESERVED:
+        if uri in used_names | RESERVED:
             raise Invalid(f"uri: '{uri}' is a name that {target.uri} has already", field="uri")
 
-    def _params(self, kind: str, given: Any) -> dict[str, Any]:
+    def _params(self, kind: str, raw: Any) -> dict[str, Any]:
         """Returns the checked settings of a kind. Raises Invalid."""
-        if not isinstance(given, dict):
-            if given:
+        if not isinstance(raw, dict):
+            if raw:
                 raise Invalid("params: takes a map", field="params")
-            given = {}
-        params = dict(given)
+            raw = {}
+        params = dict(raw)
         if kind in ("D", "X"):
             params["options"] = _options(params.get("options"))
         elif kind in ("L", custom.LINKS):
@@ -196,12 +196,12 @@ class CustomField(RecordType):
         return target.context
 
 
-def _options(listed: Any) -> list[str]:
-    if isinstance(listed, dict):
-        listed = list(listed.values())
-    if isinstance(listed, str):
-        listed = [line.strip() for line in listed.splitlines()]
-    options = [str(option) for option in listed or [] if isinstance(option, (str, int, float)) and str(option)]
+def _options(raw: Any) -> list[str]:
+    if isinstance(raw, dict):
+        raw = list(raw.values())
+    if isinstance(raw, str):
+        raw = [line.strip() for line in raw.splitlines()]
+    options = [str(option) for option in raw or [] if isinstance(option, (str, int, float)) and str(option)]
     if not options or len(options) > MAX_OPTIONS or any(len(option) > MAX_OPTION_CHARS for option in options):
         raise Invalid(
             f"params: options must be a list of 1 to {MAX_OPTIONS} texts of at most {MAX_OPTION_CHARS} characters",

@@ -13,15 +13,18 @@ from server.store.tables import Index, table_named
 FIELDS = "custom_field"
 
 
-def load_fields(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_fields(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`custom_fields`: the fields of the set as a list."""
-    pairs = maps.pairs_behind(shown, FIELDS, "custom_fieldset_id", records)
-    fields = maps.by_id(shown, FIELDS, {id for _, id in pairs})
-    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    pairs = maps.pairs_behind(view, FIELDS, "custom_fieldset_id", records)
+    fields = maps.by_id(view, FIELDS, {id for _, id in pairs})
+    by_fieldset: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
     for fieldset_id, field_id in pairs:
         if field_id in fields:
-            found[fieldset_id].append(fields[field_id])
-    return {id: {"custom_fields": sorted(listed, key=lambda each: each["pos"])} for id, listed in found.items()}
+            by_fieldset[fieldset_id].append(fields[field_id])
+    return {
+        id: {"custom_fields": sorted(dictionaries, key=lambda each: each["pos"])}
+        for id, dictionaries in by_fieldset.items()
+    }
 
 
 class CustomFieldset(RecordType):

@@ -111,55 +111,55 @@ class CustomRecord(RecordType):
         roles = self.registry.type("role")
         for row in writing.tx.find(roles.table):
             role = roles.record(row)
-            kept = [each for each in role["privs"] if not each.startswith(f"contexts.{context}.")]
-            if kept != role["privs"]:
-                writing.set("role", role["id"], {"privs": kept})
+            privileges = [each for each in role["privs"] if not each.startswith(f"contexts.{context}.")]
+            if privileges != role["privs"]:
+                writing.set("role", role["id"], {"privs": privileges})
 
 
-def _params(given: Any, registry: "Registry") -> dict[str, Any]:
+def _params(raw: Any, registry: "Registry") -> dict[str, Any]:
     """Returns the checked settings. Raises Invalid."""
-    if not isinstance(given, dict):
-        if given:
+    if not isinstance(raw, dict):
+        if raw:
             raise Invalid("params: takes a map", field="params")
-        given = {}
-    unknown = [name for name in given if name not in ("owners", "options")]
+        raw = {}
+    unknown = [name for name in raw if name not in ("owners", "options")]
     if unknown:
         name = str(unknown[0])[:50]
         raise Invalid(f"params: '{name}' is not a setting; there are owners and options", field="params")
     return {
-        "owners": {"contexts": _owners(given.get("owners"), registry)},
-        "options": _options(given.get("options")),
+        "owners": {"contexts": _owners(raw.get("owners"), registry)},
+        "options": _options(raw.get("options")),
     }
 
 
-def _owners(given: Any, registry: "Registry") -> list[str]:
-    listed = given.get("contexts") if isinstance(given, dict) else given
-    found = []
-    for name in _listed(listed, "owners[contexts]"):
+def _owners(raw: Any, registry: "Registry") -> list[str]:
+    raw_names = raw.get("contexts") if isinstance(raw, dict) else raw
+    contexts = []
+    for name in _listed(raw_names, "owners[contexts]"):
         word = name.lower()
         target = registry.find(word)
         context = APP if word in ("app", APP) else target.context if target else ""
         if context not in owners.OWNERS:
-            known = ", ".join(short_context(each) for each in owners.OWNERS)
-            raise Invalid(f"params: owners[contexts]: '{name[:50]}' must be one of {known}", field="params")
-        found.append(context)
-    return [each for each in owners.OWNERS if each in found]
+            allowed = ", ".join(short_context(each) for each in owners.OWNERS)
+            raise Invalid(f"params: owners[contexts]: '{name[:50]}' must be one of {allowed}", field="params")
+        contexts.append(context)
+    return [each for each in owners.OWNERS if each in contexts]
 
 
-def _options(given: Any) -> list[str]:
-    found = _listed(given, "options")
-    for name in found:
+def _options(raw: Any) -> list[str]:
+    options = _listed(raw, "options")
+    for name in options:
         if name not in custom_types.OPTIONS:
-            known = nearest(name, custom_types.OPTIONS) or f"; known: {', '.join(custom_types.OPTIONS)}"
-            raise Invalid(f"params: options: '{name[:50]}' is not an option{known}", field="params")
-    return sorted(set(found))
+            hint = nearest(name, custom_types.OPTIONS) or f"; known: {', '.join(custom_types.OPTIONS)}"
+            raise Invalid(f"params: options: '{name[:50]}' is not an option{hint}", field="params")
+    return sorted(set(options))
 
 
-def _listed(given: Any, name: str) -> list[str]:
-    if given in (None, ""):
+def _listed(raw: Any, name: str) -> list[str]:
+    if raw in (None, ""):
         return []
-    if isinstance(given, dict):
-        given = list(given.values())
-    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+    if isinstance(raw, dict):
+        raw = list(raw.values())
+    if not isinstance(raw, list) or not all(isinstance(each, str) for each in raw):
         raise Invalid(f"params: {name} takes a list of names", field="params")
-    return [each.strip() for each in given if each.strip()]
+    return [each.strip() for each in raw if each.strip()]

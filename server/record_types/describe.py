@@ -58,7 +58,7 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
 
 def fields(record_type: "RecordType") -> list[dict[str, Any]]:
     """The fields that create, update and upsert accept."""
-    listed = [
+    id_field = [
         {
             "name": "id",
             "type": "id",
@@ -69,16 +69,16 @@ def fields(record_type: "RecordType") -> list[dict[str, Any]]:
             "note": "Given by the service; sending it is an error.",
         }
     ]
-    return listed + [each.describe() for each in record_type.fields.values()]
+    return id_field + [each.describe() for each in record_type.fields.values()]
 
 
 def keys(record_type: "RecordType") -> list[dict[str, Any]]:
     """The keys of the dictionary."""
     when = "expand" if record_type.label_on_expand else "default"
-    found: dict[str, dict[str, Any]] = {}
+    by_key: dict[str, dict[str, Any]] = {}
 
     def add(key: str, type: str, note: str, returned: str = "default", **more: Any) -> None:
-        found.setdefault(key, {"key": key, "type": type, "returned": returned, "note": note} | more)
+        by_key.setdefault(key, {"key": key, "type": type, "returned": returned, "note": note} | more)
 
     add("_context", "context", "Full context of the record type.")
     add("_type", "text", "Uri of the record type.")
@@ -98,15 +98,15 @@ def keys(record_type: "RecordType") -> list[dict[str, Any]]:
             add(stub[0], "context", f"Context of the record behind `{nested.prefix}_`.")
             add(stub[1], "id", nested.note, target=nested.target)
             if nested.is_nullable:
-                found[stub[1]]["nullable"] = True
+                by_key[stub[1]]["nullable"] = True
         if nested.target == "*":
             add(f"{nested.prefix}__label", "text", f"Label of the record behind `{nested.prefix}_`.", "expand")
     for field in record_type.fields.values():
         if field.shown:
             add(field.key, _key_type(field), field.note)
-    for name in record_type.for_admins & found.keys():
-        found[name] |= {"for_admins": True, "note": f"{found[name]['note']} For administrators alone."}
-    return sorted(found.values(), key=lambda each: str(each["key"]))
+    for name in record_type.for_admins & by_key.keys():
+        by_key[name] |= {"for_admins": True, "note": f"{by_key[name]['note']} For administrators alone."}
+    return sorted(by_key.values(), key=lambda each: str(each["key"]))
 
 
 def _key_type(field: "Field") -> str:
@@ -115,18 +115,18 @@ def _key_type(field: "Field") -> str:
 
 def expand(record_type: "RecordType") -> list[dict[str, Any]]:
     """The names that `expand` accepts, including the prefixes of nested records."""
-    found = []
+    entries = []
     for each in record_type.expand_by_name.values():
-        shown: dict[str, Any] = {"key": each.name, "type": each.type, "common": each.common, "note": each.note}
+        description: dict[str, Any] = {"key": each.name, "type": each.type, "common": each.common, "note": each.note}
         if each.target:
-            shown["target"] = each.target
-        found.append(shown)
-    names = {each["key"] for each in found}
+            description["target"] = each.target
+        entries.append(description)
+    names = {each["key"] for each in entries}
     for key in record_type.keys:
         if key.on_expand and key.name not in names:
-            found.append({"key": key.name, "type": key.type, "common": False, "note": key.note})
+            entries.append({"key": key.name, "type": key.type, "common": False, "note": key.note})
     for nested in record_type.nested:
-        found.append(
+        entries.append(
             {
                 "key": f"{nested.prefix}_",
                 "type": "record",
@@ -135,7 +135,7 @@ def expand(record_type: "RecordType") -> list[dict[str, Any]]:
                 "note": "Every key of the record, under this prefix.",
             }
         )
-    return found
+    return entries
 
 
 def _filter_patterns(record_type: "RecordType", has_links: bool) -> list[dict[str, Any]]:
@@ -145,8 +145,8 @@ def _filter_patterns(record_type: "RecordType", has_links: bool) -> list[dict[st
             patterns.append((f"{name}.<uri>", "deep", False, "A record of that type matches the query."))
     if record_type.org_column:
         patterns.append(("org.<custom field>", "by custom field", False, "Custom fields of the organization."))
-    listed = [
+    descriptions = [
         {"name": name, "type": kind, "default": False, "sortable": sortable, "note": note}
         for name, kind, sortable, note in patterns
     ]
-    return listed + [each for trait in record_type.traits for each in trait.filter_patterns()]
+    return descriptions + [each for trait in record_type.traits for each in trait.filter_patterns()]

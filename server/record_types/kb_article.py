@@ -40,13 +40,13 @@ class CategoryIds(Listed):
         return IdSetChange.from_signed(signed)
 
 
-def load_categories(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_categories(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`categories`: {category id: {id: name} of it and those above, the top first}."""
-    tree = Tree(shown.tx)
-    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
-    for article_id, category_id in pairs_through(shown.tx, PLACED, "article_id", "category_id", records):
-        found[article_id][str(category_id)] = {str(each.id): each.name for each in tree.trail(category_id)}
-    return {id: {"categories": each} for id, each in found.items()}
+    tree = Tree(view.tx)
+    by_article: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    for article_id, category_id in pairs_through(view.tx, PLACED, "article_id", "category_id", records):
+        by_article[article_id][str(category_id)] = {str(each.id): each.name for each in tree.trail(category_id)}
+    return {id: {"categories": each} for id, each in by_article.items()}
 
 
 class KbArticle(RecordType):
@@ -136,10 +136,10 @@ class KbArticle(RecordType):
     def after_write(self, change: Change, writing: Writing) -> None:
         if "categories" not in change.extras:
             return
-        asked: IdSetChange = change.extras["categories"]
+        set_change: IdSetChange = change.extras["categories"]
         present = {row[1] for row in writing.tx.find(PLACED, article_id=change.id)}
         writing.tx.delete(PLACED, article_id=change.id)
-        for category_id in sorted(asked.applied_to(present)):
+        for category_id in sorted(set_change.applied_to(present)):
             writing.tx.insert(PLACED, {"article_id": change.id, "category_id": category_id})
 
     def after_delete(self, record: Record, writing: Writing) -> None:

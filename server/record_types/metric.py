@@ -12,7 +12,7 @@ from server.store.tables import Index
 COUNTER, GAUGE = "counter", "gauge"
 
 
-def load_dimensions(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_dimensions(view: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`dimensions`: {name: {type, and its settings}}."""
     return {record["id"]: {"dimensions": dimensions.parse(record["dimensions_kata"])} for record in records}
 

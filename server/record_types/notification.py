@@ -12,9 +12,9 @@ from server.store.tables import Index
 CHANNEL = "notifications"  # the channel of streams with the number of unread notifications
 
 
-def where_it_leads(record: Record, shown: DictionaryContext) -> str:
+def where_it_leads(record: Record, view: DictionaryContext) -> str:
     """The page of the record that a notification is about, or the address of its entry; "" if it has neither."""
-    page_of = entries.pages(shown)
+    page_of = entries.pages(view)
     about = page_of(record["target__context"], record["target_id"]) if record["target__context"] else ""
     return about or entries.first_url(record["params"], page_of)
 
@@ -68,21 +68,21 @@ class Notification(RecordType):
             "event_json",
             "text",
             "What happened, as JSON text.",
-            value=lambda record, shown: json.dumps(record["params"], ensure_ascii=False),
+            value=lambda record, view: json.dumps(record["params"], ensure_ascii=False),
         ),
-        Key("message", "text", "The entry as text.", value=lambda record, shown: entries.plain_text(record["params"])),
+        Key("message", "text", "The entry as text.", value=lambda record, view: entries.plain_text(record["params"])),
         Key(
             "message_html",
             "text",
             "The entry as HTML.",
-            value=lambda record, shown: entries.html(record["params"], entries.pages(shown)),
+            value=lambda record, view: entries.html(record["params"], entries.pages(view)),
         ),
         Key("url", "url", "Where it leads.", value=where_it_leads),
         Key(
             "url_markread",
             "url",
             "Address that marks it as read and leads on.",
-            value=lambda record, shown: shown.address(f"/notifications/{record['id']}"),
+            value=lambda record, view: view.address(f"/notifications/{record['id']}"),
         ),
     )
     filters = (AllWords("Bare words are looked for in the activity event's id.", "activity_point", "partial"),)

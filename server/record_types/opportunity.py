@@ -64,17 +64,17 @@ class Opportunity(RecordType):
             "amount__label",
             "text",
             "The amount as people write it, with symbol and code of its currency.",
-            lambda record, shown: (
-                custom.definitions(shown.tx).currencies.by_id(record["amount_currency_id"]).label(record["amount"])
+            lambda record, view: (
+                custom.definitions(view.tx).currencies.by_id(record["amount_currency_id"]).label(record["amount"])
             ),
         ),
-        Key("is_closed", "boolean", "Whether it is won or lost.", lambda record, shown: record["status_id"] != OPEN),
-        Key("is_won", "boolean", "Whether it is won.", lambda record, shown: record["status_id"] == WON),
+        Key("is_closed", "boolean", "Whether it is won or lost.", lambda record, view: record["status_id"] != OPEN),
+        Key("is_won", "boolean", "Whether it is won.", lambda record, view: record["status_id"] == WON),
         Key(
             "status",
             "text",
             "open, closed_won or closed_lost.",
-            lambda record, shown: WORDS[record["status_id"]],
+            lambda record, view: WORDS[record["status_id"]],
         ),
     )
     filters = (

@@ -118,8 +118,8 @@ class Subtotals:
         """The name of `subtotals[]` that a short or former name stands for, or the name itself."""
         if name in self.search:
             return name
-        known = self.older.get(name) or self.aliases.get(name, name)
-        return known if known in self.search else name
+        full_name = self.older.get(name) or self.aliases.get(name, name)
+        return full_name if full_name in self.search else name
 
 
 @dataclass(frozen=True)

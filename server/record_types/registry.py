@@ -53,11 +53,11 @@ class Registry:
 
     def without_custom(self) -> "Registry":
         """A copy with the built-in types only, which are public."""
-        found = copy.copy(self)
-        found.custom = ()
-        found.cache = {}
-        found._index()
-        return found
+        copied = copy.copy(self)
+        copied.custom = ()
+        copied.cache = {}
+        copied._index()
+        return copied
 
     def _index(self) -> None:
         by_uri = {each.uri: each for each in self.custom} | {each.uri: each for each in self._built_in}
@@ -82,18 +82,18 @@ class Registry:
 
     def find(self, name: str) -> RecordType | None:
         """The type of a uri, alias or context, None if unknown. Case-sensitive."""
-        found = self._by_name.get(name)
-        return found if found is not None else getattr(self._here, "types", _NONE).get(name)
+        record_type = self._by_name.get(name)
+        return record_type if record_type is not None else getattr(self._here, "types", _NONE).get(name)
 
     def type(self, name: str) -> RecordType:
         """The type of a uri, alias or context. Raises NotFound with the nearest name."""
-        found = self._by_name.get(name) or self.find(name)
-        if found is None:  # another process may have just created it
+        record_type = self._by_name.get(name) or self.find(name)
+        if record_type is None:  # another process may have just created it
             self.renew()
-            found = self.find(name)
-        if found is None:
+            record_type = self.find(name)
+        if record_type is None:
             raise NotFound(f"there is no record type '{name[:80]}'{nearest(name, self._by_name)}", type=name)
-        return found
+        return record_type
 
     def uris(self) -> list[str]:
         """Every uri, sorted."""
@@ -101,10 +101,10 @@ class Registry:
 
     def tables(self) -> list[Table]:
         """The tables of the built-in types, and those between types. For custom types, see shared/custom_types.py."""
-        found = [each.table for each in self._built_in]
+        tables = [each.table for each in self._built_in]
         for each in self._built_in:
-            found += each.tables
-        return [*found, *SHARED, blobs.BLOB, blobs.BLOB_PIECE]
+            tables += each.tables
+        return [*tables, *SHARED, blobs.BLOB, blobs.BLOB_PIECE]
 
     def texts(self) -> list[TextIndex]:
         """The full-text indexes of all types."""
@@ -126,14 +126,14 @@ def load() -> Registry:
 def _types() -> tuple[type[RecordType], ...]:
     from server import record_types
 
-    found = []
+    classes = []
     places = (record_types, *_types_of_rooms())
     for module in [each for place in places for each in load_all(place.__name__, place.__path__)]:
         for value in vars(module).values():
             is_type = isinstance(value, type) and issubclass(value, RecordType) and value.__module__ == module.__name__
             if is_type and value.uri:
-                found.append(value)
-    return tuple(found)
+                classes.append(value)
+    return tuple(classes)
 
 
 def _types_of_rooms() -> list[ModuleType]:
@@ -151,7 +151,7 @@ def field_kinds() -> list[str]:
 
 
 def _kinds(base: type[Field]) -> list[type[Field]]:
-    found = [base]
+    kinds = [base]
     for each in base.__subclasses__():
-        found += _kinds(each)
-    return found
+        kinds += _kinds(each)
+    return kinds

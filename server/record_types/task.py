@@ -78,13 +78,13 @@ class Task(RecordType):
             "is_completed",
             "boolean",
             "Whether it is closed.",
-            value=lambda record, shown: record["status_id"] == CLOSED,
+            value=lambda record, view: record["status_id"] == CLOSED,
         ),
         Key(
             "status",
             "text",
             "open, waiting or closed.",
-            value=lambda record, shown: WORDS.get(record["status_id"], "open"),
+            value=lambda record, view: WORDS.get(record["status_id"], "open"),
         ),
     )
     filters = (

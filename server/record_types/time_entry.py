@@ -113,16 +113,16 @@ class TimeEntry(RecordType):
     def label(self, record: Record) -> str:
         return spent(record["secs"])
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, view: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """`<worker>: <time> on <kind of work>`; one statement for workers and one for kinds of work."""
-        workers = _labels(shown, "worker", {record["worker_id"] for record in records})
-        activities = _labels(shown, "timetracking_activity", {record["activity_id"] for record in records})
-        found = {}
+        workers = _labels(view, "worker", {record["worker_id"] for record in records})
+        activities = _labels(view, "timetracking_activity", {record["activity_id"] for record in records})
+        labels = {}
         for record in records:
             text = self.label(record)
             worker, activity = workers.get(record["worker_id"]), activities.get(record["activity_id"])
-            found[record["id"]] = (f"{worker}: " if worker else "") + text + (f" on {activity}" if activity else "")
-        return found
+            labels[record["id"]] = (f"{worker}: " if worker else "") + text + (f" on {activity}" if activity else "")
+        return labels
 
 
 def spent(seconds: int) -> str:
@@ -139,7 +139,7 @@ def spent(seconds: int) -> str:
     return " ".join(parts) or "0 minutes"
 
 
-def _labels(shown: DictionaryContext, uri: str, ids: Iterable[int]) -> dict[int, str]:
+def _labels(view: DictionaryContext, uri: str, ids: Iterable[int]) -> dict[int, str]:
     """The labels of the existing records among these."""
-    record_type = shown.type(uri)
-    return {record["id"]: record_type.label(record) for record in shown.records(uri, ids)}
+    record_type = view.type(uri)
+    return {record["id"]: record_type.label(record) for record in view.records(uri, ids)}

@@ -71,6 +71,6 @@ class WorkspacePage(RecordType):
             writing.delete("workspace_tab", tab_id)
         writing.tx.delete(VISIT, page_id=record["id"])
 
-    def opened(self, record: Record, shown: DictionaryContext) -> None:
-        if shown.actor.context == owners.WORKER:
-            usage_buffer(shown.tx.store).visit(shown.actor.id, record["id"], shown.now)
+    def opened(self, record: Record, view: DictionaryContext) -> None:
+        if view.actor.context == owners.WORKER:
+            usage_buffer(view.tx.store).visit(view.actor.id, record["id"], view.now)

@@ -83,6 +83,6 @@ class WorkspaceTab(RecordType):
             for id in contents.ids_on(writing.tx, uri, "tab_id", record["id"], contents.MAX_ON_TAB):
                 writing.delete(uri, id)
 
-    def opened(self, record: Record, shown: DictionaryContext) -> None:
-        if shown.actor.context == WORKER:
-            usage_buffer(shown.tx.store).visit(shown.actor.id, record["page_id"], shown.now)
+    def opened(self, record: Record, view: DictionaryContext) -> None:
+        if view.actor.context == WORKER:
+            usage_buffer(view.tx.store).visit(view.actor.id, record["page_id"], view.now)

@@ -15,7 +15,7 @@ Days = dict[str, list[dict[str, Any]]]
 
 
 def by_day(
-    found: Iterable[Occurrence], start: int, end: int, tz: tzinfo, params: Mapping[int, Mapping[str, Any]]
+    occurrences: Iterable[Occurrence], start: int, end: int, tz: tzinfo, params: Mapping[int, Mapping[str, Any]]
 ) -> Days:
     """{midnight as text: entries of that day} for the time from `start` until before `end`, in order.
 
@@ -23,12 +23,12 @@ def by_day(
     too many."""
     days: dict[int, list[dict[str, Any]]] = {}
     count = 0
-    for each in found:
+    for each in occurrences:
         piece, last = max(each.start, start), min(max(each.end, each.start + 1), end)
         while piece < last:
             after = next_midnight(piece, tz)
-            shown = _shown(each, piece, min(after, last), params.get(each.calendar_id, {}))
-            days.setdefault(midnight(piece, tz), []).append(shown)
+            entry = _shown(each, piece, min(after, last), params.get(each.calendar_id, {}))
+            days.setdefault(midnight(piece, tz), []).append(entry)
             piece = after
             count += 1
             if count > MAX_SHOWN:

@@ -12,12 +12,12 @@ from server.times.reading import unix
 Ranges = Sequence[tuple[int, int]]
 
 
-def free(found: Iterable[Occurrence]) -> list[tuple[int, int]]:
+def free(occurrences: Iterable[Occurrence]) -> list[tuple[int, int]]:
     """The ranges in which one calendar is available, in order and disjoint."""
-    listed = list(found)
-    busy = merged((each.start, each.end) for each in listed if not each.is_available)
+    events = list(occurrences)
+    busy = merged((each.start, each.end) for each in events if not each.is_available)
     pieces: list[tuple[int, int]] = []
-    for start, end in merged((each.start, each.end) for each in listed if each.is_available):
+    for start, end in merged((each.start, each.end) for each in events if each.is_available):
         pieces += without(start, end, busy)
     return pieces
 
@@ -37,13 +37,13 @@ def minutes(ranges: Ranges, start: int, end: int) -> int:
 def seconds(ranges: Ranges, start: int, end: int) -> int:
     """The number of seconds between `start` and `end` that the ranges cover."""
     place = max(bisect_right(ranges, (start, LATEST)) - 1, 0)
-    found = 0
+    covered = 0
     for at in range(place, len(ranges)):
         first, last = ranges[at]
         if first >= end:
             break
-        found += max(min(last, end) - max(first, start), 0)
-    return found
+        covered += max(min(last, end) - max(first, start), 0)
+    return covered
 
 
 def end_of(ranges: Ranges, start: int, lasts: int) -> int | None:

@@ -34,19 +34,19 @@ def occurrences(
 
     tz: the zone of recurring events if neither they nor their calendars name one. A calendar whose events are
     disabled has an empty list. Raises Invalid for a range that is too long, or too many events."""
-    listed = list(calendars)
+    records = list(calendars)
     check_range(start, end)
     tx.store.require_thread()  # patterns are slow, and SQLite steps do not measure them
     zones = {
         each["id"]: times.zone(each["timezone"]) if each["timezone"] else tz
-        for each in listed
+        for each in records
         if str(_params(each).get("manual_disabled", "0")) not in ("1", "True")
     }
     events, recurring = _events(tx, zones, start, end), _recurring(tx, zones, start, end)
-    found: dict[int, list[Occurrence]] = {each["id"]: [] for each in listed}
+    by_calendar: dict[int, list[Occurrence]] = {each["id"]: [] for each in records}
     for one in between(events, recurring, start, end):
-        found[one.calendar_id].append(one)
-    return found
+        by_calendar[one.calendar_id].append(one)
+    return by_calendar
 
 
 def _params(record: Record) -> dict[str, Any]:

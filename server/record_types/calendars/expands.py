@@ -14,55 +14,55 @@ Loaded = dict[int, dict[str, Any]]
 
 
 def _load(make: Callable[[DictionaryContext, list[Record]], Loaded]) -> Loader:
-    return lambda shown, records, form: make(shown, records)
+    return lambda view, records, form: make(view, records)
 
 
-def _months(shown: DictionaryContext, records: list[Record]) -> dict[int, Month]:
+def _months(view: DictionaryContext, records: list[Record]) -> dict[int, Month]:
     """The current month of each calendar, in its own zone or the caller's."""
-    return {each["id"]: month_of(shown.now, _zone(shown, each), _begins_monday(each)) for each in records}
+    return {each["id"]: month_of(view.now, _zone(view, each), _begins_monday(each)) for each in records}
 
 
-def _zone(shown: DictionaryContext, record: Record) -> Any:
-    return times.zone(record["timezone"] or shown.actor.timezone or "UTC")
+def _zone(view: DictionaryContext, record: Record) -> Any:
+    return times.zone(record["timezone"] or view.actor.timezone or "UTC")
 
 
 def _begins_monday(record: Record) -> bool:
     return isinstance(record["params"], dict) and str(record["params"].get("start_on_mon", "0")) in ("1", "True")
 
 
-def _scope(shown: DictionaryContext, records: list[Record]) -> Loaded:
-    zones = {each["id"]: _zone(shown, each) for each in records}
-    return {id: {"scope": month.scope(zones[id])} for id, month in _months(shown, records).items()}
+def _scope(view: DictionaryContext, records: list[Record]) -> Loaded:
+    zones = {each["id"]: _zone(view, each) for each in records}
+    return {id: {"scope": month.scope(zones[id])} for id, month in _months(view, records).items()}
 
 
-def _weeks(shown: DictionaryContext, records: list[Record]) -> Loaded:
-    return {id: {"weeks": month.shown_weeks()} for id, month in _months(shown, records).items()}
+def _weeks(view: DictionaryContext, records: list[Record]) -> Loaded:
+    return {id: {"weeks": month.shown_weeks()} for id, month in _months(view, records).items()}
 
 
 def _events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Loaded]:
-    return lambda shown, records: {id: {"events": days} for id, days in _days(shown, records, hides).items()}
+    return lambda view, records: {id: {"events": days} for id, days in _days(view, records, hides).items()}
 
 
 def _weeks_events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Loaded]:
-    def load(shown: DictionaryContext, records: list[Record]) -> Loaded:
-        months, days = _months(shown, records), _days(shown, records, hides)
+    def load(view: DictionaryContext, records: list[Record]) -> Loaded:
+        months, days = _months(view, records), _days(view, records, hides)
         return {id: {"weeks": months[id].shown_weeks(days[id])} for id in months}
 
     return load
 
 
-def _days(shown: DictionaryContext, records: list[Record], hides: bool) -> dict[int, Days]:
+def _days(view: DictionaryContext, records: list[Record], hides: bool) -> dict[int, Days]:
     """The events of each calendar in its month, by day. One query covers all months, which differ by zones and first
     weekdays."""
-    months = _months(shown, records)
+    months = _months(view, records)
     start, end = min(each.start for each in months.values()), max(each.end for each in months.values())
-    found = occurrences(shown.tx, records, start, end, times.zone(shown.actor.timezone or "UTC"))
+    by_calendar = occurrences(view.tx, records, start, end, times.zone(view.actor.timezone or "UTC"))
     return {
         each["id"]: by_day(
-            occluded(found[each["id"]]) if hides else found[each["id"]],
+            occluded(by_calendar[each["id"]]) if hides else by_calendar[each["id"]],
             months[each["id"]].start,
             months[each["id"]].end,
-            _zone(shown, each),
+            _zone(view, each),
             {each["id"]: each["params"]},
         )
         for each in records

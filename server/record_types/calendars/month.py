@@ -44,8 +44,8 @@ class Month:
 
     def _day(self, day: tuple[int, int, bool], events: dict[str, list[dict[str, Any]]] | None) -> dict[str, Any]:
         timestamp, dom, is_padding = day
-        shown: dict[str, Any] = {"timestamp": timestamp, "dom": dom, "is_padding": is_padding}
-        return shown if events is None else {**shown, "events": events.get(str(timestamp), [])}
+        dictionary: dict[str, Any] = {"timestamp": timestamp, "dom": dom, "is_padding": is_padding}
+        return dictionary if events is None else {**dictionary, "events": events.get(str(timestamp), [])}
 
 
 def month_of(instant: int, tz: tzinfo, begins_monday: bool = False) -> Month:

@@ -64,12 +64,12 @@ def between(
     """The occurrences that overlap the range from `start` until before `end`, by start, then label. Raises Invalid if
     there are too many."""
     check_range(start, end)
-    found = [each for each in events if overlaps(each, start, end)]
+    matches = [each for each in events if overlaps(each, start, end)]
     for each in recurring:
-        found += (one for one in occurrences_of(each, start, end) if overlaps(one, start, end))
-        if len(found) > MAX_OCCURRENCES:
+        matches += (one for one in occurrences_of(each, start, end) if overlaps(one, start, end))
+        if len(matches) > MAX_OCCURRENCES:
             raise too_many()
-    return sorted(found, key=lambda each: (each.start, each.label, each.record_id))
+    return sorted(matches, key=lambda each: (each.start, each.label, each.record_id))
 
 
 def overlaps(each: Occurrence, start: int, end: int) -> bool:
@@ -91,13 +91,13 @@ def _days(lines: tuple[str, ...], first: date, last: date) -> Iterator[date]:
     """Yields the days from `first` to `last` that at least one line names; each month is computed once."""
     year, month = first.year, first.month
     while (year, month) <= (last.year, last.month):
-        named: set[int] = set()
+        numbers: set[int] = set()
         for line in lines:
-            named |= patterns.days(line, year, month)
-        for day in sorted(named):
-            found = date(year, month, day)
-            if first <= found <= last:
-                yield found
+            numbers |= patterns.days(line, year, month)
+        for day in sorted(numbers):
+            candidate = date(year, month, day)
+            if first <= candidate <= last:
+                yield candidate
         year, month = (year, month + 1) if month < 12 else (year + 1, 1)
 
 
@@ -111,32 +111,32 @@ def local_day(instant: int, tz: tzinfo) -> date:
     return datetime.fromtimestamp(max(instant, 0), tz).date()
 
 
-def occluded(found: Iterable[Occurrence]) -> list[Occurrence]:
+def occluded(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
     """The occurrences with available time hidden by busy time. Raises Invalid for too many pieces."""
-    listed = list(found)
-    busy = merged((each.start, each.end) for each in listed if not each.is_available)
-    kept: list[Occurrence] = []
-    for each in listed:
+    events = list(occurrences)
+    busy = merged((each.start, each.end) for each in events if not each.is_available)
+    pieces: list[Occurrence] = []
+    for each in events:
         if not each.is_available:
-            kept.append(each)
+            pieces.append(each)
             continue
-        kept += (replace(each, start=start, end=end) for start, end in without(each.start, each.end, busy))
-        if len(kept) > MAX_OCCURRENCES:
+        pieces += (replace(each, start=start, end=end) for start, end in without(each.start, each.end, busy))
+        if len(pieces) > MAX_OCCURRENCES:
             raise too_many()
-    return sorted(kept, key=lambda each: (each.start, each.label, each.record_id))
+    return sorted(pieces, key=lambda each: (each.start, each.label, each.record_id))
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The ranges in order, with touching ranges joined and empty ones removed."""
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if end <= start:
             continue
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         else:
-            found.append((start, end))
-    return found
+            joined.append((start, end))
+    return joined
 
 
 def without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -26,17 +26,17 @@ def parts_of(query: Subquery, scope: "SearchScope") -> list[tuple[int, int]]:
     """The ranges of the filter in order, each from its first second until before its end.
 
     Raises Invalid for unknown parameters, and if `since` and `until` are missing or too far apart."""
-    given = parts_given(query)
-    start, end = limits_of(given, scope)
+    parameters = parts_given(query)
+    start, end = limits_of(parameters, scope)
     check_range(start, max(end, start))
-    if not given.keys() - {"since", "until"}:
+    if not parameters.keys() - {"since", "until"}:
         return [(start, max(end, start))]
-    wanted = {name: read(given[part]) for part, (read, name) in READERS.items() if part in given}
-    clock = times.times_of_day(given["time"]) if "time" in given else [(0, 24 * 60 - 1)]
+    allowed = {name: read(parameters[part]) for part, (read, name) in READERS.items() if part in parameters}
+    clock = times.times_of_day(parameters["time"]) if "time" in parameters else [(0, 24 * 60 - 1)]
     return [
         (max(first, start), min(last, end))
         for day in _midnights(start, end, scope)
-        if all(date_part(day + 1, str(scope.tz), name) in values for name, values in wanted.items())
+        if all(date_part(day + 1, str(scope.tz), name) in values for name, values in allowed.items())
         for first, last in _times(day, clock, scope)
         if max(first, start) < min(last, end)
     ]
@@ -51,9 +51,9 @@ def _midnights(start: int, end: int, scope: "SearchScope") -> Iterator[int]:
 
 def _times(day: int, clock: list[tuple[int, int]], scope: "SearchScope") -> list[tuple[int, int]]:
     """Ranges of minutes of a day as instants; each ends at the beginning of its last minute, or at midnight."""
-    date, found = local_day(day, scope.tz), []
+    date, ranges = local_day(day, scope.tz), []
     for first, last in sorted(clock):
         until = next_midnight(day, scope.tz) if last >= 24 * 60 - 1 else at(date, last * 60, scope.tz)
         begins = at(date, first * 60, scope.tz)
-        found.append((begins, max(until, begins + 60)))
-    return found
+        ranges.append((begins, max(until, begins + 60)))
+    return ranges

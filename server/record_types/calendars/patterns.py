@@ -29,12 +29,12 @@ def lines(text: str) -> list[str]:
 
 def check(text: str) -> None:
     """Raises Invalid unless there is at least one line and every line names days."""
-    found = lines(text)
-    if not found:
+    patterns = lines(text)
+    if not patterns:
         raise Invalid(f"write at least one line that names days, such as {EXAMPLES}")
-    if len(found) > MAX_PATTERNS:
-        raise Invalid(f"at most {MAX_PATTERNS} lines, this has {len(found)}")
-    for line in found:
+    if len(patterns) > MAX_PATTERNS:
+        raise Invalid(f"at most {MAX_PATTERNS} lines, this has {len(patterns)}")
+    for line in patterns:
         if len(line) > MAX_PATTERN_CHARS:
             raise Invalid(f"a line of at most {MAX_PATTERN_CHARS} characters")
         days(line, 2028, 2)  # a leap year, so that 29 February is valid
@@ -51,21 +51,21 @@ def days(line: str, year: int, month: int) -> frozenset[int]:
     last = calendar.monthrange(year, month)[1]
     if line in EVERY_DAY:
         return frozenset(range(1, last + 1))
-    listed = _numbered(line)
-    if listed:
-        return frozenset(day for day in listed if day <= last)
+    numbers = _numbered(line)
+    if numbers:
+        return frozenset(day for day in numbers if day <= last)
     weekdays = _weekdays(line)
     if weekdays:
         return frozenset(day for day in range(1, last + 1) if date(year, month, day).isoweekday() % 7 in weekdays)
-    named = _named(line, year, month)
-    return frozenset((named.day,)) if (named.year, named.month) == (year, month) else frozenset()
+    only_day = _named(line, year, month)
+    return frozenset((only_day.day,)) if (only_day.year, only_day.month) == (year, month) else frozenset()
 
 
 def _numbered(line: str) -> list[int]:
     """The days of a list such as `1st, 15`; [] for any other line."""
-    found = [_DAY.fullmatch(part.strip()) for part in line.split(",")]
-    numbers = [int(match[1]) for match in found if match]
-    return numbers if len(numbers) == len(found) and all(1 <= number <= 31 for number in numbers) else []
+    matches = [_DAY.fullmatch(part.strip()) for part in line.split(",")]
+    numbers = [int(match[1]) for match in matches if match]
+    return numbers if len(numbers) == len(matches) and all(1 <= number <= 31 for number in numbers) else []
 
 
 def _weekdays(line: str) -> frozenset[int]:
@@ -74,25 +74,25 @@ def _weekdays(line: str) -> frozenset[int]:
         return frozenset()
     words = [word.strip() for word in line.replace(" and ", ",").split(",") if word.strip()]
     try:
-        found = [times.weekdays(word.removesuffix("s") if word[:4] != "week" else word) for word in words]
+        weekdays = [times.weekdays(word.removesuffix("s") if word[:4] != "week" else word) for word in words]
     except Invalid:  # not a weekday
         return frozenset()
-    return frozenset().union(*found)
+    return frozenset().union(*weekdays)
 
 
 def _named(line: str, year: int, month: int) -> date:
     """The day of a line that contains one date. Raises Invalid."""
-    found = set()
+    dates = set()
     for day in _READ_ON:
         noon = datetime(year, month, day, 12, tzinfo=UTC)
         try:
             seconds = times.instant(line, int(noon.timestamp()), UTC)
         except Invalid:
             raise _no_days(line) from None
-        found.add(datetime.fromtimestamp(seconds, UTC).date())
-    if len(found) > 1 or line.isdigit():
+        dates.add(datetime.fromtimestamp(seconds, UTC).date())
+    if len(dates) > 1 or line.isdigit():
         raise _no_days(line)
-    return found.pop()
+    return dates.pop()
 
 
 def _no_days(line: str) -> Invalid:

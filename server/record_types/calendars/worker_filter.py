@@ -45,13 +45,13 @@ class AvailabilityFilter(DateFilter):
         key = ("availability", tuple(ranges))
         if key not in scope.memo:
             calendars = _calendars(scope)
-            found = occurrences(scope.tx, calendars, ranges[0][0], max(ranges[-1][1], ranges[0][0] + 1), scope.tz)
+            by_calendar = occurrences(scope.tx, calendars, ranges[0][0], max(ranges[-1][1], ranges[0][0] + 1), scope.tz)
             scope.memo[key] = {
                 id: all(covers(pieces, start, end) for start, end in ranges)
-                for id, pieces in ((id, free(each)) for id, each in found.items())
+                for id, pieces in ((id, free(each)) for id, each in by_calendar.items())
             }
-        wanted = sorted(id for id, says in scope.memo[key].items() if says is self.is_available)
-        return one_of(peewee.Column(self.table.sql, "calendar_id"), wanted)
+        matching_ids = sorted(id for id, says in scope.memo[key].items() if says is self.is_available)
+        return one_of(peewee.Column(self.table.sql, "calendar_id"), matching_ids)
 
 
 def _one_range(text: str, scope: "SearchScope") -> list[tuple[int, int]]:

@@ -34,23 +34,23 @@ class Tree:
 
     def trail(self, id: int) -> list[Category]:
         """A category and those above it, the top first; [] for an unknown one."""
-        found: dict[int, Category] = {}
-        while id in self._by_id and id not in found:
-            found[id] = self._by_id[id]
+        path: dict[int, Category] = {}
+        while id in self._by_id and id not in path:
+            path[id] = self._by_id[id]
             id = self._by_id[id].parent_id
-        return list(reversed(found.values()))
+        return list(reversed(path.values()))
 
 
 def below(tx: Transaction, id: int) -> list[int]:
     """The ids of all categories below one, the nearest first; one statement per level."""
     table = table_named("kb_category")
-    found: list[int] = []
+    ids: list[int] = []
     level = [id]
     while level:
         rows = tx.rows(
             lambda: table.select(table.c.id).where(in_list(table.c.parent_id, slot(0))).order_by(table.c.id),
             (json.dumps(level),),
         )
-        level = [row[0] for row in rows if row[0] not in found and row[0] != id]
-        found += level
-    return found
+        level = [row[0] for row in rows if row[0] not in ids and row[0] != id]
+        ids += level
+    return ids

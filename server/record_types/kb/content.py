@@ -51,9 +51,9 @@ class RenderedText(str):
 
 def rendered(text: str, format: int) -> RenderedText:
     """Renders a text. Raises TooLarge naming the field."""
-    found = RenderedText(text)
-    found.content_html, found.content_format = to_html(text, format), format
-    return found
+    result = RenderedText(text)
+    result.content_html, result.content_format = to_html(text, format), format
+    return result
 
 
 def to_html(text: str, format: int) -> str:

@@ -18,16 +18,21 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
     >>> parse("record/worker_id:\\n  record_type: worker")
     {'worker_id': {'type': 'record', 'record_type': 'worker'}}
     """
-    found: dict[str, dict[str, Any]] = {}
+    dimensions: dict[str, dict[str, Any]] = {}
     for key, settings in kata.parse(text).tree.items():
         match = _KEY.match(plain(key))
-        if not match or match[1] not in TYPES or match[2] in found or not (isinstance(settings, dict) or not settings):
+        if (
+            not match
+            or match[1] not in TYPES
+            or match[2] in dimensions
+            or not (isinstance(settings, dict) or not settings)
+        ):
             raise Invalid(
                 f"'{key[:80]}' is no dimension; write <type>/<name>: with one of {', '.join(TYPES)}, each "
                 "name once, and its settings below"
             )
-        given = settings if isinstance(settings, dict) else {}
-        found[match[2]] = {"type": match[1], **{plain(name): value for name, value in given.items()}}
-    if len(found) > MAX_DIMENSIONS:
-        raise Invalid(f"at most {MAX_DIMENSIONS} dimensions, this has {len(found)}")
-    return found
+        details = settings if isinstance(settings, dict) else {}
+        dimensions[match[2]] = {"type": match[1], **{plain(name): value for name, value in details.items()}}
+    if len(dimensions) > MAX_DIMENSIONS:
+        raise Invalid(f"at most {MAX_DIMENSIONS} dimensions, this has {len(dimensions)}")
+    return dimensions

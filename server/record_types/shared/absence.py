@@ -33,12 +33,12 @@ def stand_in(find: Find, worker_id: int, now: int) -> int:
     not away, and if a stand-in is missing, disabled, away without one, or part of a circle.
 
     find: returns the record of a worker by id, None if there is none."""
-    seen, worker = {worker_id}, find(worker_id)
+    visited, worker = {worker_id}, find(worker_id)
     while worker is not None and is_away(worker, now):
         id = int(worker["away_stand_in_id"])
-        if not id or id in seen or len(seen) > MAX_CHAIN:
+        if not id or id in visited or len(visited) > MAX_CHAIN:
             return 0
-        seen.add(id)
+        visited.add(id)
         worker = find(id)
     return 0 if worker is None or worker["is_disabled"] or worker["id"] == worker_id else int(worker["id"])
 
@@ -74,12 +74,12 @@ class AwayFilter(FlagFilter):
         super().__init__(name, note, "away_from", sortable=False)
 
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
-        wanted = not is_null(text) and boolean(text.value)
+        is_wanted = not is_null(text) and boolean(text.value)
         table: Any = self.table.sql
 
         def build(at: Any) -> Any:
-            told = (table.away_from > 0) | (table.away_until > 0)
-            found = told & (table.away_from <= at(0)) & ((table.away_until == 0) | (table.away_until > at(1)))
-            return found if wanted else ~found
+            is_set = (table.away_from > 0) | (table.away_until > 0)
+            is_away = is_set & (table.away_from <= at(0)) & ((table.away_until == 0) | (table.away_until > at(1)))
+            return is_away if is_wanted else ~is_away
 
-        return Condition(("away", wanted), (scope.now, scope.now), build)
+        return Condition(("away", is_wanted), (scope.now, scope.now), build)

@@ -79,19 +79,19 @@ def mistakes(text: str) -> list[tuple[int, str]]:
     >>> mistakes("https://a.example/back\\nhttps://a.example/back\\nmailto:x")
     [(2, 'stands on line 1 already'), (3, 'must not begin with mailto:, which leads to no app')]
     """
-    found, seen = [], dict[str, int]()
+    problems, first_lines = [], dict[str, int]()
     for place, each in enumerate(text.splitlines(), 1):
         line = each.strip()
         reason = problem(line) if line else ""
-        if line in seen:
-            reason = f"stands on line {seen[line]} already"
+        if line in first_lines:
+            reason = f"stands on line {first_lines[line]} already"
         elif not reason and "*" in line:
             reason = "is compared character by character; * stands for nothing but itself"
         if line:
-            seen.setdefault(line, place)
+            first_lines.setdefault(line, place)
         if reason:
-            found.append((place, reason))
-    return found
+            problems.append((place, reason))
+    return problems
 
 
 def refusal(line: str) -> str:
@@ -115,7 +115,7 @@ def is_open_to_others(address: str) -> bool:
     return address.lower().startswith("http:") and not _OWN_MACHINE.match(address)
 
 
-def match(known: tuple[str, ...], sent: str) -> bool:
+def match(callbacks: tuple[str, ...], sent: str) -> bool:
     """Whether the requested address is one of the app's addresses.
 
     >>> match(("http://127.0.0.1/back",), "http://127.0.0.1:49152/back")
@@ -127,7 +127,7 @@ def match(known: tuple[str, ...], sent: str) -> bool:
     """
     if problem(sent):
         return False
-    return sent in known or ((wanted := _without_port(sent)) != "" and wanted in map(_without_port, known))
+    return sent in callbacks or ((portless := _without_port(sent)) != "" and portless in map(_without_port, callbacks))
 
 
 def origin(address: str) -> str:
@@ -148,11 +148,11 @@ def is_only_its_own(address: str) -> bool:
 
 def _without_port(address: str) -> str:
     """A loopback address without its port, "" for other addresses."""
-    found = _LOOPBACK.match(address)
-    if found is None:
+    loopback = _LOOPBACK.match(address)
+    if loopback is None:
         return ""
-    path = found[2] if found[2].startswith("/") else f"/{found[2]}"
-    return f"{found[1]}{path}"
+    path = loopback[2] if loopback[2].startswith("/") else f"/{loopback[2]}"
+    return f"{loopback[1]}{path}"
 
 
 def _is_readable(address: str) -> bool:

@@ -39,11 +39,11 @@ def require(change: "Change") -> None:
     for name, kind in change.type.checked.items():
         if name not in change.new or not change.new[name] or not change.changes(name):
             continue
-        found = mistakes(kind, change.new[name])
-        if found:
-            told = "; ".join(f"line {line}: {reason}" for line, reason in found[:MAX_TOLD])
-            more = f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else ""
-            raise Invalid(f"{name}: {told}{more}", field=name, line=found[0][0])
+        reasons = mistakes(kind, change.new[name])
+        if reasons:
+            text = "; ".join(f"line {line}: {reason}" for line, reason in reasons[:MAX_TOLD])
+            more = f"; and {len(reasons) - MAX_TOLD} more" if len(reasons) > MAX_TOLD else ""
+            raise Invalid(f"{name}: {text}{more}", field=name, line=reasons[0][0])
 
 
 @functools.lru_cache(maxsize=MAX_KEPT)

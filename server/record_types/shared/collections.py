@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 def readable_pairs(
-    shown: "DictionaryContext", records: "list[Record]", rows: list[tuple[Any, ...]], form: CollectionForm, most: int
+    view: "DictionaryContext", records: "list[Record]", rows: list[tuple[Any, ...]], form: CollectionForm, most: int
 ) -> dict[int, list[tuple[str, int]]]:
     """{own id: [(context, id)]} of rows (own id, context, id): records that the caller may read, of the type in the
     form, at most `most` each. An unknown type has none."""
-    found: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
-    wanted = shown.find_type(form.type) if form.type else None
-    if form.type and wanted is None:
-        return found
+    pairs: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
+    only_type = view.find_type(form.type) if form.type else None
+    if form.type and only_type is None:
+        return pairs
     listed_ids: dict[str, set[int]] = {}
     for _, context, id in rows:
-        if wanted is None or wanted.context == context:
+        if only_type is None or only_type.context == context:
             listed_ids.setdefault(context, set()).add(id)
-    readable = {context: shown.readable_ids(context, ids) for context, ids in listed_ids.items()}
+    readable = {context: view.readable_ids(context, ids) for context, ids in listed_ids.items()}
     for own, context, id in rows:
-        if len(found[own]) < most and id in readable.get(context, ()):
-            found[own].append((context, id))
-    return found
+        if len(pairs[own]) < most and id in readable.get(context, ()):
+            pairs[own].append((context, id))
+    return pairs
 
 
 def by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
@@ -39,25 +39,25 @@ def by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
 
 
 def listed(
-    shown: "DictionaryContext", found: dict[int, list[tuple[str, int]]], form: CollectionForm
+    view: "DictionaryContext", pairs_by_record: dict[int, list[tuple[str, int]]], form: CollectionForm
 ) -> dict[int, list[dict[str, Any]]]:
     """Each pair as {_context, id}, or as the record's dictionary if the form names a type or key; unreadable ones are
     left out."""
     needed: dict[str, set[int]] = {}
-    for pairs in found.values():
+    for pairs in pairs_by_record.values():
         for context, id in pairs:
             needed.setdefault(context, set()).add(id)
     loaded: dict[tuple[str, int], dict[str, Any]] = {}
     for context, ids in needed.items():
-        uri = shown.type(context).uri
-        records = shown.records(uri, ids)
-        dictionaries = shown.dictionaries(uri, records, form.key)
+        uri = view.type(context).uri
+        records = view.records(uri, ids)
+        dictionaries = view.dictionaries(uri, records, form.key)
         for record, dictionary in zip(records, dictionaries, strict=True):
             if form.type or form.key:
                 loaded[context, record["id"]] = dictionary
             else:
                 loaded[context, record["id"]] = {"_context": context, "id": record["id"]}
-    return {own: [loaded[pair] for pair in pairs if pair in loaded] for own, pairs in found.items()}
+    return {own: [loaded[pair] for pair in pairs if pair in loaded] for own, pairs in pairs_by_record.items()}
 
 
 def ids_text(records: "Sequence[Record]") -> str:

@@ -48,8 +48,8 @@ class CurrencyFormat:
 class Currencies:
     """All currencies. default: for id 0 and unknown ids."""
 
-    def __init__(self, listed: Iterable[CurrencyFormat], default_id: int) -> None:
-        self._by_id: Mapping[int, CurrencyFormat] = {each.id: each for each in listed}
+    def __init__(self, formats: Iterable[CurrencyFormat], default_id: int) -> None:
+        self._by_id: Mapping[int, CurrencyFormat] = {each.id: each for each in formats}
         self.default = self._by_id.get(default_id) or CurrencyFormat(0, "", "", DECIMALS)
 
     def by_id(self, id: int) -> CurrencyFormat:

@@ -67,12 +67,12 @@ def record_type(row: Record) -> RecordType:
         "columns": () if owned_by else OWNER_COLUMNS,
         "owner_contexts": owned_by,
     }
-    made: RecordType = type("CustomType", (CustomType,), declared)()
-    return made
+    built: RecordType = type("CustomType", (CustomType,), declared)()
+    return built
 
 
 def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "created_at": CreatedAt(),
         "name": Name(f"What the {name.lower()} is called; also the label.", filter_note="What it is called."),
         "updated_at": UpdatedAt(),
@@ -80,11 +80,11 @@ def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
     if owned_by:
         is_required = owned_by != (APP,)
         kinds = ", ".join(contexts.short_context(each) for each in owned_by)
-        found["owner__context"] = owners.context_field(
+        fields["owner__context"] = owners.context_field(
             f"Record type of the owner: {kinds}.", owned_by, required=is_required
         )
-        found["owner_id"] = owners.id_field(required=is_required, filter=None)
-    return found
+        fields["owner_id"] = owners.id_field(required=is_required, filter=None)
+    return fields
 
 
 def read(tx: "Transaction", registry: "Registry") -> list[RecordType]:

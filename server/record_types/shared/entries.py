@@ -32,11 +32,11 @@ def one_line(params: Any) -> str:
 
 def on_ticket(point: str, params: Any) -> str:
     """The entry as one line on the page of its ticket; the sentence need not name the ticket."""
-    found = POINTS.get(point)
+    activity_point = POINTS.get(point)
     message = _text(params.get("message")) if isinstance(params, Mapping) else ""
-    if found is None or not found.on_ticket or _current(message, params) != found.pattern:
+    if activity_point is None or not activity_point.on_ticket or _current(message, params) != activity_point.pattern:
         return one_line(params)
-    return one_line({**params, "message": found.on_ticket})
+    return one_line({**params, "message": activity_point.on_ticket})
 
 
 def variable(params: Any, name: str) -> str:
@@ -54,9 +54,9 @@ def html(params: Any, page_of: PageOf) -> str:
     parts, position = [], 0
     for match in PLACEHOLDER.finditer(message):
         parts.append(escape(message[position : match.start()]))
-        shown = escape(_text(variables.get(match[1])))
+        text = escape(_text(variables.get(match[1])))
         url = safe_url(_text(urls.get(match[1])), page_of)
-        parts.append(f'<a href="{escape(url)}">{shown}</a>' if url and shown else shown)
+        parts.append(f'<a href="{escape(url)}">{text}</a>' if url and text else text)
         position = match.end()
     return ("".join(parts) + escape(message[position:])).strip()
 
@@ -80,15 +80,15 @@ def safe_url(url: str, page_of: PageOf) -> str:
     return text if is_web and not any(char <= " " for char in text) else ""
 
 
-def pages(shown: DictionaryContext) -> PageOf:
+def pages(view: DictionaryContext) -> PageOf:
     """Returns a function for the pages of records that one caller sees."""
 
     def page_of(context: str, id: int) -> str:
         try:
-            record_type = shown.type(context)
+            record_type = view.type(context)
         except NotFound:
             return ""
-        return shown.address(paths.record(record_type.uri, id)) if record_type.has_url and id else ""
+        return view.address(paths.record(record_type.uri, id)) if record_type.has_url and id else ""
 
     return page_of
 

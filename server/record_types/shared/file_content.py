@@ -45,12 +45,12 @@ def decoded(fields: dict[str, Any], field: FileContent) -> dict[str, Any]:
 
 def take_name(change: Change) -> None:
     """Replaces the name of a file by a safe one. Called in `prepare`. Raises Invalid if no safe character remains."""
-    given = change.new.get("name")
-    if not given:
+    raw_name = change.new.get("name")
+    if not raw_name:
         return
-    change.new["name"] = safe_name(given)
+    change.new["name"] = safe_name(raw_name)
     if not change.new["name"]:
-        raise Invalid(f"name: '{given[:80]}' is no name of a file", field="name")
+        raise Invalid(f"name: '{raw_name[:80]}' is no name of a file", field="name")
 
 
 def keep(writing: Writing, content: bytes) -> int:
@@ -66,7 +66,7 @@ def copied(writing: Writing, reference: bytes) -> tuple[int, Record]:
 
     reference: svc:automation_resource:<token>. Raises Invalid if the caller may not read such a resource."""
     token = reference.strip().removeprefix(RESOURCE_URI).decode("utf-8", "replace")
-    found = writing.find("automation_resource", token=token) if reference.strip() != token.encode() else None
-    if found is None or 0 < found["expires_at"] <= writing.now or not writing.actor.is_admin:
+    resource = writing.find("automation_resource", token=token) if reference.strip() != token.encode() else None
+    if resource is None or 0 < resource["expires_at"] <= writing.now or not writing.actor.is_admin:
         raise Invalid(f"content: there is no automation resource '{token[:100]}'", field="content")
-    return (blobs.use(writing.tx, found["blob_id"]) if found["blob_id"] else keep(writing, b"")), found
+    return (blobs.use(writing.tx, resource["blob_id"]) if resource["blob_id"] else keep(writing, b"")), resource

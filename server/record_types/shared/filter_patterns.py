@@ -23,9 +23,9 @@ def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -
         if target is not None:
             return _pointing(record_type, base, name, target)
     for trait in record_type.traits:
-        found = trait.filter_named(record_type, name, scope)
-        if found is not None:
-            return found
+        pattern = trait.filter_named(record_type, name, scope)
+        if pattern is not None:
+            return pattern
     return custom.org_filter_named(record_type, name, scope) if record_type.org_column else None
 
 

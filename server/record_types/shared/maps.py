@@ -26,7 +26,7 @@ def pairs_through(tx: Transaction, table: Table, own: str, other: str, records: 
     return [(row[0], row[1]) for row in tx.rows(build, (ids_text(records), *only.values()))]
 
 
-def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Sequence[Record]) -> Pairs:
+def pairs_behind(view: DictionaryContext, table: str, column: str, records: Sequence[Record]) -> Pairs:
     """The (own id, other id) pairs of records whose `column` is the id of one of these records. One statement."""
     others: Any = table_named(table)
 
@@ -36,26 +36,26 @@ def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Seq
 
     return [
         (row[0], row[1])
-        for row in shown.tx.rows(
+        for row in view.tx.rows(
             build,
             (ids_text(records),),
         )
     ]
 
 
-def by_id(shown: DictionaryContext, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
+def by_id(view: DictionaryContext, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
     """The dictionaries of readable records by id. One statement."""
-    found = shown.records(uri, ids)
-    shown_records = shown.dictionaries(uri, found, expand)
-    return {record["id"]: dictionary for record, dictionary in zip(found, shown_records, strict=True)}
+    records = view.records(uri, ids)
+    shown_records = view.dictionaries(uri, records, expand)
+    return {record["id"]: dictionary for record, dictionary in zip(records, shown_records, strict=True)}
 
 
 def as_map(
     name: str, records: Sequence[Record], pairs: Iterable[tuple[int, int]], others: dict[int, dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
     """{own id: {name: {other id: dictionary}}}, the result of a loader."""
-    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    maps: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
     for own, other in pairs:
         if other in others:
-            found[own][str(other)] = others[other]
-    return {own: {name: each} for own, each in found.items()}
+            maps[own][str(other)] = others[other]
+    return {own: {name: each} for own, each in maps.items()}

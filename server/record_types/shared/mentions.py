@@ -20,8 +20,8 @@ def names_in(text: str) -> list[str]:
     >>> names_in("@Milo and @nora: ask ana@kite.example, @milo.")
     ['milo', 'nora']
     """
-    found = (match[1].rstrip(".-").lower() for match in _MENTION.finditer(text[:MAX_CHARS]))
-    return [name for name in dict.fromkeys(found) if name][:MAX_MENTIONS]
+    names = (match[1].rstrip(".-").lower() for match in _MENTION.finditer(text[:MAX_CHARS]))
+    return [name for name in dict.fromkeys(names) if name][:MAX_MENTIONS]
 
 
 def mentioned(writing: Writing, text: str, uri: str, id: int) -> tuple[int, ...]:

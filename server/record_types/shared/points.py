@@ -94,10 +94,10 @@ RESERVED = frozenset((
 
 
 def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, ActivityPoint]:
-    found = {}
+    points = {}
     for id, name, pattern in rows:
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
-        found[id] = ActivityPoint(
+        points[id] = ActivityPoint(
             id,
             name,
             pattern,
@@ -106,7 +106,7 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
             is_administrative or id in RESERVED,
             ON_TICKET.get(id, ""),
         )
-    return found
+    return points
 
 
 WORK = _points(
@@ -226,18 +226,18 @@ POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
 
 def point(id: str) -> ActivityPoint:
     """The activity point with this id, case-insensitive. Raises NotFound with the nearest one."""
-    found = POINTS.get(id.strip().lower())
-    if found is None:
+    activity_point = POINTS.get(id.strip().lower())
+    if activity_point is None:
         raise NotFound(f"there is no activity point '{id[:80]}'{nearest(id, POINTS)}", point=id)
-    return found
+    return activity_point
 
 
 def body(id: str, variables: Mapping[str, str], urls: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The `params` of an entry: {message, variables, urls}.
 
     Raises NotFound for an unknown point, Required for a placeholder without a value (except `actor`)."""
-    found = point(id)
-    lacking = found.missing(variables)
+    activity_point = point(id)
+    lacking = activity_point.missing(variables)
     if lacking:
-        raise Required(f"variables: '{lacking[0]}' needs a value for {found.id}", field=lacking[0])
-    return {"message": found.pattern, "variables": dict(variables), "urls": dict(urls or {})}
+        raise Required(f"variables: '{lacking[0]}' needs a value for {activity_point.id}", field=lacking[0])
+    return {"message": activity_point.pattern, "variables": dict(variables), "urls": dict(urls or {})}

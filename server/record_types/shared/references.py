@@ -24,8 +24,8 @@ def redirect(writing: "Writing", table: str, column: str, old: int, new: int = 0
 def ids_pointing(tx: Transaction, table: str, column: str, id: int) -> list[int]:
     """The ids of the rows whose column is `id`, in order."""
     rows: Any = table_named(table)
-    found = tx.rows(
+    ids = tx.rows(
         lambda: rows.select(rows.c.id).where(getattr(rows.c, column) == slot(0)).order_by(rows.c.id),
         (id,),
     )
-    return [row[0] for row in found]
+    return [row[0] for row in ids]

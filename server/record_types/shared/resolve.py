@@ -21,8 +21,8 @@ def org_named(writing: Writing, name: str) -> int:
     """The organization with this name, case-insensitive; created if there is none. 0 for a blank name."""
     if not name.strip():
         return 0
-    known = writing.find("org", name=name)
-    return int(known["id"]) if known else writing.create("org", {"name": name})
+    org = writing.find("org", name=name)
+    return int(org["id"]) if org else writing.create("org", {"name": name})
 
 
 def address_of(writing: Writing, email: str, field: str) -> int:
@@ -30,25 +30,25 @@ def address_of(writing: Writing, email: str, field: str) -> int:
     Raises Invalid naming `field`."""
     if not email.strip():
         return 0
-    known = writing.find("address", email=email.strip().lower())
-    if known:
-        return int(known["id"])
+    record = writing.find("address", email=email.strip().lower())
+    if record:
+        return int(record["id"])
     address = address_in(email, field)
-    known = writing.find("address", email=address)
-    return int(known["id"]) if known else writing.create("address", {"email": address})
+    record = writing.find("address", email=address)
+    return int(record["id"]) if record else writing.create("address", {"email": address})
 
 
 def address_in(text: str, field: str) -> str:
     """The one mail address in a text, in lower case, as in `Joe <joe@example.com>`. Raises Invalid naming `field`."""
-    found = addresses.the_one(text)
-    if found is None:
+    address = addresses.the_one(text)
+    if address is None:
         raise Invalid(
             about_field(
                 field, lazy_gettext("'{value}' is not a mail address, such as ana@example.com", value=text[:80])
             ),
             field=field,
         )
-    return found
+    return address
 
 
 def worker_named(writing: Writing, name: str, field: str) -> int:
@@ -56,16 +56,16 @@ def worker_named(writing: Writing, name: str, field: str) -> int:
     matches."""
     if not name.strip():
         return 0
-    found = workers_named(writing, name)
-    if len(found) != 1:
-        reason = "names no worker" if not found else f"names several workers; send {field}_id"
+    ids = workers_named(writing, name)
+    if len(ids) != 1:
+        reason = "names no worker" if not ids else f"names several workers; send {field}_id"
         raise Invalid(f"{field}: '{name[:80]}' {reason}", field=field)
-    return found[0]
+    return ids[0]
 
 
 def workers_named(writing: Writing, name: str) -> list[int]:
     """The workers with this full name or mail address, case-insensitive; two at most."""
-    wanted = " ".join(name.split())
+    full_name_text = " ".join(name.split())
     worker, address = table_named("worker").alias("named"), table_named("address").alias("its_address")
 
     def build() -> Any:
@@ -78,7 +78,7 @@ def workers_named(writing: Writing, name: str) -> list[int]:
             .limit(2)
         )
 
-    return [int(id) for (id,) in writing.tx.rows(build, (fold(wanted), wanted.lower()))]
+    return [int(id) for (id,) in writing.tx.rows(build, (fold(full_name_text), full_name_text.lower()))]
 
 
 def reindex(writing: Writing, uri: str, column: str, id: int) -> None:

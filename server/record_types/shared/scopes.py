@@ -134,8 +134,10 @@ def allowed(scopes: Iterable[Scope], method: str, path: str) -> bool:
 
 def reaches_own_only(scopes: Iterable[Scope], method: str, path: str) -> bool:
     """Whether the scopes that cover a request limit it to the records of the worker."""
-    listed = tuple(scopes)
-    return any(each.is_own for each in listed) and not allowed((s for s in listed if not s.is_own), method, path)
+    all_scopes = tuple(scopes)
+    return any(each.is_own for each in all_scopes) and not allowed(
+        (s for s in all_scopes if not s.is_own), method, path
+    )
 
 
 def _scope(id: Any, value: Any) -> Scope:
@@ -143,12 +145,12 @@ def _scope(id: Any, value: Any) -> Scope:
         raise _bad(f"'{str(id)[:80]}' is no scope id; letters, digits and : . _ - are")
     if not isinstance(value, dict):
         raise _bad(f"scope '{id}' needs `label` and `endpoints`")
-    label, listed = value.get("label", id), value.get("endpoints")
+    label, raw_endpoints = value.get("label", id), value.get("endpoints")
     if not isinstance(label, str) or len(label) > MAX_LABEL_CHARS:
         raise _bad(f"the label of scope '{id}' must be a text of at most {MAX_LABEL_CHARS} characters")
-    if not isinstance(listed, list) or not 0 < len(listed) <= MAX_ENDPOINTS:
+    if not isinstance(raw_endpoints, list) or not 0 < len(raw_endpoints) <= MAX_ENDPOINTS:
         raise _bad(f"scope '{id}' needs a list of 1 to {MAX_ENDPOINTS} endpoints")
-    endpoints = [endpoint for item in listed for endpoint in _endpoints(id, item)]
+    endpoints = [endpoint for item in raw_endpoints for endpoint in _endpoints(id, item)]
     records = value.get("records", ALL)
     if records not in REACHES:
         raise _bad(f"scope '{id}': records is {' or '.join(REACHES)}, not '{str(records)[:50]}'")
@@ -170,15 +172,15 @@ def _pattern(id: str, value: Any) -> str:
 
 
 def _methods(value: Any) -> frozenset[str]:
-    listed = value if isinstance(value, list) else [value]
-    found: set[str] = set()
-    for item in listed[:100]:
+    items = value if isinstance(value, list) else [value]
+    methods: set[str] = set()
+    for item in items[:100]:
         name = item.upper() if isinstance(item, str) else ""
         if name == "*":
-            found.update(METHODS)
+            methods.update(METHODS)
         elif name in METHODS:
-            found.add(name)  # unknown methods allow nothing
-    return frozenset(found)
+            methods.add(name)  # unknown methods allow nothing
+    return frozenset(methods)
 
 
 def _bad(reason: str) -> Invalid:

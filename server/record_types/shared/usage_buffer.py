@@ -55,8 +55,8 @@ class UsageBuffer:
 
     def sample(self, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
         """Adds a sample of a metric. Dimensions beyond the limits are truncated or left out."""
-        listed = sorted([(str(key), str(each)[:MAX_VALUE_CHARS]) for key, each in dimensions.items()])
-        key = (name, now - now % BIN_SECONDS, tuple(listed[:MAX_DIMENSIONS]))
+        pairs = sorted([(str(key), str(each)[:MAX_VALUE_CHARS]) for key, each in dimensions.items()])
+        key = (name, now - now % BIN_SECONDS, tuple(pairs[:MAX_DIMENSIONS]))
         with self.lock:
             totals = self.samples.get(key)
             if totals is None:
@@ -86,14 +86,18 @@ class UsageBuffer:
     def of_metric(self, name: str) -> list[tuple[int, Dimensions, Totals]]:
         """The buffered samples of a metric: (first second of five minutes, dimensions, totals)."""
         with self.lock:
-            return [(start, dimensions, each) for (of, start, dimensions), each in self.samples.items() if of == name]
+            return [
+                (start, dimensions, each)
+                for (metric, start, dimensions), each in self.samples.items()
+                if metric == name
+            ]
 
     def take(self) -> "UsageBuffer":
         """Returns all buffered data and clears the buffer."""
         with self.lock:
-            taken = UsageBuffer(self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped)
+            buffered = UsageBuffer(self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped)
             self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped = {}, {}, {}, {}, {}, 0
-        return taken
+        return buffered
 
 
 NOTED: StoreLocal[UsageBuffer] = StoreLocal()

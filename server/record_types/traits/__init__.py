@@ -34,6 +34,8 @@ def of_features(features: frozenset[str]) -> tuple[Trait, ...]:
     return tuple(each for each in ALL if each.name in features)
 
 
-def having(found: tuple[Trait, ...], *hooks: str) -> tuple[Trait, ...]:
+def having(traits: tuple[Trait, ...], *hooks: str) -> tuple[Trait, ...]:
     """The traits that override one of these hooks."""
-    return tuple(each for each in found if any(getattr(type(each), hook) is not getattr(Trait, hook) for hook in hooks))
+    return tuple(
+        each for each in traits if any(getattr(type(each), hook) is not getattr(Trait, hook) for hook in hooks)
+    )

@@ -46,21 +46,23 @@ def _files(record_type: "RecordType") -> Loader:
     """`attachments`: a list of files; on comments and messages {id: {id, file_name, file_size, file_type, dropped}}."""
     as_map = record_type.uri in ("comment", "message")
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
-        rows = _attached(shown.tx, record_type, records)
-        files = shown.records(FILE, {file for _, file in rows})
+        rows = _attached(view.tx, record_type, records)
+        files = view.records(FILE, {file for _, file in rows})
         by_id = {
             each["id"]: (each, dictionary)
-            for each, dictionary in zip(files, shown.dictionaries(FILE, files, form.key), strict=True)
+            for each, dictionary in zip(files, view.dictionaries(FILE, files, form.key), strict=True)
         }
-        found: dict[int, list[int]] = {record["id"]: [] for record in records}
+        file_ids: dict[int, list[int]] = {record["id"]: [] for record in records}
         for own, file in rows:
-            if file in by_id and (as_map or len(found[own]) < form.many):
-                found[own].append(file)
+            if file in by_id and (as_map or len(file_ids[own]) < form.many):
+                file_ids[own].append(file)
         if as_map:
-            return {own: {"attachments": {str(id): _brief(by_id[id][0]) for id in ids}} for own, ids in found.items()}
-        return {own: {"attachments": [by_id[id][1] for id in ids]} for own, ids in found.items()}
+            return {
+                own: {"attachments": {str(id): _brief(by_id[id][0]) for id in ids}} for own, ids in file_ids.items()
+            }
+        return {own: {"attachments": [by_id[id][1] for id in ids]} for own, ids in file_ids.items()}
 
     return load
 

@@ -24,8 +24,8 @@ class Avatars(Trait):
         return {"image": Image("PNG as a data URI, 50 to 500 pixels a side; `data:null` removes it.")}
 
     def keys(self, record_type: "RecordType") -> list[Key]:
-        def url(record: Record, shown: DictionaryContext) -> str:
-            return shown.address(f"/avatars/{record_type.uri}/{record['id']}?v={record[BLOB]}")
+        def url(record: Record, view: DictionaryContext) -> str:
+            return view.address(f"/avatars/{record_type.uri}/{record['id']}?v={record[BLOB]}")
 
         return [Key("_image_url", "url", "Address of the picture.", url)]
 
@@ -35,8 +35,8 @@ class Avatars(Trait):
         content, old = change.extras["image"], change.was(BLOB)
         if old:
             blobs.forget(writing.tx, old)
-        kept = blobs.keep(writing.tx, content) if content else 0
-        writing.tx.update(change.type.table, change.id, {BLOB: kept})
+        blob_id = blobs.keep(writing.tx, content) if content else 0
+        writing.tx.update(change.type.table, change.id, {BLOB: blob_id})
 
     def remove(self, record_type: "RecordType", record: Record, writing: Writing) -> None:
         if record[BLOB]:

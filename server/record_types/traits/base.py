@@ -61,7 +61,7 @@ class Trait:
     def take(self, record_type: "RecordType", sent: dict[str, Any], reading: Reading) -> Any:
         """Removes the names of this trait from submitted fields; returns them for `coerce`. Raises UnknownField."""
 
-    def coerce(self, taken: Any, change: Change, intake: Intake, mistakes: Mistakes) -> None:
+    def coerce(self, submitted: Any, change: Change, intake: Intake, mistakes: Mistakes) -> None:
         """Reads the result of `take` into the extras of the change."""
 
     def check(self, change: Change, reading: Reading) -> None:
@@ -94,7 +94,7 @@ def together(key: str, pairs: Iterable[tuple[int, Any]]) -> Exported:
     >>> together("links", [(1, "org:5"), (2, "org:5"), (1, "task:7")])
     [(1, {'links': ['org:5', 'task:7']}), (2, {'links': ['org:5']})]
     """
-    found: dict[int, list[Any]] = {}
+    groups: dict[int, list[Any]] = {}
     for id, value in pairs:
-        found.setdefault(id, []).append(value)
-    return [(id, {key: values}) for id, values in found.items()]
+        groups.setdefault(id, []).append(value)
+    return [(id, {key: values}) for id, values in groups.items()]

@@ -41,7 +41,7 @@ class Comments(Trait):
 def _newest(record_type: "RecordType") -> Loader:
     """`comments`: {comment id: comment}, the newest ten, newest first."""
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
         newest = table_named(COMMENT).alias("newest")
 
@@ -58,8 +58,8 @@ def _newest(record_type: "RecordType") -> Loader:
                 .order_by(ranked.c.id.desc())
             )
 
-        rows = shown.tx.rows(build, (record_type.context, ids_text(records), form.many))
-        others = maps.by_id(shown, COMMENT, [id for _, id in rows], form.key)
+        rows = view.tx.rows(build, (record_type.context, ids_text(records), form.many))
+        others = maps.by_id(view, COMMENT, [id for _, id in rows], form.key)
         return maps.as_map("comments", records, rows, others)
 
     return load
@@ -68,9 +68,9 @@ def _newest(record_type: "RecordType") -> Loader:
 def _count(record_type: "RecordType") -> Loader:
     """`comment_count`: the number of comments."""
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         comment = table_named(COMMENT).alias("counted")
-        rows = shown.tx.rows(
+        rows = view.tx.rows(
             lambda: (
                 comment.select(comment.c.target_id, peewee.fn.COUNT(comment.c.id))
                 .where(comment.c.target__context == slot(0), in_list(comment.c.target_id, slot(1)))

@@ -67,9 +67,9 @@ class CustomFields(Trait):
     def take(self, record_type: "RecordType", sent: dict[str, Any], reading: Reading) -> Any:
         return custom.take(reading.tx, record_type, sent)
 
-    def coerce(self, taken: Any, change: Change, intake: Intake, mistakes: Mistakes) -> None:
+    def coerce(self, submitted: Any, change: Change, intake: Intake, mistakes: Mistakes) -> None:
         values = []
-        for field, name, raw in taken:
+        for field, name, raw in submitted:
             with mistakes.collect():
                 values.append((field, custom.coerce(field, name, raw, intake)))
         if values:
@@ -95,8 +95,8 @@ class CustomFields(Trait):
         if change.is_create or "update" not in change.type.acts:
             return {}
         fields = [field for field, _ in change.extras[self.name]]
-        found = custom.values_of(writing.tx, fields, [{"id": change.id}])[change.id]
-        return {field.id: found.get(field.id) for field in fields}
+        values = custom.values_of(writing.tx, fields, [{"id": change.id}])[change.id]
+        return {field.id: values.get(field.id) for field in fields}
 
     def listeners(self, context: str, id: int, tx: "Transaction") -> set[int]:
         return custom.notified_workers(tx, context, id)
@@ -113,9 +113,12 @@ class CustomFields(Trait):
     def export(self, tx: "Transaction", record_type: "RecordType", records: list[Record]) -> Exported:
         fields = {each.id: each for each in custom.definitions(tx).fields_of(record_type.context)}
         for id, values in custom.values_of(tx, list(fields.values()), records).items():
-            shown = {f"custom_{each}": custom.shown_value(fields[each], listed) for each, listed in values.items()}
-            if shown:
-                yield id, {"custom": shown}
+            dictionary = {
+                f"custom_{each}": custom.shown_value(fields[each], field_values)
+                for each, field_values in values.items()
+            }
+            if dictionary:
+                yield id, {"custom": dictionary}
 
 
 def write_values(writing: Writing, record_type: "RecordType", id: int, values: Values) -> None:

@@ -173,13 +173,13 @@ def _links_of(tx: Transaction, record_type: "RecordType", records: list[Record])
 def _linked(record_type: "RecordType") -> Loader:
     """`links`: {context: [ids]}; with a form: [{_context, id, ...}]."""
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
-        rows = _links_of(shown.tx, record_type, records)
-        found = readable_pairs(shown, records, rows, form, form.many)
+        rows = _links_of(view.tx, record_type, records)
+        pairs = readable_pairs(view, records, rows, form, form.many)
         if form.plain:
-            return {own: {"links": by_context(pairs)} for own, pairs in found.items()}
-        return {own: {"links": shown_list} for own, shown_list in listed(shown, found, form).items()}
+            return {own: {"links": by_context(pairs)} for own, pairs in pairs.items()}
+        return {own: {"links": shown_list} for own, shown_list in listed(view, pairs, form).items()}
 
     return load
 
@@ -187,10 +187,10 @@ def _linked(record_type: "RecordType") -> Loader:
 def _watching(record_type: "RecordType") -> Loader:
     """`watchers`: {worker id: worker}."""
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(view: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         ends = {"from_context": record_type.context, "to_context": WORKER}
-        pairs = maps.pairs_through(shown.tx, LINK, "from_id", "to_id", records, **ends)
-        workers = maps.by_id(shown, "worker", {worker for _, worker in pairs})
+        pairs = maps.pairs_through(view.tx, LINK, "from_id", "to_id", records, **ends)
+        workers = maps.by_id(view, "worker", {worker for _, worker in pairs})
         return maps.as_map("watchers", records, pairs, workers)
 
     return load

@@ -18,46 +18,46 @@ Listed = dict[int, list[dict[str, Any]]]
 ORDER = {"workspace_tab": ("pos",), "workspace_widget": ("zone", "pos"), "workspace_list": ("pos",)}
 
 
-def tabs(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def tabs(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`tabs` of pages: [tab]."""
-    return {page: {"tabs": each} for page, each in _on(shown, "workspace_tab", "page_id", records).items()}
+    return {page: {"tabs": each} for page, each in _on(view, "workspace_tab", "page_id", records).items()}
 
 
-def full_tabs(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def full_tabs(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`tabs` of pages, each with its `widgets` and `worklists`."""
-    pages = _on(shown, "workspace_tab", "page_id", records)
-    listed = [tab for each in pages.values() for tab in each]
-    widgets, lists = _on(shown, "workspace_widget", "tab_id", listed), worklists(shown, listed, "")
-    for tab in listed:
+    pages = _on(view, "workspace_tab", "page_id", records)
+    all_tabs = [tab for each in pages.values() for tab in each]
+    widgets, lists = _on(view, "workspace_widget", "tab_id", all_tabs), worklists(view, all_tabs, "")
+    for tab in all_tabs:
         tab |= {"widgets": widgets[tab["id"]]} | lists[tab["id"]]
     return {page: {"tabs": each} for page, each in pages.items()}
 
 
-def widgets(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def widgets(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`widgets` of tabs: [widget]."""
-    return {tab: {"widgets": each} for tab, each in _on(shown, "workspace_widget", "tab_id", records).items()}
+    return {tab: {"widgets": each} for tab, each in _on(view, "workspace_widget", "tab_id", records).items()}
 
 
-def widgets_with_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def widgets_with_data(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`widgets` of tabs, each with its `data`."""
-    found = _on(shown, "workspace_widget", "tab_id", records, "data")
-    return {tab: {"widgets": each} for tab, each in found.items()}
+    by_tab = _on(view, "workspace_widget", "tab_id", records, "data")
+    return {tab: {"widgets": each} for tab, each in by_tab.items()}
 
 
-def worklists(shown: DictionaryContext, records: Sequence[Record], form: str) -> Loaded:
+def worklists(view: DictionaryContext, records: Sequence[Record], form: str) -> Loaded:
     """`worklists` of tabs: [{id, title, context}]."""
-    found = _on(shown, "workspace_list", "tab_id", records)
+    by_tab = _on(view, "workspace_list", "tab_id", records)
     return {
         tab: {"worklists": [{"id": one["id"], "title": one["name"], "context": one["context"]} for one in each]}
-        for tab, each in found.items()
+        for tab, each in by_tab.items()
     }
 
 
-def _on(shown: DictionaryContext, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
+def _on(view: DictionaryContext, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
     """{id of the page or tab: dictionaries} of the contents that the caller may read, in order."""
     order = ORDER[uri]
     table: Any = table_named(uri)
-    rows = shown.tx.rows(
+    rows = view.tx.rows(
         lambda: (
             table.select(getattr(table.c, column), table.c.id)
             .where(in_list(getattr(table.c, column), slot(0)))
@@ -65,14 +65,14 @@ def _on(shown: DictionaryContext, uri: str, column: str, records: Sequence[Recor
         ),
         (ids_text(records),),
     )
-    found = shown.records(uri, [id for _, id in rows])
-    dictionaries = shown.dictionaries(uri, found, expand)
-    by_id = {record["id"]: dictionary for record, dictionary in zip(found, dictionaries, strict=True)}
-    listed: Listed = {record["id"]: [] for record in records}
+    contents = view.records(uri, [id for _, id in rows])
+    dictionaries = view.dictionaries(uri, contents, expand)
+    by_id = {record["id"]: dictionary for record, dictionary in zip(contents, dictionaries, strict=True)}
+    by_place: Listed = {record["id"]: [] for record in records}
     for own, id in rows:
         if id in by_id:
-            listed[own].append(by_id[id])
-    return listed
+            by_place[own].append(by_id[id])
+    return by_place
 
 
 def require_room(change: Change, writing: Writing, column: str, most: int) -> None:
@@ -94,7 +94,7 @@ def ids_on(tx: Transaction, uri: str, column: str, id: int, most: int) -> list[i
     return [row[0] for row in rows]
 
 
-def widget_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
+def widget_data(view: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`data` of widgets: false, for no data, since clients render widgets."""
     return {record["id"]: {"data": False} for record in records}
 
@@ -104,4 +104,4 @@ Label = Callable[[Record, DictionaryContext], str]
 
 def kind_label(labels: dict[str, str]) -> Label:
     """The key `extension__label`: the kind of a page or tab in words."""
-    return lambda record, shown: labels.get(record["extension_id"], "")
+    return lambda record, view: labels.get(record["extension_id"], "")

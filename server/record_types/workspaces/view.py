@@ -28,17 +28,17 @@ def fields_of(view: Any) -> dict[str, Any]:
     model = view.get("model", {})
     if not isinstance(model, dict):
         raise _bad("model must be a map")
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if "title" in view:
         title = view["title"]
         if not isinstance(title, str) or not 0 < len(title) <= MAX_NAME:
             raise _bad(f"title must be a text of 1 to {MAX_NAME} characters")
-        found["name"] = title
+        fields["name"] = title
     for name, field, kind in NAMES:
         if model.get(name) not in (None, []):
-            found[field] = _value(name, model[name], kind)
+            fields[field] = _value(name, model[name], kind)
     order = _order(model)
-    return found | {"render_sort": order} if order else found
+    return fields | {"render_sort": order} if order else fields
 
 
 def _value(name: str, value: Any, kind: type) -> Any:

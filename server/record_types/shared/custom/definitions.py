@@ -83,12 +83,12 @@ class FieldDefinition:
 
     @property
     def options(self) -> list[str]:
-        listed = self.params.get("options") or []
-        if isinstance(listed, dict):
-            listed = list(listed.values())
-        if isinstance(listed, str):
-            listed = listed.splitlines()
-        return [str(option) for option in listed]
+        raw = self.params.get("options") or []
+        if isinstance(raw, dict):
+            raw = list(raw.values())
+        if isinstance(raw, str):
+            raw = raw.splitlines()
+        return [str(option) for option in raw]
 
     def points_to(self, record_type: "RecordType", registry: "Registry") -> bool:
         """Whether its values are ids of this type."""
@@ -130,21 +130,21 @@ DEFINITIONS: VersionedLocal[Definitions] = VersionedLocal()
 
 def definitions(tx: "Transaction") -> Definitions:
     """The custom fields in this snapshot; cached by version."""
-    found: Definitions | None = tx.memo.get("custom fields")
-    if found is None:
+    result: Definitions | None = tx.memo.get("custom fields")
+    if result is None:
         now = tx.version("fields")
-        found = tx.memo.get(("custom fields written", now)) or DEFINITIONS.get(tx.store, now)
-        if found is None:
-            found = _read_definitions(tx)
-            keep = partial(DEFINITIONS.set, tx.store, now, found)
+        result = tx.memo.get(("custom fields written", now)) or DEFINITIONS.get(tx.store, now)
+        if result is None:
+            result = _read_definitions(tx)
+            keep = partial(DEFINITIONS.set, tx.store, now, result)
             if tx.can_write:
-                tx.memo["custom fields written", now] = found
+                tx.memo["custom fields written", now] = result
                 tx.after_commit(keep)  # the transaction may be rolled back
             else:
                 keep()
         if not tx.can_write:
-            tx.memo["custom fields"] = found
-    return found
+            tx.memo["custom fields"] = result
+    return result
 
 
 def _read_definitions(tx: "Transaction") -> Definitions:
@@ -155,20 +155,20 @@ def _read_definitions(tx: "Transaction") -> Definitions:
     money = currencies.read(tx)
     by_context: dict[str, list[FieldDefinition]] = {}
     for id, context, name, uri, kind, params, pos, set_id in rows:
-        listed = by_context.setdefault(context, [])
+        fields = by_context.setdefault(context, [])
         filter_name = _filter_name(name)
         if set_id in sets:
             filter_name = f"{_filter_name(sets[set_id])}.{filter_name}"
-        if any(each.filter == filter_name for each in listed):
+        if any(each.filter == filter_name for each in fields):
             filter_name += str(id)
         params = json.loads(params)
         params = params if isinstance(params, dict) else {}
-        listed.append(
+        fields.append(
             FieldDefinition(
                 id, context, name, uri, kind, params, pos, set_id, filter_name, money.by_id(currency_id(params))
             )
         )
-    return Definitions({context: tuple(listed) for context, listed in by_context.items()}, money)
+    return Definitions({context: tuple(fields) for context, fields in by_context.items()}, money)
 
 
 def currency_id(params: dict[str, Any]) -> int:

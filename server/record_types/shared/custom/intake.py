@@ -201,9 +201,9 @@ def write(
     values = coerced.values
     if coerced.changes:
         at = CUSTOM_VALUE.position[field.column]
-        kept = [row[at] for row in tx.find(CUSTOM_VALUE, field_id=field.id, record_id=id)]
-        kept = [value for value in kept if value not in coerced.removes]
-        values = kept + [value for value in values if value not in kept]
+        remaining = [row[at] for row in tx.find(CUSTOM_VALUE, field_id=field.id, record_id=id)]
+        remaining = [value for value in remaining if value not in coerced.removes]
+        values = remaining + [value for value in values if value not in remaining]
     tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
     for place, value in enumerate(values):
         tx.insert(CUSTOM_VALUE, {"field_id": field.id, "record_id": id, "place": place, field.column: value})
@@ -215,12 +215,12 @@ def take(
     tx: "Transaction", record_type: "RecordType", fields: dict[str, Any]
 ) -> list[tuple[FieldDefinition, str, Any]]:
     """Removes custom fields from submitted fields: [(field, submitted name, raw value)]. Raises UnknownField."""
-    found = []
-    known = definitions(tx)
+    values = []
+    all_fields = definitions(tx)
     for name in list(fields):
-        field = known.named(record_type.context, name)
+        field = all_fields.named(record_type.context, name)
         if field is not None and (name not in record_type.fields):
-            found.append((field, name, fields.pop(name)))
+            values.append((field, name, fields.pop(name)))
         elif field is None and name.startswith("custom_") and name not in record_type.fields:
             raise UnknownField(f"'{name[:80]}' is not a custom field of {record_type.uri}", field=name)
-    return found
+    return values

@@ -20,9 +20,9 @@ def values_of(
     tx: "Transaction", fields: Sequence[FieldDefinition], records: "Sequence[Record]"
 ) -> dict[int, dict[int, list[Any]]]:
     """{record id: {field id: [values]}}, in one statement."""
-    found: dict[int, dict[int, list[Any]]] = {record["id"]: {} for record in records}
+    by_record: dict[int, dict[int, list[Any]]] = {record["id"]: {} for record in records}
     if not fields:
-        return found
+        return by_record
     table = CUSTOM_VALUE.sql
     rows = tx.rows(
         lambda: (
@@ -33,8 +33,8 @@ def values_of(
         (json.dumps([each.id for each in fields]), ids_text(records)),
     )
     for record_id, field_id, number, text in rows:
-        found[record_id].setdefault(field_id, []).append(text if number is None else number)
-    return found
+        by_record[record_id].setdefault(field_id, []).append(text if number is None else number)
+    return by_record
 
 
 def records_with(tx: "Transaction", field: FieldDefinition, value: Any, most: int) -> list[int]:
@@ -71,9 +71,9 @@ def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
 def load_by_id(record_type: "RecordType") -> "Loader":
     """`custom`: {field id: value}, and flat `custom_<id>` with its additional keys."""
 
-    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
-        fields = definitions(shown.tx).fields_of(record_type.context)
-        stored = values_of(shown.tx, fields, records)
+    def load(view: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+        fields = definitions(view.tx).fields_of(record_type.context)
+        stored = values_of(view.tx, fields, records)
         answer = {}
         for record in records:
             values = stored[record["id"]]
@@ -81,19 +81,19 @@ def load_by_id(record_type: "RecordType") -> "Loader":
                 "custom": {str(each.id): shown_value(each, values.get(each.id, [])) for each in fields}
             }
             for each in fields:
-                keys |= _flat(shown, each, values.get(each.id, []))
+                keys |= _flat(view, each, values.get(each.id, []))
             answer[record["id"]] = keys
         return answer
 
     return load
 
 
-def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
+def _flat(view: "DictionaryContext", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
     name = f"custom_{field.id}"
     keys = {name: shown_text(field, values)}
     if field.kind in ("L", "W") and field.target:
         keys[f"{name}_id"] = values[0] if values else 0
-        keys[f"{name}__context"] = shown.type(field.target).context
+        keys[f"{name}__context"] = view.type(field.target).context
     elif field.kind == "O":
         keys[f"{name}_decimal_at"] = field.decimals
     elif field.kind == "Y":
@@ -102,7 +102,7 @@ def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any])
         keys[f"{name}_label"] = field.currency.label(values[0]) if values else ""
         keys[f"{name}_decimal"] = field.currency.decimal(values[0]) if values else ""
     elif field.kind == LINKS and field.target:
-        context = shown.type(field.target).context
+        context = view.type(field.target).context
         keys[f"{name}_records"] = {str(id): {"_context": context, "id": id} for id in values}
     return keys
 
@@ -110,9 +110,9 @@ def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any])
 def load_by_uri(record_type: "RecordType") -> "Loader":
     """`customfields`: the uris, and each value under its uri."""
 
-    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
-        fields = definitions(shown.tx).fields_of(record_type.context)
-        stored = values_of(shown.tx, fields, records)
+    def load(view: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+        fields = definitions(view.tx).fields_of(record_type.context)
+        stored = values_of(view.tx, fields, records)
         return {
             record["id"]: {"customfields": [each.uri for each in fields]}
             | {each.uri: shown_value(each, stored[record["id"]].get(each.id, [])) for each in fields}

@@ -15,4 +15,4 @@ def notified_workers(tx: "Transaction", context: str, id: int) -> set[int]:
     if not fields:
         return set()
     values = values_of(tx, fields, [{"id": id}])[id]
-    return {worker_id for listed in values.values() for worker_id in listed}
+    return {worker_id for worker_ids in values.values() for worker_id in worker_ids}
