@@ -31,7 +31,7 @@ Event = Literal["created", "updated", "deleted"]
 CHANNEL = "changes"
 DAY_SECONDS = 86400
 MAX_RETAINED = 2_000_000  # changes, approximately; the oldest are removed first
-MAX_SCANNED = 10_000  # rows that one page scans for changes of its types; the next page continues after them
+SCANNED_ROWS = 10_000  # rows that one page scans for changes of its types; the next page continues after them
 SKEW_SECONDS = 60  # a change may be this much older than one with a smaller id
 SKIPPED = 1_000_000_000  # ids skipped after a restore: more than the changes since the backup
 BATCH = 1000  # rows removed in one transaction
@@ -222,7 +222,7 @@ def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) ->
     """Returns up to `limit` rows after a cursor, the cursor after the scanned rows, and whether more rows follow.
     Raises Gone."""
     last = require_retained(tx, cursor)
-    end = min(cursor + MAX_SCANNED, last)
+    end = min(cursor + SCANNED_ROWS, last)
     rows = [] if cursor == end else _between(tx, cursor, end, contexts, limit)
     if len(rows) == limit:
         end = rows[-1][0]

@@ -97,7 +97,7 @@ def test_followers_are_notified_once_per_committed_transaction(desk: Post) -> No
 
 def test_a_reader_of_few_changes_among_many_does_not_wait(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page scans a limited number of changes; the next one continues after them."""
-    monkeypatch.setattr(changes, "MAX_SCANNED", 3)
+    monkeypatch.setattr(changes, "SCANNED_ROWS", 3)
     before = desk.read(changes.now)
     orgs(desk, 7)
     task = int(records.create(desk.context(), "task", {"title": "Order a valve"})["id"])
