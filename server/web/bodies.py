@@ -1,5 +1,5 @@
-"""What the bodies of requests under way take of the memory: a bound for all of them, and a share of it for each address
-and for each site that anybody may send to, so that none takes what the others need."""
+"""Bounds the memory for bodies of requests in progress: a limit for all of them, and a share of it for each address
+and for each public site, so that none uses up the memory that the others need."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,7 @@ ALL = ""
 
 
 class BodyMeter:
-    """Counts on the event loop. after_large: called when little is held again after much was."""
+    """Counts the bytes of bodies, on the event loop. after_large: called when usage drops to a low level after a high one."""
 
     def __init__(self, after_large: Callable[[], None] = lambda: None) -> None:
         self._after_large = after_large
@@ -28,9 +28,10 @@ class BodyMeter:
         return self._held.get(ALL, 0)
 
     def take(self, sharers: Iterable[str], size: int, of_request: int) -> None:
-        """Count `size` more bytes of a request, which holds `of_request` with them. sharers: whose share they come out
-        of. Raises Unavailable, and counts them anyway, when nothing is left; one request alone may be as large
-        as its site lets it be."""
+        """Counts `size` more bytes of a request that already uses `of_request`. sharers: owners of the shares to charge.
+
+        Raises Unavailable, after counting the bytes, if the limit or a share is exceeded. A single request may be as large as
+        its site allows."""
         times = 1 if of_request > SMALL_BODY_BYTES else 2
         is_over = False
         for each, most in _bounds(sharers):
@@ -41,7 +42,7 @@ class BodyMeter:
             raise Unavailable("too many large requests at once; try again", retry_after=RETRY_SECONDS)
 
     def let_go(self, sharers: Iterable[str], size: int) -> None:
-        """Stop counting that many bytes."""
+        """Subtracts `size` bytes."""
         for each, _ in _bounds(sharers):
             left = self._held.pop(each, 0) - size
             if left > 0:
@@ -52,8 +53,7 @@ class BodyMeter:
 
 
 class IncomingBody:
-    """The body of one request as it arrives. limit: of its site, in bytes. sharers: whose share of the memory it comes
-    out of."""
+    """The body of one request as it arrives. limit: of its site, in bytes. sharers: owners of the shares of memory to charge."""
 
     def __init__(self, meter: BodyMeter) -> None:
         self.limit = 0
@@ -65,11 +65,11 @@ class IncomingBody:
 
     @property
     def is_arriving(self) -> bool:
-        """Whether some of it is here, and not all."""
+        """Whether a part of the body has arrived, but not the whole."""
         return bool(self._pieces)
 
     def take(self, chunk: bytes) -> None:
-        """Keep one more piece. Raises TooLarge, Unavailable, and has let go of all of it then."""
+        """Appends a piece. Raises TooLarge or Unavailable after releasing all pieces."""
         self._received += len(chunk)
         if self._received > self.limit:
             self.let_go()
@@ -83,23 +83,23 @@ class IncomingBody:
             raise
 
     def discard(self, chunk: bytes) -> bool:
-        """Throw one more piece away. Whether that is more than anybody is listened to."""
+        """Counts a discarded piece; returns whether the client has now sent more than the server is willing to discard."""
         self._received += len(chunk)
         return self._received > self.most_discarded
 
     @property
     def most_discarded(self) -> int:
-        """Bytes that are read and thrown away."""
+        """The number of bytes that are read and discarded."""
         return self.limit * DISCARD_FACTOR
 
     def whole(self) -> bytes:
-        """All of it, once."""
+        """Returns the complete body; may be called once."""
         body = b"".join(self._pieces)
         self._pieces.clear()
         return body
 
     def let_go(self) -> None:
-        """It is answered, or not wanted: its memory is for others."""
+        """Releases the memory of the body, when the request is finished or refused."""
         self._pieces.clear()
         if self._held:
             self._meter.let_go(self.sharers, self._held)

@@ -1,4 +1,4 @@
-"""One call of an endpoint: who asks, what was sent, and the forms that an answer may take."""
+"""One call of an endpoint: its caller, its parameters, and the kinds of response that it may return."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import field
@@ -13,7 +13,7 @@ from server.record_types.shared.scopes import Scope
 from server.store.writer import Write
 from server.web.params import Params
 
-SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one anyway, it runs nothing
+SANDBOX = "sandbox; default-src 'none'"  # policy of files: a browser that shows one runs no script in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class InnerRequest:
 
 @dataclass(frozen=True, slots=True)
 class InnerCall:
-    """An inner request whose endpoint was found and may be called. is_small: whether it may run on the writer. run:
-    calls the endpoint, and raises what it raises."""
+    """An inner request whose endpoint is known and allowed. is_small: whether it may run on the writer. run: calls the
+    endpoint and raises its errors."""
 
     path: str
     is_small: bool
@@ -39,7 +39,8 @@ class InnerCall:
 @dataclass(frozen=True)
 class EndpointCall:
     """A call of an endpoint. arguments: from the path. params: query and body, decoded. scopes, app_id: of the token.
-    path: as sent. inner: prepares a request inside this one, with the same token; raises the error that refuses it."""
+    path: as sent. inner: prepares an inner request with the same token, or raises the error with which it is refused.
+    """
 
     ctx: Context
     method: str
@@ -52,7 +53,8 @@ class EndpointCall:
     inner: Callable[[InnerRequest], InnerCall] = field(default=lambda asked: _no_inner(), repr=False)
 
     def time(self, name: str) -> int | None:
-        """The time in a parameter, such as `-2 hours`, in Unix seconds; None without one. Raises Invalid naming it."""
+        """Returns the time in a parameter, such as `-2 hours`, in Unix seconds; None if it is absent. Raises Invalid for the
+        parameter."""
         text = self.params.text(name, "")
         try:
             return times.instant(text, self.ctx.now, self.ctx.tz) if text else None
@@ -61,7 +63,7 @@ class EndpointCall:
 
     @property
     def id(self) -> int:
-        """The id in the path. Raises NotFound when it is not decimal digits."""
+        """The id in the path. Raises NotFound unless it is decimal digits."""
         return id_of(self.arguments["id"])
 
     @property
@@ -71,8 +73,8 @@ class EndpointCall:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What is new behind a cursor. events: (cursor, payload) of each. cursor: where to go on. has_more: whether there
-    is more behind it already."""
+    """The news after a cursor. events: (cursor, payload) pairs. cursor: position to continue from. has_more: whether more
+    news follow."""
 
     events: list[tuple[int, dict[str, Any]]]
     cursor: int
@@ -81,10 +83,10 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What a stream tells, from the cursor `since` on. channel: of Service.tell_after, on which there may be news.
-    about: what tells it apart from others that the same caller follows. news: what is new for a caller behind a cursor;
-    on a thread, raises HelpdeskError when there can be none any more. name: of one of several feeds in the same
-    response; each of its events is {feed: name, id: cursor, data: payload}, its last one {feed, end: error}."""
+    """A stream of news from the cursor `since` on. channel: of Service.tell_after, which announces news. about:
+    distinguishes it from other feeds of the same caller. news: returns the news after a cursor; runs on a thread, and raises
+    HelpdeskError if no more can follow. name: of one of several feeds in the same response; each of its events is
+    {feed: name, id: cursor, data: payload}, its last one {feed, end: error}."""
 
     channel: str
     about: Hashable
@@ -95,10 +97,9 @@ class Feed:
 
 @dataclass
 class Answer:
-    """An answer other than a plain 200 with a payload. pieces: opens the body's bytes in turn, for large ones;
-    `length` is how many there are. feed: goes on as a stream of events; feeds: several in one stream. cookies: the
-    values of Set-Cookie headers. write: what is written, and on disk, before it is sent; of an answer that is made on a
-    thread."""
+    """A response other than a plain 200 with a payload. pieces: yields the bytes of a large body, `length` in total.
+    feed: continues the response as a stream of events; feeds: several in one stream. cookies: values of Set-Cookie
+    headers. write: runs and is synced to disk before the response is sent, if the response is built on a thread."""
 
     payload: dict[str, Any] | None = None
     status: int = 200
@@ -120,7 +121,7 @@ def _no_inner() -> InnerCall:
 
 
 def id_of(text: str) -> int:
-    """An id of a path: ASCII digits up to 2^63-1; anything else names nothing, so NotFound."""
+    """Returns the id in a path: ASCII digits up to 2^63-1. Raises NotFound for anything else."""
     id = id_in(text)
     if id is None:
         raise NotFound(f"'{text[:50]}' is not a record id")

@@ -1,6 +1,6 @@
-"""The connections of clients: no more than the process has files for, so that it never runs out of those for the
-database, mail and answers. Above that a new one takes the place of the one that has waited longest for a request.
-A client that does not read its answer is not waited for longer than one that does not send its request."""
+"""Limits the connections of clients, so that the process has enough open files for the database, mail and responses.
+Above the limit, a new connection replaces the one that has waited longest for a request. A client that does not read its
+response times out like one that does not send its request."""
 
 import asyncio
 import socket
@@ -25,23 +25,23 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 MIN_TORNADO = (6, 6)
-WANTED_FILES = 10_240  # the most that every system grants; many begin with 256 or 1,024
-FILES_WITHOUT_LIMIT = 512  # where there is no limit to ask for: what one call of select() takes on Windows
-LOOK_SECONDS = 5.0  # between two looks for clients that neither send nor read; less where they get less time
-LAST_SECONDS, LAST_LOOK_SECONDS = 1.0, 0.02  # for requests that are on their way when it stops
-TOLD_SECONDS = 60  # between two lines of log about too many connections
+WANTED_FILES = 10_240  # granted by every system; many start with 256 or 1,024
+FILES_WITHOUT_LIMIT = 512  # Windows has no limit to query: what one call of select() accepts there
+LOOK_SECONDS = 5.0  # seconds between two checks for idle clients; shorter if their timeouts are
+LAST_SECONDS, LAST_LOOK_SECONDS = 1.0, 0.02  # seconds for requests in transit when the server stops
+TOLD_SECONDS = 60  # seconds between two log lines about too many connections
 LOG = log.get("web")
 
 
 def require_framework() -> None:
-    """Raises Unavailable for a framework that is too old: what bounds requests is not in it."""
+    """Raises Unavailable if the framework is too old to limit the size of requests."""
     if tornado.version_info[:2] < MIN_TORNADO:
         wanted = ".".join(map(str, MIN_TORNADO))
         raise Unavailable(f"Tornado {wanted} or newer is needed, this is {tornado.version}; install it anew")
 
 
 def raise_limit() -> None:
-    """Let this process have as many open files as it may, up to WANTED_FILES."""
+    """Raises the limit of open files of this process, up to WANTED_FILES."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -55,7 +55,7 @@ def raise_limit() -> None:
 
 
 def most_connections() -> int:
-    """Half of the files that the process may have open now: the rest is for the database and other programs."""
+    """Returns half the number of files that the process may open now; the rest is for the database and other programs."""
     if resource is None:
         return FILES_WITHOUT_LIMIT // 2
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -63,32 +63,32 @@ def most_connections() -> int:
 
 
 class Connections(HTTPServer):
-    """The framework's server with a bound to its connections."""
+    """The framework's server with a limit on its connections."""
 
     def initialize(  # type: ignore[override]
         self, front: Front, idle_timeout: float, body_timeout: float, **options: Any
     ) -> None:
-        """idle_timeout: seconds that a connection may wait for the head of a request. body_timeout: seconds that a
-        client has for the body, and may take nothing of the answer. options: further ones of the framework."""
+        """idle_timeout: seconds that a connection may wait for the head of a request. body_timeout: seconds for the body, and
+        for which a client may read nothing of the response. options: further ones of the framework."""
         super().initialize(front, **options)
-        # A timer of the framework for each request costs a tenth of a small one: one look at all is as good.
+        # A timer of the framework for each request costs a tenth of a small request; one periodic check is enough.
         self.conn_params.header_timeout = None
         self._idle_seconds, self._seconds = idle_timeout, body_timeout
         self._looking = PeriodicCallback(self._look, min(LOOK_SECONDS, idle_timeout, body_timeout) * 1000)
         self._looking.start()
-        self._taken: dict[IOStream, tuple[int, float]] = {}  # bytes that were taken, and since when
-        self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
-        self._new: dict[IOStream, float] = {}  # those without a request yet, and since when
+        self._taken: dict[IOStream, tuple[int, float]] = {}  # bytes that the client has read, and since when
+        self._streams: dict[IOStream, Exchange | None] = {}  # longest wait for a request first
+        self._new: dict[IOStream, float] = {}  # connections without a request yet, and since when
         self._told_at = -TOLD_SECONDS * 1.0
         front.streams.most = min(front.streams.most, most_connections() // 2)  # others have requests
         front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
-        """A connection begins to wait for a request."""
+        """Marks a connection as waiting for a request."""
         exchange = super().start_request(server_conn, request_conn)
         assert isinstance(exchange, Exchange)
         stream = request_conn.stream  # type: ignore[attr-defined]
-        if self._streams.pop(stream, None) is not None:  # it goes behind those that wait already
+        if self._streams.pop(stream, None) is not None:  # moves to the end of the queue
             self._new.pop(stream, None)
         if not stream.closed():
             self._streams[stream] = exchange
@@ -103,7 +103,7 @@ class Connections(HTTPServer):
         self._new.pop(stream, None)
 
     def _handle_connection(self, connection: socket.socket, address: Any) -> None:
-        """As the framework's, with streams of ours."""
+        """As in the framework, with our own streams."""
         try:
             stream = ListeningStream(
                 connection, max_buffer_size=self.max_buffer_size, read_chunk_size=self.read_chunk_size
@@ -123,10 +123,10 @@ class Connections(HTTPServer):
             self._make_room()
 
     async def last_call(self) -> None:
-        """Take no more connections, and answer those that were made before: a request that is on its way on a new one
-        would be lost."""
+        """Stops accepting connections, and serves those already established: a request in transit on a new connection would be
+        lost."""
         for each in self._sockets.values():
-            with suppress(OSError):  # nobody waits there any more
+            with suppress(OSError):  # the wait was cancelled
                 while True:
                     self._handle_connection(*each.accept())
         self.stop()
@@ -135,7 +135,7 @@ class Connections(HTTPServer):
             await asyncio.sleep(LAST_LOOK_SECONDS)
 
     def _is_expected(self, stream: IOStream, exchange: Exchange | None, began: float) -> bool:
-        """Whether a request is still to come: the first one of a new connection, or the rest of one."""
+        """Whether a request is still to arrive: the first one of a new connection, or the rest of one."""
         now, new_since = time.monotonic(), self._new.get(stream)
         if exchange is None or exchange.is_waiting:
             return new_since is not None and now - new_since < LAST_SECONDS
@@ -150,7 +150,7 @@ class Connections(HTTPServer):
         self._close_unread()
 
     def _close_silent(self) -> None:
-        """Close connections whose clients have sent no request, or not all of it, in the time that they have."""
+        """Closes connections whose clients have not sent a complete request in time."""
         now = time.monotonic()
         for stream, exchange in list(self._streams.items()):
             if exchange is not None and exchange.is_reading:
@@ -159,7 +159,7 @@ class Connections(HTTPServer):
                     stream.close()
 
     def _close_unread(self) -> None:
-        """Close connections whose clients take nothing of their answers any more."""
+        """Closes connections whose clients have stopped reading their responses."""
         now, before = time.monotonic(), self._taken
         self._taken = {}
         for stream in [each for each in self._streams if each.writing()]:
@@ -171,7 +171,7 @@ class Connections(HTTPServer):
                 self._taken[stream] = (taken, since)
 
     def _make_room(self) -> None:
-        """Close the connection that has waited longest for a request; the new one when all others have sent theirs."""
+        """Closes the connection that has waited longest for a request, or the new one if all others have sent theirs."""
         for stream, exchange in self._streams.items():
             if exchange is None or exchange.is_waiting:
                 self._forget(stream)

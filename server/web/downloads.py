@@ -1,4 +1,4 @@
-"""Files as they are handed out, to programs and to browsers: whole or in a range, and so that no browser runs one."""
+"""Downloads of files, whole or in a range, with headers that keep browsers from running them."""
 
 import re
 import urllib.parse
@@ -13,8 +13,8 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
 
 
 def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment") -> Answer:
-    """The bytes of a file that the caller may read. asked: the header Range. kind: `attachment`, or `inline` for what
-    is shown in a page."""
+    """Returns the bytes of a file that the caller may read. asked: the header Range. kind: `attachment`, or `inline` for
+    content that is shown in a page."""
     headers = {
         "Content-Disposition": disposition(file.name, kind),
         "Accept-Ranges": "bytes",
@@ -39,7 +39,7 @@ def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment
 
 
 def disposition(name: str, kind: str = "attachment") -> str:
-    """Content-Disposition with a name that every browser reads and none misreads (RFC 6266)."""
+    """Returns a Content-Disposition whose file name every browser reads correctly. Follows RFC 6266."""
     plain = "".join(char if " " <= char <= "~" and char not in '"\\%;' else "_" for char in name) or "file"
     if plain == name:
         return f'{kind}; filename="{plain}"'
@@ -47,7 +47,7 @@ def disposition(name: str, kind: str = "attachment") -> str:
 
 
 def _span(header: str, size: int) -> tuple[int, int] | None:
-    """[start, end) of one byte range, empty for one past the end; None for none, several, or what is not understood."""
+    """Returns [start, end) of one byte range, empty for one past the end; None for no range, several, or a malformed one."""
     match = _RANGE.match(header.strip())
     if not match or match[1] == match[2] == "":
         return None

@@ -1,4 +1,4 @@
-"""Answers as JSON bytes: the payload's keys at the top level, beside the envelope's."""
+"""Responses as JSON bytes: the payload's keys at the top level, next to those of the envelope."""
 
 import json
 from typing import Any
@@ -15,22 +15,22 @@ CONTENT_TYPE = "application/json; charset=utf-8"
 
 
 def success(payload: dict[str, Any]) -> bytes:
-    """A successful answer. Keys are sorted at every level."""
+    """Returns a successful response. Keys are sorted at every level."""
     return _ENCODER.encode({**payload, **_ENVELOPE}).encode("ascii")
 
 
 def success_in_order(payload: dict[str, Any]) -> bytes:
-    """As success; below the outermost level keys keep their order, for maps whose order tells something."""
+    """Like success(), but keys below the outermost level stay in their order, for maps whose order has a meaning."""
     return _ORDERED.encode(dict(sorted({**payload, **_ENVELOPE}.items()))).encode("ascii")
 
 
 def failure(payload: dict[str, Any]) -> bytes:
-    """An error's answer."""
+    """Returns an error response."""
     return _ENCODER.encode({**payload, **_ENVELOPE, "__status": "error"}).encode("ascii")
 
 
 def body_of(answer: Answer) -> bytes:
-    """The body of an answer with a payload."""
+    """Returns the body of a response with a payload."""
     assert answer.payload is not None
     payload = answer.payload
     if answer.notes:

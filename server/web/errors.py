@@ -1,4 +1,4 @@
-"""The one table from error class to HTTP status, `__error` code and headers."""
+"""The table of error classes with their HTTP status, `__error` code and headers."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from server.errors import HelpdeskError
 from server.translation import N_
 from server.web.call import Answer
 
-# The first class of an error's ancestry that stands here decides.
+# The first class in an error's MRO that is listed here decides.
 TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
     errors.NotAuthenticated: (401, "ERROR_UNAUTHORIZED"),
     errors.ScopeDenied: (403, "ERROR_SCOPE"),
@@ -38,7 +38,7 @@ BUG_MESSAGE = N_(
 
 
 def status_and_code(error: HelpdeskError) -> tuple[int, str]:
-    """The HTTP status and `__error` of an error."""
+    """Returns the HTTP status and `__error` of an error."""
     for base in type(error).__mro__:
         if base in TABLE:
             return TABLE[base]
@@ -46,17 +46,17 @@ def status_and_code(error: HelpdeskError) -> tuple[int, str]:
 
 
 def metadata_address(base_url: str) -> str:
-    """Where clients that have no token learn who gives them: RFC 9728 puts it between the host and the resource.
+    """Returns the address at which clients without a token find the authorization server. RFC 9728 inserts the path
+    between host and resource.
 
     >>> metadata_address("https://desk.example")
-    'https://desk.example/.well-known/oauth-protected-resource/rest'
-    """
+    'https://desk.example/.well-known/oauth-protected-resource/rest'"""
     return f"{base_url}{RESOURCE_METADATA}{RESOURCE}"
 
 
 def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
-    """Headers that tell a client what to do: WWW-Authenticate, Allow, ETag, Retry-After. base_url: of the service, for
-    clients that look for who gives tokens."""
+    """Returns headers that tell a client how to proceed: WWW-Authenticate, Allow, ETag, Retry-After. base_url: of the
+    service, for clients that need the authorization server."""
     details = error.details
     if isinstance(error, errors.NotAuthenticated):
         reason = details.get("reason")
@@ -80,7 +80,7 @@ def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
 
 
 def body(error: HelpdeskError) -> dict[str, Any]:
-    """The payload of an error: `__error`, `message` and, where known, `errors` [{field, message}], `position`, and
+    """Returns the payload of an error: `__error`, `message` and, if known, `errors` [{field, message}], `position`, and
     `record`: the current record, after a failed precondition."""
     payload: dict[str, Any] = {"__error": status_and_code(error)[1], "message": error.message}
     field = error.details.get("field")
@@ -98,12 +98,12 @@ def body(error: HelpdeskError) -> dict[str, Any]:
 
 
 def answer(error: HelpdeskError, base_url: str = "") -> Answer:
-    """The answer to an error."""
+    """Returns the response to an error."""
     return Answer(body(error), status_and_code(error)[0], headers(error, base_url))
 
 
 def catalogue() -> list[tuple[int, str, str]]:
-    """Every kind of error: HTTP status, `__error`, and when it is answered, by status."""
+    """Lists every kind of error: HTTP status, `__error`, and its cause, by status."""
     found = [(status, code, _first(kind.__doc__ or "")) for kind, (status, code) in TABLE.items()]
     bug = (500, "ERROR_SERVER", "Something went wrong inside. Nothing was changed, and the message has the request id.")
     return sorted([*found, bug])
@@ -114,5 +114,5 @@ def _quoted(text: str) -> str:
 
 
 def _first(text: str) -> str:
-    """What a description says of an error to those who get it; what follows is for those who raise it."""
+    """Returns the part of a description that is meant for clients; the rest is for code that raises the error."""
     return " ".join(text.split()).partition(" `details[")[0]

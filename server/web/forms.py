@@ -1,8 +1,9 @@
-"""Form bytes -> tree: `fields[links][]=a` becomes {"fields": {"links": ["a"]}}, as PHP reads names, but with limits.
+"""Decodes form bytes to a tree: `fields[links][]=a` becomes {"fields": {"links": ["a"]}}, as PHP reads names, but with
+limits.
 
-Knows no parameter but the few whose bytes must arrive untouched. Loops instead of recursion, each byte looked at a
-fixed number of times. Multipart bodies are cut in multipart.py, JSON is read in json_text.py; params.py reads the tree.
-"""
+Independent of the parameters, except for the few whose bytes must arrive unchanged. Loops instead of recursion, and reads
+each byte a fixed number of times. multipart.py splits multipart bodies, json_text.py decodes JSON; params.py reads the
+tree."""
 
 import re
 from binascii import a2b_qp
@@ -18,9 +19,9 @@ MAX_FIELDS = 1_000
 MAX_NAME_CHARS = 256
 MAX_BRACKETS = 16  # a[1][2]...[16]
 BYTES = "send bytes as a file part of multipart/form-data"
-RAW_NAMES = frozenset(("message", "content", "file"))  # mail and files: any bytes, to be decoded by who knows how
+RAW_NAMES = frozenset(("message", "content", "file"))  # mail and files: arbitrary bytes, decoded by the endpoint
 
-_UNQUOTE_AT_ONCE_BYTES = 128  # unquote_to_bytes needs time and some 30 times the memory of its input
+_UNQUOTE_AT_ONCE_BYTES = 128  # bytes; unquote_to_bytes is slow and needs some 30 times the memory of its input
 _PIECE_BYTES = 65_536
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _LONE_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -28,30 +29,29 @@ _UNDERSCORED = str.maketrans(". [", "___")
 
 
 class Raw(bytes):
-    """A value of one of RAW_NAMES: its bytes exactly as sent, after the decoding of the form."""
+    """A value of one of RAW_NAMES: its bytes exactly as sent, after decoding of the form."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file part of a multipart form. `filename` is what the client says: never a path on our disk."""
+    """A file part of a multipart form. `filename` comes from the client; it is never used as a path on our disk."""
 
     filename: str
     content_type: str
     content: bytes
 
 
-# A form gives str, Raw, Upload, lists and maps; a JSON body also numbers, booleans and None, kept as they are.
+# A form yields str, Raw, Upload, lists and maps; a JSON body also numbers, booleans and None, unchanged.
 Value: TypeAlias = Any
 Tree: TypeAlias = dict[str, Value]
 
 
 def decode_query(raw: str | bytes) -> Tree:
-    """The tree of a query string. A str is taken as the server hands it over: one character for each byte.
+    """Returns the tree of a query string. A str has one character for each byte, as the server passes it.
 
-    Raises Malformed for what is not UTF-8 and for names that contradict each other, TooLarge above a limit.
-    """
+    Raises Malformed for invalid UTF-8 and for contradictory names, TooLarge above a limit."""
     if isinstance(raw, str):
         try:
             raw = raw.encode("latin-1")
@@ -61,11 +61,10 @@ def decode_query(raw: str | bytes) -> Tree:
 
 
 def decode_form(raw: bytes) -> Tree:
-    """The tree of an `application/x-www-form-urlencoded` body. Raises as decode_query().
+    """Returns the tree of an `application/x-www-form-urlencoded` body. Raises the errors of decode_query().
 
     >>> decode_form(b"a[]=1&a[]=2&b[k]=x+y&c=1&c=2")
-    {'a': ['1', '2'], 'b': {'k': 'x y'}, 'c': '2'}
-    """
+    {'a': ['1', '2'], 'b': {'k': 'x y'}, 'c': '2'}"""
     if not raw:
         return {}
     form = FormBuilder()
@@ -75,11 +74,10 @@ def decode_form(raw: bytes) -> Tree:
 
 
 def form_pairs(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The names and values of such a body, in their order, as bytes. Raises TooLarge.
+    """Yields the names and values of such a body in their order, as bytes. Raises TooLarge.
 
     >>> list(form_pairs(b"a%5B%5D=1&B=x+y&=z"))
-    [(b'a[]', b'1'), (b'B', b'x y')]
-    """
+    [(b'a[]', b'1'), (b'B', b'x y')]"""
     for name, value in _pairs(raw):
         yield _unquoted(name), _unquoted(value)
 
@@ -94,12 +92,12 @@ def _pairs(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def merge(query: Tree, body: Tree) -> Tree:
-    """Both together; the body wins where both have a name. Values under one name are never mixed."""
+    """Merges both trees; the body wins if both have a name. Values under one name are never mixed."""
     return {**query, **body} if query else body
 
 
 class Path(NamedTuple):
-    """Where a value belongs: the outermost name and the keys in brackets. `name` is what was sent, for messages."""
+    """The position of a value: the outermost name and the keys in brackets. `name` is the name as sent, for messages."""
 
     name: str
     outer: str
@@ -107,11 +105,10 @@ class Path(NamedTuple):
 
 
 def path_of(name: str) -> Path:
-    """The path a name stands for; of `=1`, without a name, the outermost name is empty. Raises Malformed, TooLarge.
+    """Returns the path that a name denotes; for `=1`, without a name, the outermost name is empty. Raises Malformed, TooLarge.
 
     >>> path_of("a.b[c.d][]")
-    Path(name='a.b[c.d][]', outer='a_b', keys=('c.d', ''))
-    """
+    Path(name='a.b[c.d][]', outer='a_b', keys=('c.d', ''))"""
     if len(name) > MAX_NAME_CHARS:
         raise _long_name()
     if "\0" in name:
@@ -136,7 +133,7 @@ def path_of(name: str) -> Path:
     return Path(name, stripped[:opened].translate(_UNDERSCORED), tuple(keys))
 
 
-@lru_cache(maxsize=1024)  # the same few names come with every request
+@lru_cache(maxsize=1024)  # every request has the same few names
 def _path_of_bytes(raw: bytes) -> Path:
     if len(raw) > MAX_NAME_CHARS * 12:  # four bytes, each written as %XX
         raise _long_name()
@@ -161,15 +158,15 @@ def _unquoted_pieces(text: bytes) -> Iterator[bytes]:
     while start < len(text):
         end = start + _PIECE_BYTES
         cut = text.rfind(b"%", end - 2, end) if end < len(text) else -1
-        end = end if cut == -1 else cut  # an escape must not be torn apart
-        # Quoted-printable differs only in its sign, and its decoder is 20 times as fast.
+        end = end if cut == -1 else cut  # an escape must not be split
+        # Quoted-printable only uses another escape character, and its decoder is 20 times as fast.
         piece = _LONE_PERCENT.sub(b"=25", text[start:end].replace(b"=", b"=3D"))
         yield a2b_qp(piece.replace(b"%", b"="))
         start = end
 
 
 class _FormBranch(dict[str, Value]):
-    """A name with brackets while the form is read; `next_index` is what `[]` stands for."""
+    """A name with brackets while the form is read; `next_index` is the index that the next `[]` gets."""
 
     __slots__ = ("next_index",)
 
@@ -179,7 +176,7 @@ class _FormBranch(dict[str, Value]):
 
 
 class FormBuilder:
-    """Takes names and values one after the other and grows the tree."""
+    """Builds the tree from names and values, one pair at a time."""
 
     __slots__ = ("_branches", "_root")
 
@@ -188,7 +185,7 @@ class FormBuilder:
         self._branches: list[tuple[dict[str, Value], str]] = []  # parent and key, parents before their children
 
     def add(self, path: Path, value: bytes | Upload) -> None:
-        """Puts `value` where `path` says. Of two values with the same path the last wins."""
+        """Inserts `value` at `path`. Of two values with the same path the last wins."""
         name, outer, keys = path
         if not outer:
             return
@@ -205,7 +202,7 @@ class FormBuilder:
             at[key] = Raw(value) if not keys and outer in RAW_NAMES else _text(value, name)
 
     def tree(self) -> Tree:
-        """The finished tree. Names whose keys are all indexes have become lists, in the order of the indexes."""
+        """Returns the complete tree. Names whose keys are all indexes become lists, in the order of the indexes."""
         for parent, key in reversed(self._branches):
             branch: _FormBranch = parent[key]
             if all(map(_INDEX.fullmatch, branch)):

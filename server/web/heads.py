@@ -1,4 +1,4 @@
-"""The head of an answer: its status line and its headers."""
+"""The head of a response: its status line and headers."""
 
 import email.utils
 import re
@@ -19,7 +19,7 @@ SECURITY_HEADERS = {
 }
 
 
-MAX_KEPT = 200  # beginnings of heads: there are few, but for the content types of webhooks
+MAX_KEPT = 200  # cached beginnings of heads: few, except for the content types of webhooks
 BODILESS = (204, 304)  # not even a length of 0
 _USUAL = frozenset(("date", "content-type", "content-length", "connection", *map(str.lower, SECURITY_HEADERS)))
 _TWO_LINES = "a header of an answer has a line end"
@@ -44,20 +44,20 @@ def _http_date(now: int) -> str:
 
 
 def start_line(status: int) -> ResponseStartLine:
-    """The first line of an answer."""
+    """Returns the first line of a response."""
     return ResponseStartLine("HTTP/1.1", status, _reason(status))
 
 
 @lru_cache(MAX_KEPT)
 def _beginning(status: int, kind: str) -> str:
-    """What the heads of all answers of a status and content type share."""
+    """Returns the common beginning of all responses with a status and content type."""
     line = start_line(status)
     fields = {**SECURITY_HEADERS, **({"Content-Type": kind} if kind else {})}
     return _text(line, fields.items())
 
 
 def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
-    """A status line and headers as they are sent. Raises ValueError for one that would begin another line."""
+    """Returns a status line and headers as they are sent. Raises ValueError for a value that contains a line break."""
     told = [f"{name}: {value}" for name, value in fields]
     if any(_LINE_END.search(each) for each in told):
         raise ValueError(_TWO_LINES)
@@ -65,8 +65,8 @@ def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
 
 
 def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
-    """The head of an answer as it is sent, with the empty line behind it. connection: what it says of the connection,
-    "" for nothing. The others are those of head."""
+    """Returns the head of a response as it is sent, with its final empty line. connection: value of the Connection header,
+    "" for none. The other parameters are those of head()."""
     own = {name.lower() for name in answer.headers}
     if own & _USUAL or len(own) < len(answer.headers) or answer.cookies or answer.status in BODILESS:
         headers = head(answer, kind, length, False)
@@ -87,8 +87,8 @@ def _on_one_line(value: str) -> str:
 
 
 def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
-    """The headers of an answer. kind: its content type, "" for none. length: UNKNOWN_LENGTH for a stream. close:
-    whether the connection ends with it."""
+    """Returns the headers of a response. kind: its content type, "" for none. length: UNKNOWN_LENGTH for a stream. close:
+    whether the connection is closed afterwards."""
     headers = HTTPHeaders()
     headers["Date"] = _http_date(clock.now())
     for name, value in SECURITY_HEADERS.items():
