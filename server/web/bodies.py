@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterable
 
 from server.errors import TooLarge, Unavailable
 
-MAX_BODIES_BYTES = 512 * 1024 * 1024  # of all requests under way, in memory; further large ones are told to come back
-SHARES = 4  # of the bound: one address has one of them, and so has all that is sent to webhooks
-SMALL_BODY_BYTES = 256 * 1024  # up to here a request may go on until twice of the bound, or of its share, is held
-LARGE_BYTES = 16 * 1024 * 1024  # held at once; when they are let go of, the system is given its memory back
+MAX_BODIES_BYTES = 512 * 1024 * 1024  # all requests in progress; above it, large ones get a 503
+SHARES = 4  # parts of the limit: one for each address, and one for all webhooks together
+SMALL_BODY_BYTES = 256 * 1024  # a smaller request may use up to twice the limit or share
+LARGE_BYTES = 16 * 1024 * 1024  # after so much was held and released, memory goes back to the system
 RETRY_SECONDS = 1
-DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
+DISCARD_FACTOR = 4  # times the limit: that much of a body is discarded, so that the client can read the response
 ALL = ""
 
 
 class BodyMeter:
-    """Counts the bytes of bodies, on the event loop. after_large: called when usage drops to a low level after a high one."""
+    """Counts the bytes of bodies, on the event loop. after_large: called when usage drops to a low level after a high
+    one."""
 
     def __init__(self, after_large: Callable[[], None] = lambda: None) -> None:
         self._after_large = after_large
@@ -28,10 +29,11 @@ class BodyMeter:
         return self._held.get(ALL, 0)
 
     def take(self, sharers: Iterable[str], size: int, of_request: int) -> None:
-        """Counts `size` more bytes of a request that already uses `of_request`. sharers: owners of the shares to charge.
+        """Counts `size` more bytes of a request that already uses `of_request`. sharers: owners of the shares to
+        charge.
 
-        Raises Unavailable, after counting the bytes, if the limit or a share is exceeded. A single request may be as large as
-        its site allows."""
+        Raises Unavailable, after counting the bytes, if the limit or a share is exceeded. A single request may be as
+        large as its site allows."""
         times = 1 if of_request > SMALL_BODY_BYTES else 2
         is_over = False
         for each, most in _bounds(sharers):
@@ -53,7 +55,8 @@ class BodyMeter:
 
 
 class IncomingBody:
-    """The body of one request as it arrives. limit: of its site, in bytes. sharers: owners of the shares of memory to charge."""
+    """The body of one request as it arrives. limit: of its site, in bytes. sharers: owners of the shares of memory to
+    charge."""
 
     def __init__(self, meter: BodyMeter) -> None:
         self.limit = 0
@@ -83,7 +86,8 @@ class IncomingBody:
             raise
 
     def discard(self, chunk: bytes) -> bool:
-        """Counts a discarded piece; returns whether the client has now sent more than the server is willing to discard."""
+        """Counts a discarded piece; returns whether the client has now sent more than the server is willing to discard.
+        """
         self._received += len(chunk)
         return self._received > self.most_discarded
 

@@ -53,8 +53,8 @@ class EndpointCall:
     inner: Callable[[InnerRequest], InnerCall] = field(default=lambda asked: _no_inner(), repr=False)
 
     def time(self, name: str) -> int | None:
-        """Returns the time in a parameter, such as `-2 hours`, in Unix seconds; None if it is absent. Raises Invalid for the
-        parameter."""
+        """Returns the time in a parameter, such as `-2 hours`, in Unix seconds; None if it is absent. Raises Invalid
+        for the parameter."""
         text = self.params.text(name, "")
         try:
             return times.instant(text, self.ctx.now, self.ctx.tz) if text else None
@@ -73,8 +73,8 @@ class EndpointCall:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The news after a cursor. events: (cursor, payload) pairs. cursor: position to continue from. has_more: whether more
-    news follow."""
+    """The news after a cursor. events: (cursor, payload) pairs. cursor: position to continue from. has_more: whether
+    more news follow."""
 
     events: list[tuple[int, dict[str, Any]]]
     cursor: int
@@ -84,9 +84,9 @@ class News:
 @dataclass(frozen=True, slots=True)
 class Feed:
     """A stream of news from the cursor `since` on. channel: of Service.tell_after, which announces news. about:
-    distinguishes it from other feeds of the same caller. news: returns the news after a cursor; runs on a thread, and raises
-    HelpdeskError if no more can follow. name: of one of several feeds in the same response; each of its events is
-    {feed: name, id: cursor, data: payload}, its last one {feed, end: error}."""
+    distinguishes it from other feeds of the same caller. news: returns the news after a cursor; runs on a thread, and
+    raises HelpdeskError if no more can follow. name: of one of several feeds in the same response; each of its events
+    is {feed: name, id: cursor, data: payload}, its last one {feed, end: error}."""
 
     channel: str
     about: Hashable

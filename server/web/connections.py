@@ -1,6 +1,6 @@
 """Limits the connections of clients, so that the process has enough open files for the database, mail and responses.
-Above the limit, a new connection replaces the one that has waited longest for a request. A client that does not read its
-response times out like one that does not send its request."""
+Above the limit, a new connection replaces the one that has waited longest for a request. A client that does not read
+its response times out like one that does not send its request."""
 
 import asyncio
 import socket
@@ -55,7 +55,8 @@ def raise_limit() -> None:
 
 
 def most_connections() -> int:
-    """Returns half the number of files that the process may open now; the rest is for the database and other programs."""
+    """Returns half the number of files that the process may open now; the rest is for the database and other programs.
+    """
     if resource is None:
         return FILES_WITHOUT_LIMIT // 2
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -68,8 +69,8 @@ class Connections(HTTPServer):
     def initialize(  # type: ignore[override]
         self, front: Front, idle_timeout: float, body_timeout: float, **options: Any
     ) -> None:
-        """idle_timeout: seconds that a connection may wait for the head of a request. body_timeout: seconds for the body, and
-        for which a client may read nothing of the response. options: further ones of the framework."""
+        """idle_timeout: seconds that a connection may wait for the head of a request. body_timeout: seconds for the
+        body, and for which a client may read nothing of the response. options: further ones of the framework."""
         super().initialize(front, **options)
         # A timer of the framework for each request costs a tenth of a small request; one periodic check is enough.
         self.conn_params.header_timeout = None
@@ -123,8 +124,8 @@ class Connections(HTTPServer):
             self._make_room()
 
     async def last_call(self) -> None:
-        """Stops accepting connections, and serves those already established: a request in transit on a new connection would be
-        lost."""
+        """Stops accepting connections, and serves those already established: a request in transit on a new connection
+        would be lost."""
         for each in self._sockets.values():
             with suppress(OSError):  # the wait was cancelled
                 while True:
@@ -171,7 +172,8 @@ class Connections(HTTPServer):
                 self._taken[stream] = (taken, since)
 
     def _make_room(self) -> None:
-        """Closes the connection that has waited longest for a request, or the new one if all others have sent theirs."""
+        """Closes the connection that has waited longest for a request, or the new one if all others have sent theirs.
+        """
         for stream, exchange in self._streams.items():
             if exchange is None or exchange.is_waiting:
                 self._forget(stream)

@@ -13,8 +13,8 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
 
 
 def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment") -> Answer:
-    """Returns the bytes of a file that the caller may read. asked: the header Range. kind: `attachment`, or `inline` for
-    content that is shown in a page."""
+    """Returns the bytes of a file that the caller may read. asked: the header Range. kind: `attachment`, or `inline`
+    for content that is shown in a page."""
     headers = {
         "Content-Disposition": disposition(file.name, kind),
         "Accept-Ranges": "bytes",
@@ -47,7 +47,8 @@ def disposition(name: str, kind: str = "attachment") -> str:
 
 
 def _span(header: str, size: int) -> tuple[int, int] | None:
-    """Returns [start, end) of one byte range, empty for one past the end; None for no range, several, or a malformed one."""
+    """Returns [start, end) of one byte range, empty for one past the end; None for no range, several, or a malformed
+    one."""
     match = _RANGE.match(header.strip())
     if not match or match[1] == match[2] == "":
         return None

@@ -60,9 +60,9 @@ def rendered(answer: Answer) -> Answer:
 
 
 def pack(answer: Answer, request: Request, most: int | None = None) -> Answer:
-    """Returns the rendered response, with a gzip body if that saves enough and the client accepts it. most: bytes of a body
-    that is compressed here. The tag becomes weak, because the bytes differ from those it names (RFC 9110, section 8.8.1).
-    """
+    """Returns the rendered response, with a gzip body if that saves enough and the client accepts it. most: bytes of a
+    body that is compressed here. The tag becomes weak, because the bytes differ from those it names (RFC 9110, section
+    8.8.1)."""
     size = len(answer.body)
     if size < LEAST_BYTES or answer.content_type != envelope.CONTENT_TYPE or "Content-Encoding" in answer.headers:
         return answer
@@ -75,8 +75,8 @@ def pack(answer: Answer, request: Request, most: int | None = None) -> Answer:
 
 
 def is_known(request: Request, etag: str) -> bool:
-    """Whether the client already has this response (If-None-Match, RFC 9110, section 13.1.2). Tags are compared weakly, since
-    a proxy that compresses the response marks them `W/`."""
+    """Whether the client already has this response (If-None-Match, RFC 9110, section 13.1.2). Tags are compared weakly,
+    since a proxy that compresses the response marks them `W/`."""
     sent = request.headers.get("If-None-Match", "")
     if not sent or request.method not in ("GET", "HEAD"):
         return False
@@ -85,14 +85,15 @@ def is_known(request: Request, etag: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions that a request sets for the record it changes. match: the header If-Match; none_match: If-None-Match."""
+    """The conditions that a request sets for the record it changes. match: the header If-Match; none_match:
+    If-None-Match."""
 
     match: str
     none_match: str
 
     def require(self, show: Show | None) -> None:
-        """Raises PreconditionFailed unless the record is as the request expects. show: renders the record as a response with
-        this `expand` and `show_meta`; None if there is no record."""
+        """Raises PreconditionFailed unless the record is as the request expects. show: renders the record as a response
+        with this `expand` and `show_meta`; None if there is no record."""
         if self.match and not _matches(self.match, show):
             raise _failed("the record is another than the one that If-Match names", show)
         if self.none_match and _matches(self.none_match, show):

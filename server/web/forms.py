@@ -1,9 +1,9 @@
 """Decodes form bytes to a tree: `fields[links][]=a` becomes {"fields": {"links": ["a"]}}, as PHP reads names, but with
 limits.
 
-Independent of the parameters, except for the few whose bytes must arrive unchanged. Loops instead of recursion, and reads
-each byte a fixed number of times. multipart.py splits multipart bodies, json_text.py decodes JSON; params.py reads the
-tree."""
+Independent of the parameters, except for the few whose bytes must arrive unchanged. Loops instead of recursion, and
+reads each byte a fixed number of times. multipart.py splits multipart bodies, json_text.py decodes JSON; params.py
+reads the tree."""
 
 import re
 from binascii import a2b_qp
@@ -97,7 +97,8 @@ def merge(query: Tree, body: Tree) -> Tree:
 
 
 class Path(NamedTuple):
-    """The position of a value: the outermost name and the keys in brackets. `name` is the name as sent, for messages."""
+    """The position of a value: the outermost name and the keys in brackets. `name` is the name as sent, for messages.
+    """
 
     name: str
     outer: str
@@ -105,7 +106,8 @@ class Path(NamedTuple):
 
 
 def path_of(name: str) -> Path:
-    """Returns the path that a name denotes; for `=1`, without a name, the outermost name is empty. Raises Malformed, TooLarge.
+    """Returns the path that a name denotes; for `=1`, without a name, the outermost name is empty. Raises Malformed,
+    TooLarge.
 
     >>> path_of("a.b[c.d][]")
     Path(name='a.b[c.d][]', outer='a_b', keys=('c.d', ''))"""

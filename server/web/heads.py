@@ -65,8 +65,8 @@ def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
 
 
 def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
-    """Returns the head of a response as it is sent, with its final empty line. connection: value of the Connection header,
-    "" for none. The other parameters are those of head()."""
+    """Returns the head of a response as it is sent, with its final empty line. connection: value of the Connection
+    header, "" for none. The other parameters are those of head()."""
     own = {name.lower() for name in answer.headers}
     if own & _USUAL or len(own) < len(answer.headers) or answer.cookies or answer.status in BODILESS:
         headers = head(answer, kind, length, False)
@@ -87,8 +87,8 @@ def _on_one_line(value: str) -> str:
 
 
 def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
-    """Returns the headers of a response. kind: its content type, "" for none. length: UNKNOWN_LENGTH for a stream. close:
-    whether the connection is closed afterwards."""
+    """Returns the headers of a response. kind: its content type, "" for none. length: UNKNOWN_LENGTH for a stream.
+    close: whether the connection is closed afterwards."""
     headers = HTTPHeaders()
     headers["Date"] = _http_date(clock.now())
     for name, value in SECURITY_HEADERS.items():

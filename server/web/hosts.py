@@ -1,4 +1,4 @@
-"""Who asks, and by which name: clients behind proxies, and the hosts that a request may be for."""
+"""The client and the host of a request: client addresses behind proxies, and the hosts that a request may name."""
 
 import ipaddress
 import re
@@ -16,13 +16,13 @@ _ABSOLUTE = re.compile(r"https?://([^/?#]*)([^#]*)", re.IGNORECASE)
 
 
 def in_origin_form(line: RequestStartLine, headers: HTTPHeaders) -> tuple[RequestStartLine, HTTPHeaders]:
-    """A request whose target is a whole address, as proxies send it, with the path alone and its host in `Host`.
+    """Converts a request whose target is a full URL, as sent by proxies: keeps the path, and moves the host to `Host`.
 
-    RFC 9112, 3.2.2."""
+    Follows RFC 9112, section 3.2.2."""
     match = _ABSOLUTE.match(line.path)
     if match is None:
         return line, headers
-    if len(headers.get_list("Host")) < 2:  # several are refused, whatever the target says
+    if len(headers.get_list("Host")) < 2:  # several Host headers are refused, whatever the target
         headers = headers.copy()
         headers["Host"] = match[1]
     target = match[2] if match[2].startswith("/") else f"/{match[2]}"
@@ -33,7 +33,7 @@ Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 
 def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Networks:
-    """Addresses and networks of a setting. Raises Invalid that names the wrong one."""
+    """Parses the addresses and networks of a setting. Raises Invalid with the malformed one."""
     found = []
     for each in listed:
         try:
@@ -44,8 +44,8 @@ def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Netwo
 
 
 def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
-    """The client's address, without a port: the peer, or what trusted proxies say of whom they speak for. The word of
-    anybody else in X-Forwarded-For counts for nothing."""
+    """Returns the client's address, without a port: that of the peer, or the one that trusted proxies forward for.
+    X-Forwarded-For from any other peer is ignored."""
     if not proxies:
         return peer
     hops = [_address_of(hop.strip()) for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
@@ -56,23 +56,22 @@ def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
 
 
 def _address_of(hop: str) -> str:
-    """What a proxy tells, without the port that some put behind it.
+    """Returns the address that a proxy reports, without the port that some append.
 
     >>> [_address_of(hop) for hop in ("192.0.2.1:567", "[2001:db8::1]:567", "[2001:db8::1]", "2001:db8::1", "unknown")]
-    ['192.0.2.1', '2001:db8::1', '2001:db8::1', '2001:db8::1', 'unknown']
-    """
+    ['192.0.2.1', '2001:db8::1', '2001:db8::1', '2001:db8::1', 'unknown']"""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
 def is_within(address: str, networks: Networks) -> bool:
-    """Whether an address is in one of these networks; False for what is no address."""
+    """Whether an address is in one of these networks; False if it is not a valid address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:  # of a socket for both kinds
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:  # an IPv4 peer of a dual-stack socket
         parsed = parsed.ipv4_mapped
     return any(parsed in network for network in networks)
 
@@ -85,7 +84,7 @@ def known_hosts(service: Service) -> frozenset[str]:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without port."""
+    """Returns the name in a Host header, without port."""
     host = host.strip().lower()
     if host.startswith("["):
         return host.partition("]")[0].lstrip("[")
@@ -93,7 +92,8 @@ def host_name(host: str) -> str:
 
 
 def _host_is_known(host: str, known: frozenset[str]) -> bool:
-    """Names must be ours, against rebinding of foreign names; addresses cannot be rebound. No header: HTTP/1.0."""
+    """Whether the host is an IP address or one of our names, against DNS rebinding; addresses cannot be rebound.
+    HTTP/1.0 requests may omit the header."""
     name = host_name(host)
     if not name or name in known:
         return True
@@ -105,7 +105,7 @@ def _host_is_known(host: str, known: frozenset[str]) -> bool:
 
 
 def require_host(request: Request, known: frozenset[str]) -> None:
-    """Raises Malformed for a request that does not say once, and in due form, which host it is for."""
+    """Raises Malformed unless the request has exactly one well-formed Host header."""
     hosts = request.headers.get_list("Host")
     host = hosts[0] if hosts else ""
     if len(hosts) > 1:

@@ -1,5 +1,6 @@
-"""The header Idempotency-Key: the work of a key is done once, and repeated requests get the first response
-(draft-ietf-httpapi-idempotency-key-header-07). Storage: records/idempotency_keys.py."""
+"""The header Idempotency-Key: the work of a key is done once, and repeated requests get the first response.
+
+Follows draft-ietf-httpapi-idempotency-key-header-07. Storage: records/idempotency_keys.py."""
 
 import hashlib
 import json
@@ -26,7 +27,7 @@ def is_for(each: Endpoint) -> bool:
 
 
 def keyed(each: Endpoint, call: EndpointCall) -> KeyedRequest | None:
-    """The keyed request of a call; None without a key. Raises Malformed for a bad key."""
+    """Returns the keyed request of a call; None without a key. Raises Malformed for a bad key."""
     if HEADER not in call.headers or not is_for(each):
         return None
     key = call.headers[HEADER].strip()
@@ -38,13 +39,14 @@ def keyed(each: Endpoint, call: EndpointCall) -> KeyedRequest | None:
 
 
 def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Answer]) -> Answer:
-    """The answer of the work, or that of the first request with the same key. Raises as idempotency_keys.once."""
+    """Returns the result of the work, or that of the first request with the same key. Raises the errors of
+    idempotency_keys.once."""
     found = idempotency_keys.once(store, now, request, work, _packed)
     return found if isinstance(found, Answer) else _unpacked(found)
 
 
 def _packed(found: Answer | HelpdeskError) -> bytes:
-    """An answer, or the answer to an error, as bytes; b"" for a stream."""
+    """Returns a response, or the response to an error, as bytes; b"" for a stream."""
     if isinstance(found, HelpdeskError):
         found = errors.answer(found)
     answer = entity_tags.rendered(found)
@@ -62,7 +64,7 @@ def _unpacked(packed: bytes) -> Answer:
 
 
 def _plain(value: Any) -> Any:
-    """A file or bytes as something that JSON can hold."""
+    """Converts a file or bytes to a value that JSON can represent."""
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

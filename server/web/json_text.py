@@ -1,4 +1,4 @@
-"""JSON from outside -> values: strict UTF-8, limited depth, no NaN, no lone surrogates. Ours throughout."""
+"""Decodes JSON from outside: strict UTF-8, limited depth, no NaN, no lone surrogates."""
 
 import json
 import math
@@ -7,14 +7,13 @@ from typing import Any, NoReturn
 from server.errors import Malformed
 from server.web.forms import Tree
 
-MAX_JSON_DEPTH = 32  # objects and lists inside each other
+MAX_JSON_DEPTH = 32  # levels of nested objects and lists
 
 
 def decode_json(raw: bytes) -> Tree:
-    """The tree of a JSON body, which must be an object. Numbers, booleans and null stay what they are.
+    """Returns the tree of a JSON body, which must be an object. Numbers, booleans and null are preserved.
 
-    Raises Malformed. Of two equal keys the last wins.
-    """
+    Raises Malformed. Of two equal keys the last wins."""
     value = loads(raw, "the body")
     if not isinstance(value, dict):
         raise Malformed("the body must be a JSON object, such as {}")
@@ -22,8 +21,8 @@ def decode_json(raw: bytes) -> Tree:
 
 
 def loads(raw: str | bytes, what: str, field: str | None = None, depth: int = MAX_JSON_DEPTH) -> Any:
-    """The value of a JSON text. `what` names the text in messages; depth: how many objects and lists may stand inside
-    each other. Raises Malformed, with `field` among its details."""
+    """Returns the value of a JSON text. `what` names the text in messages; depth: most levels of nested objects and
+    lists. Raises Malformed, with `field` among its details."""
     details = {"field": field} if field else {}
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
@@ -39,7 +38,7 @@ def loads(raw: str | bytes, what: str, field: str | None = None, depth: int = MA
         raise Malformed(f"{what} holds half of a surrogate pair", **details) from error
     except RecursionError as error:
         raise Malformed(f"{what} is nested deeper than {depth}", **details) from error
-    except ValueError as error:  # also digits beyond what Python converts
+    except ValueError as error:  # also numbers with too many digits for Python
         raise Malformed(f"{what} holds a number that cannot be read", **details) from error
     return value
 
@@ -49,7 +48,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _check(value: Any, most: int) -> None:
-    """Walks level by level, so that its own depth does not grow."""
+    """Checks the tree level by level, without recursion."""
     level = [value]
     depth = 0
     while level:

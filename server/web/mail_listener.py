@@ -1,9 +1,9 @@
-"""Mail handed over by a mail server, by LMTP or SMTP: each one is stored, on disk, before it is said to be taken.
+"""Receives mail from a mail server by LMTP or SMTP. Each message is on disk before it is acknowledged.
 
-Off unless a setting names an address or a socket to listen on; it can be switched while the service runs. It has an
-event loop of its own, in a thread of its own: a large mail is many lines, and none of them may hold up a request. There
-is one outcome for all recipients of a mail, and by LMTP each of them is told. Not for mail servers of strangers: it
-knows neither greylisting nor logins."""
+Off unless a setting names an address or a socket to listen on; it can be switched on and off while the service runs. It
+has its own event loop in its own thread: a large message has many lines, which must not delay requests. All recipients
+of a message share one outcome, which LMTP reports for each of them. Not meant for mail servers of third parties: it
+implements neither greylisting nor logins."""
 
 import asyncio
 import re
@@ -26,15 +26,15 @@ from server.mailroom.mail_listening import NAMES, State
 from server.settings import Settings
 from server.web.sockets import tcp_sockets, unix_socket
 
-MAX_RECIPIENTS = 1000  # of one mail; the rest is to be sent again, as a mail of its own
-MAX_ANSWER_CHARS = 400  # characters of what is said about a mail
-END_SECONDS = 1  # for connections to take note that they are closed
-IDLE_SECONDS = 300  # between two commands
+MAX_RECIPIENTS = 1000  # recipients of one message; the client sends it again for the rest
+MAX_ANSWER_CHARS = 400  # characters of a reply to the client
+END_SECONDS = 1  # seconds for connections to close
+IDLE_SECONDS = 300  # seconds between two commands
 BUSY = b"421 4.3.2 too many connections; try again in a moment\r\n"
 _UNSAFE = re.compile(r"[^\x20-\x7e]+")
 _log = log.get("lmtp")
 
-# What is said for an error; the first class that fits. 4xx: the other side tries again, 5xx: it tells the sender.
+# The reply for an error, by the first class that matches. 4xx: the client tries again; 5xx: it notifies the sender.
 _ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
     (Full, "452 4.3.1"),
     (Unavailable, "451 4.3.0"),
@@ -46,11 +46,11 @@ _ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
 
 
 class MailListener:
-    """desk.mail_listening.Listener. There is one; what it listens with is made anew when it is switched."""
+    """Implements desk.mail_listening.Listener. Exists once; its sockets are replaced when the settings change."""
 
     def __init__(self, service: Service, is_on: bool = True) -> None:
-        """Opens what it listens on; is_on: whether this process may listen at all. Raises Unavailable where that is not
-        possible, unless it was switched on in the console: who switched it must be able to get there."""
+        """Opens its sockets; is_on: whether this process may listen. Raises Unavailable if that fails, unless mail
+        reception was switched on in the console: the administrator must be able to return there."""
         self._service = service
         self._is_on = is_on
         self._lock = threading.Lock()
@@ -67,7 +67,7 @@ class MailListener:
 
     @property
     def urls(self) -> list[str]:
-        """Where it listens; none when it is off."""
+        """The URLs it listens on; empty when it is off."""
         return list(self._state.urls)
 
     def state(self) -> State:
@@ -77,14 +77,14 @@ class MailListener:
         return not self._is_on or self._by == _values(settings)
 
     def start(self) -> None:
-        """Take mail from now on."""
+        """Starts to accept mail."""
         with self._lock:
             self._is_started = True
             if self._run is not None:
                 self._run.start()
 
     def renew(self, settings: Settings) -> None:
-        """Listen as these settings say. Raises Unavailable when that cannot be, and then all is as it was."""
+        """Listens as these settings say. Raises Unavailable and restores the previous state if that fails."""
         with self._lock:
             if not self._is_started:
                 return
@@ -100,13 +100,13 @@ class MailListener:
                 raise
 
     def stop(self, seconds: float) -> None:
-        """Take no more connections, and let mails that are being stored come to their end, at most so long."""
+        """Stops accepting connections, and waits up to this many seconds for messages that are being stored."""
         with self._lock:
             self._is_started = False
             self._end(seconds)
 
     def noted(self, answer: str) -> None:
-        """What was said about a mail."""
+        """Counts an outcome of a message."""
         now, state = clock.now(), self._state
         if answer.startswith("2"):
             self._state = replace(state, taken=state.taken + 1, taken_at=now)
@@ -124,7 +124,7 @@ class MailListener:
             self._run.start()
 
     def _reopen(self, settings: Settings) -> None:
-        """Go on as before."""
+        """Restores the previous state."""
         try:
             self._open(settings)
         except Unavailable as error:
@@ -147,12 +147,11 @@ def _values(settings: Settings) -> tuple[object, ...]:
 
 
 class _ActiveListener:
-    """What listens, until it is stopped. urls: where. tls: what STARTTLS is offered with, None where it is not."""
+    """The open sockets, until it is stopped. tls: the context for STARTTLS, None if it is not offered."""
 
     def __init__(self, service: Service, settings: Settings, noted: Callable[[str], None]) -> None:
-        """Opens what it listens on; noted: called with what is said about each mail. Raises Unavailable where that is
-        not possible."""
-        from server.web.mail_protocol import PROTOCOLS  # of those alone who listen: few do, and its library is large
+        """Opens the sockets; noted: called with the outcome of each message. Raises Unavailable if that fails."""
+        from server.web.mail_protocol import PROTOCOLS  # imported only by services that listen: the library is large
 
         self._service = service
         self.settings = settings
@@ -160,7 +159,7 @@ class _ActiveListener:
         self._noted = noted
         self._limit = settings.lmtp_connections
         self._open = 0
-        self._busy = 0  # mails that are being stored
+        self._busy = 0  # messages that are being stored
         self._idle = asyncio.Event()
         self._domains = frozenset(domain.lower().lstrip("@") for domain in settings.lmtp_domains)
         self.tls = _tls(settings)
@@ -173,12 +172,12 @@ class _ActiveListener:
         self.urls = [_url(settings.lmtp_protocol, each) for each in self._sockets]
 
     def start(self) -> None:
-        """Take mail from now on."""
+        """Starts to accept mail."""
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
 
     def stop(self, seconds: float) -> None:
-        """Take no more connections, and let mails that are being stored come to their end, at most so long."""
+        """Stops accepting connections, and waits up to this many seconds for messages that are being stored."""
         if self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(self._end(seconds), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -227,16 +226,16 @@ class _ActiveListener:
         return made
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
-        """A connection began."""
+        """Called when a connection begins."""
         self._open += 1
         self._sessions.add(transport)
 
     def closed(self, transport: asyncio.BaseTransport) -> None:
-        """A connection ended."""
+        """Called when a connection ends."""
         self._open -= 1
         self._sessions.discard(transport)
 
-    # -- what aiosmtpd asks for; the names are its ---------------------------------------------------------------------
+    # -- callbacks of aiosmtpd, which defines their names ------------------------------------------------------------
 
     async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
         if self._domains and address.rpartition("@")[2].lower() not in self._domains:
@@ -264,7 +263,7 @@ class _ActiveListener:
         return "451 4.3.0 an error in this program"
 
     def _take(self, raw: bytes) -> str:
-        """Store a mail; answers what is said about it. On a thread of the pool."""
+        """Stores a message and returns the reply to the client. Runs on a thread of the pool."""
         try:
             received = mailroom.receive(own_context(self._service), raw)
         except HelpdeskError as error:
@@ -281,7 +280,7 @@ class _ActiveListener:
 
 
 class _BusyReply(asyncio.Protocol):
-    """For one connection too many."""
+    """Refuses a connection above the limit."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
@@ -290,7 +289,7 @@ class _BusyReply(asyncio.Protocol):
 
 
 def _traced(envelope: Any, greeting: str, host: str) -> bytes:
-    """The mail with what whoever delivers it adds: where it came from and went to. Follows RFC 5321, section 4.4."""
+    """Returns the message with trace headers: its origin and its recipients. Follows RFC 5321, section 4.4."""
     sender = "" if envelope.mail_from == "<>" else envelope.mail_from
     when = format_datetime(datetime.fromtimestamp(clock.now(), UTC))
     lines = [f"Return-Path: <{sender}>", *(f"Delivered-To: {each}" for each in envelope.rcpt_tos)]
@@ -350,13 +349,13 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     asked = []
 
-    def password() -> str:  # without this the library would ask on the terminal, and wait
+    def password() -> str:  # otherwise OpenSSL prompts on the terminal and blocks
         asked.append(True)
         return ""
 
     try:
         made.load_cert_chain(settings.lmtp_certificate, settings.lmtp_key or None, password)
-    except OSError as error:  # ssl.SSLError is one, too
+    except OSError as error:  # includes ssl.SSLError
         reason = "the key is behind a password" if asked else error.strerror or error
         raise Unavailable(
             f"the certificate in {settings.lmtp_certificate} cannot be used ({reason}); correct "

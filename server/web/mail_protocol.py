@@ -1,4 +1,4 @@
-"""The protocols that mail is handed over by, as aiosmtpd speaks them. What they say is decided in mail_listener.py."""
+"""The protocols for receiving mail, as subclasses of aiosmtpd. mail_listener.py decides on the replies."""
 
 import asyncio
 import logging
@@ -9,29 +9,29 @@ from aiosmtpd.smtp import SMTP
 
 from server.settings import MiB
 
-MAX_LINE_BYTES = MiB  # of one line of a mail
-logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library tells of every command, with addresses
+MAX_LINE_BYTES = MiB  # bytes of one line of a message
+logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library logs every command, with addresses
 
 
 class ConnectionCounter(Protocol):
-    """Who is told of connections."""
+    """Interface that is notified of connections."""
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
-        """A connection began."""
+        """Called when a connection begins."""
 
     def closed(self, transport: asyncio.BaseTransport) -> None:
-        """A connection ended."""
+        """Called when a connection ends."""
 
 
 class _CountedConnection(SMTP):
-    """A connection that its listener knows of."""
+    """A connection that reports to its listener."""
 
     line_length_limit = MAX_LINE_BYTES
     _counted: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.listener: ConnectionCounter = self.event_handler
-        if self._counted is None:  # with STARTTLS it is called once more, for what is encrypted
+        if self._counted is None:  # called a second time after STARTTLS
             self._counted = transport
             self.listener.opened(transport)
         super().connection_made(transport)
@@ -48,9 +48,9 @@ class _Smtp(_CountedConnection):
 
 
 class _Lmtp(_CountedConnection, LMTP):
-    """Says what became of a mail once for each recipient. Follows RFC 2033, section 4.2."""
+    """Replies once for each recipient of a message. Follows RFC 2033, section 4.2."""
 
-    _answers = 1  # how often the next answer is given
+    _answers = 1  # times to repeat the next reply
 
     async def push(self, status: Any) -> None:
         times, self._answers = self._answers, 1

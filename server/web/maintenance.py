@@ -1,5 +1,5 @@
-"""What is answered while the database is exchanged: that the service is away for a moment, and to come back. Nothing of
-the service is there then."""
+"""Responds while the database is replaced: the service is unavailable for a moment, and clients should retry. No part
+of the service runs then."""
 
 import email.utils
 from typing import Any
@@ -35,14 +35,14 @@ HEADERS = {
 
 
 class MaintenanceResponder(HTTPServerConnectionDelegate):
-    """Answers 503 with Retry-After to every request."""
+    """Responds to every request with 503 and Retry-After."""
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
         return _Request(request_conn)
 
 
 class _Request(HTTPMessageDelegate):
-    """One request. Its body is read and thrown away."""
+    """One request, whose body is discarded."""
 
     def __init__(self, connection: HTTPConnection) -> None:
         self._connection = connection

@@ -1,19 +1,19 @@
-"""Counts of what requests did: kept on the event loop as plain numbers, since every request pays for them. How they are
-told is metrics.py."""
+"""Counts requests, on the event loop and as plain numbers, since every request pays for it. metrics.py publishes the
+counts."""
 
 from bisect import bisect_left
 from collections.abc import Callable
 
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds that end the buckets
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # of buckets, in seconds
 KNOWN_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-OTHER = "other"  # for methods that a client made up, of which there is no end
+OTHER = "other"  # stands for unknown methods: clients can invent any number of them
 
 Key = tuple[str, str, int]  # method, route, first digit of the status
 
 
 class RequestTally:
-    """The requests of one method, route and class of status. buckets: how many took at most BOUNDS[place] and longer
-    than the bound before; the last one has no bound. seconds: of all together."""
+    """The requests of one method, route and class of status. buckets: the number of requests up to BOUNDS[place] and
+    above the bound before; the last bucket has no bound. seconds: total."""
 
     __slots__ = ("buckets", "seconds")
 
@@ -23,9 +23,9 @@ class RequestTally:
 
 
 class Meter:
-    """tallies: by method, route and class of status. stalls: how often the event loop was held, stalled_seconds for
-    how long. events_sent: to streams. streams_cut: those of clients that did not read. gauges: {name: (meaning, what it
-    is now)}."""
+    """tallies: by method, route and class of status. stalls: how often the event loop was blocked, stalled_seconds for
+    how long. events_sent: to streams. streams_cut: streams of clients that did not read. gauges: {name: (meaning,
+    function that returns the current value)}."""
 
     def __init__(self) -> None:
         self.tallies: dict[Key, RequestTally] = {}
@@ -36,7 +36,7 @@ class Meter:
         self.gauges: dict[str, tuple[str, Callable[[], float]]] = {}
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One request is answered. On the event loop only."""
+        """Counts a finished request. On the event loop only."""
         key = (method if method in KNOWN_METHODS else OTHER, route, status // 100)
         tally = self.tallies.get(key)
         if tally is None:
@@ -45,6 +45,6 @@ class Meter:
         tally.seconds += seconds
 
     def stalled(self, seconds: float) -> None:
-        """Something held the event loop for so long."""
+        """Records that the event loop was blocked for so long."""
         self.stalls += 1
         self.stalled_seconds += seconds

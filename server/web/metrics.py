@@ -1,6 +1,6 @@
-"""The numbers of /metrics, made when they are asked for: counts of requests from meter.py, the rest from where it is.
+"""The numbers of /metrics, collected on request: counts of requests from meter.py, others from their sources.
 
-prometheus_client writes them; it is imported by the first who asks, since nobody else needs it."""
+prometheus_client writes them; it is imported with the first request, since nothing else needs it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -36,33 +36,32 @@ BACKLOG = {
 
 
 def as_json(value: object) -> bytes:
-    """Compact JSON with a line end."""
+    """Returns compact JSON with a line end."""
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def backlog(service: Service, found: Health) -> dict[str, int] | None:
-    """The queues, by name; None where the database cannot tell. found: whether the service is well."""
+    """Returns the queues by name; None if the database cannot be read. found: the health of the service."""
     if not found.database_readable:
         return None
     try:
         return asdict(service.store.read(lambda tx: health.backlog(tx, clock.now())))
-    except HelpdeskError:  # the checks have told already, or the next ones will
+    except HelpdeskError:  # the health checks report this error
         return None
 
 
 def path_of(route: str) -> str:
-    """A route as it is shown: those of endpoints are below /rest/.
+    """Returns a route as metrics show it: endpoints are below /rest/.
 
     >>> path_of("records/{uri}/search"), path_of("/webhooks/"), path_of("")
-    ('/rest/records/{uri}/search.json', '/webhooks/', 'none')
-    """
+    ('/rest/records/{uri}/search.json', '/webhooks/', 'none')"""
     if not route:
         return "none"
     return route if route.startswith("/") else f"/rest/{route}.json"
 
 
 class Numbers:
-    """Collects the numbers of one service for prometheus_client. look: whether it is well."""
+    """Collects the numbers of one service for prometheus_client. look: returns its health."""
 
     def __init__(self, service: Service, meter: Meter, look: Callable[[], Health]) -> None:
         self._service = service
@@ -71,20 +70,20 @@ class Numbers:
         self._registry: Any = None
 
     def text(self, accept: str) -> tuple[bytes, str]:
-        """All numbers, and their content type. accept: the header of who asks."""
+        """Returns all numbers and their content type. accept: the Accept header of the request."""
         from prometheus_client import CollectorRegistry, ProcessCollector
         from prometheus_client.exposition import choose_encoder
 
         if self._registry is None:
             registry = CollectorRegistry(auto_describe=False)
             registry.register(self)
-            ProcessCollector(registry=registry)  # memory, processor time and open files, where /proc tells
+            ProcessCollector(registry=registry)  # memory, processor time and open files, where /proc exists
             self._registry = registry
         encode, kind = choose_encoder(accept)
         return encode(self._registry), kind
 
     def collect(self) -> "Iterator[Metric]":
-        """What prometheus_client calls."""
+        """Called by prometheus_client."""
         from prometheus_client.core import CounterMetricFamily, InfoMetricFamily
 
         yield InfoMetricFamily("helpdesk", "The program.", {"version": VERSION})
@@ -159,7 +158,7 @@ class Numbers:
         )
         try:
             database, log = store.sizes()
-        except HelpdeskError:  # a server that cannot be reached, as the checks tell
+        except HelpdeskError:  # the server is unreachable, as the health checks report
             return
         yield _gauge("database_bytes", "Size of the database.", database)
         if store.path is None:
@@ -175,7 +174,7 @@ class Numbers:
             yield _gauge("backup_timestamp_seconds", "When the newest backup was made; 0 for never.", at)
 
     def _server(self) -> "Iterator[Metric]":
-        """Of a database that is a server."""
+        """Yields the numbers of a database server."""
         try:
             state = self._service.store.server_state()
         except HelpdeskError:

@@ -1,5 +1,4 @@
-"""`/health` and `/metrics`: for programs that look after the service. No token; what is told depends on where a request
-comes from."""
+"""`/health` and `/metrics`, for monitoring. They need no token; the details shown depend on the client's address."""
 
 import time
 from collections.abc import Callable
@@ -20,14 +19,14 @@ from server.web.site import Pool, Request, Site, unless_read
 
 HEALTH, METRICS = "/health", "/metrics"
 LOOK_NOW = "look=now"
-THREADS = 2  # of their own: a service whose other threads are all busy must still be able to say so
-WAITING = 64  # requests that may wait for one of them
+THREADS = 2  # separate threads, so that a service whose other threads are busy can still report it
+WAITING = 64  # requests that may wait for a thread
 SPEAKS_FOR_OTHERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 
 
 class MonitoringSites:
-    """Makes both sites. scheduler_alive: whether the scheduler runs; jobs_running: how many of its jobs do;
-    takes_requests: whether the service is not about to stop."""
+    """Creates both sites. scheduler_alive: whether the scheduler runs; jobs_running: the number of running jobs;
+    takes_requests: False when the service is about to stop."""
 
     def __init__(
         self,
@@ -52,14 +51,14 @@ class MonitoringSites:
 
 
 class MetricsReaders:
-    """Who may read numbers: the setting metrics_allow."""
+    """The clients that may read numbers, by the setting metrics_allow."""
 
     def __init__(self, service: Service) -> None:
         self._networks = networks(service.settings.metrics_allow, "metrics_allow")
 
     def includes(self, request: Request) -> bool:
-        """Whether a request comes from one of them. One that a proxy passed on which nobody trusts comes from anywhere,
-        whatever address the proxy has."""
+        """Whether a request comes from such a client. A request through an untrusted proxy is never included, whatever
+        the address of the proxy."""
         is_passed_on = any(name in request.headers for name in SPEAKS_FOR_OTHERS)
         if is_passed_on and request.client == request.peer:
             return False
@@ -67,7 +66,7 @@ class MetricsReaders:
 
 
 class MonitoringSite(Site):
-    """One path, read and never written."""
+    """A site with one path that is read-only."""
 
     is_json = False
     path = ""
@@ -85,14 +84,14 @@ class MonitoringSite(Site):
         return unless_read(request) or self.shown(request)
 
     def shown(self, request: Request) -> Answer:
-        """The answer to a GET."""
+        """Returns the response to a GET."""
         raise NotFound(f"there is nothing at {self.path}")
 
 
 class HealthSite(MonitoringSite):
-    """200 while the vital checks are well, else 503: what starting it again may cure, or what a load balancer is to see
-    before it stops. `status` is the verdict that the console shows. What led to it, and numbers, are for the readers
-    alone; for them `look=now` asks mail servers too."""
+    """Responds with 200 while the vital checks pass, otherwise 503. The vital checks cover failures that a restart may
+    cure, and tell a load balancer that the service is about to stop. `status` is the verdict that the console shows.
+    Only readers of metrics see its causes and numbers; for them `look=now` checks mail servers too."""
 
     path = HEALTH
 
@@ -115,14 +114,14 @@ class HealthSite(MonitoringSite):
         return Answer(status=status, body=metrics.as_json(told), content_type=envelope.CONTENT_TYPE)
 
     def _processes(self) -> dict[str, object]:
-        """Who serves the database, where several may."""
+        """Returns the processes that serve the database, if several may."""
         if not self.service.store.is_shared:
             return {}
         keys = ("role", "host", "pid", "started_at", "seen_at", "leads")
         return {"processes": [{name: getattr(each, name) for name in keys} for each in processes.running(self.service)]}
 
     def _verdict(self, found: Health, is_anew: bool) -> Verdict:
-        """It is believed for a moment, as what the disk said is: anybody may ask, as often as they like."""
+        """Returns the verdict, cached briefly like the state of the disk, since requests are public and unlimited."""
         is_old = time.monotonic() - self._judged_at >= TRUSTED_SECONDS
         if is_anew or is_old or found.is_well == (self._judged.state == "problem"):
             self._judged = (verdict.refresh if is_anew else verdict.current)(self.service, clock.now())
@@ -131,7 +130,7 @@ class HealthSite(MonitoringSite):
 
 
 class MetricsSite(MonitoringSite):
-    """Numbers in the text format of Prometheus, or of OpenMetrics for those who ask for it."""
+    """Numbers in the text format of Prometheus, or of OpenMetrics if the client accepts it."""
 
     path = METRICS
 

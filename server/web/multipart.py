@@ -1,12 +1,10 @@
-"""Cuts a `multipart/form-data` body into its parts and grows the same tree as forms.py; file parts become Upload.
+"""Splits a `multipart/form-data` body into its parts and builds the same tree as forms.py; file parts become Upload.
 
-Strict and linear: lines end in CRLF, every part has a name, the last boundary is there. Only heads are decoded:
-the content of a part is exactly the bytes between its head and the next boundary. Follows RFC 7578, RFC 2046.
+Strict and linear: lines end in CRLF, every part has a name, the last boundary is present. Only heads are decoded: the
+content of a part is exactly the bytes between its head and the next boundary. Follows RFC 7578, RFC 2046.
 
-Ours, because the package multipart refuses content that only resembles a boundary and blanks after one, and reads
-heads more loosely: names twice, encoded parts. Only the cutting could be left to it, and forms would take a quarter
-longer.
-"""
+Not the package multipart, because it rejects content that resembles a boundary and blanks after one, and parses heads
+more loosely: repeated names, encoded parts. It could only do the splitting, and forms would take a quarter longer."""
 
 import re
 from collections.abc import Iterator
@@ -18,33 +16,32 @@ from server.web.forms import FormBuilder, Tree, Upload, path_of
 
 MAX_PARTS = 100
 MAX_PART_HEAD_BYTES = 10_240
-OCTETS = "application/octet-stream"  # the type of a file whose part has none
+OCTETS = "application/octet-stream"  # default type of a file part
 
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 _TYPE = re.compile(r"[ \t]*+([^;]*+)")
-# The group gives back: Python before 3.11.5 loses characters when one that does not fails half way.
+# A backtracking group: Python before 3.11.5 loses characters if a possessive one fails half way.
 _PARAMETER = re.compile(r"""[ \t]*+;[ \t]*+(?:([^\s;="]++)[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]*+)))?""")
-_ESCAPED = re.compile(r'\\(["\\])')  # other backslashes are part of what some clients send as a path
+_ESCAPED = re.compile(r'\\(["\\])')  # other backslashes belong to paths that some clients send
 
 
 def decode_multipart(raw: bytes, content_type: str) -> Tree:
-    """The tree of a body whose Content-Type header is `content_type`, which holds the boundary.
+    """Returns the tree of a body whose Content-Type header is `content_type`, which holds the boundary.
 
-    Raises Malformed for a broken body, TooLarge above MAX_PARTS or MAX_PART_HEAD_BYTES.
-    """
+    Raises Malformed for a broken body, TooLarge above MAX_PARTS or MAX_PART_HEAD_BYTES."""
     form = FormBuilder()
     for part in form_parts(raw, content_type):
         if not part.is_file:
             form.add(path_of(part.name), part.content)
-        elif part.filename or part.content:  # without both, a file field in which nothing was chosen
+        elif part.filename or part.content:  # an empty name and no content: a file field without a file
             form.add(path_of(part.name), Upload(part.filename, part.content_type or OCTETS, part.content))
     return form.tree()
 
 
 @dataclass(frozen=True, slots=True)
 class FormPart:
-    """One part of a body. filename: as the client says; is_file: whether it gave one, which may be blank. content_type:
-    "" for none."""
+    """One part of a body. filename: as the client sent it; is_file: whether the client sent one, possibly empty.
+    content_type: "" for none."""
 
     name: str
     content: bytes
@@ -54,8 +51,8 @@ class FormPart:
 
 
 def form_parts(raw: bytes, content_type: str, is_lenient: bool = False) -> Iterator[FormPart]:
-    """The parts of a body, in their order. is_lenient: whether heads may hold bytes that are not UTF-8, for which
-    U+FFFD stands. Raises as decode_multipart()."""
+    """Yields the parts of a body in their order. is_lenient: whether to decode invalid UTF-8 in heads as U+FFFD. Raises
+    the errors of decode_multipart()."""
     for count, (start, end) in enumerate(_parts(raw, _boundary(content_type)), start=1):
         if count > MAX_PARTS:
             raise TooLarge(f"the form has more than {MAX_PARTS} parts", limit=MAX_PARTS)
@@ -71,11 +68,11 @@ def _boundary(content_type: str) -> bytes:
 
 
 def _parts(raw: bytes, boundary: bytes) -> Iterator[tuple[int, int]]:
-    """Start and end of each part, without the line breaks that belong to the boundaries."""
+    """Yields start and end of each part, without the line breaks that belong to the boundaries."""
     mark = b"\r\n--" + boundary
-    # What follows decides whether a line is a boundary: `--abc` must not be found in `--abcd`.
+    # Checks the bytes after the boundary: `--abc` must not match `--abcd`.
     rest = re.compile(rb"(--)?[ \t]*+(?:\r\n|\Z)")
-    # Nothing but the very first boundary may stand without a line break before it.
+    # Only the first boundary may have no line break before it.
     ends_at = -2 if raw.startswith(mark[2:]) else raw.find(mark)
     after = ends_at + len(mark)
     start = -1
@@ -87,7 +84,7 @@ def _parts(raw: bytes, boundary: bytes) -> Iterator[tuple[int, int]]:
             if line[1]:
                 return
             start = line.end()
-            # The line break of this boundary may begin the next one, when a part is empty to its last byte.
+            # If a part is entirely empty, the line break of this boundary may also start the next one.
             ends_at = raw.find(mark, start - 2)
         else:
             ends_at = raw.find(mark, after)
@@ -131,7 +128,8 @@ def _headers(head: bytes, errors: str) -> dict[str, str]:
 
 
 def header_value(text: str) -> tuple[str, dict[str, str]]:
-    """`form-data; name="a"` -> ("form-data", {"name": "a"}). Raises Malformed for anything else or a name twice."""
+    """Parses `form-data; name="a"` to ("form-data", {"name": "a"}). Raises Malformed for any other form or a repeated
+    name."""
     kind = _TYPE.match(text)
     at = kind.end() if kind else 0
     parameters: dict[str, str] = {}
@@ -153,7 +151,7 @@ def header_value(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _extended(parameters: dict[str, str], name: str, errors: str) -> str | None:
-    """The parameter, or its form with charset and percent signs (RFC 5987), which some clients send for non-ASCII."""
+    """Returns a parameter, preferring its percent-encoded form with a charset (RFC 5987), which some clients send."""
     extended = parameters.get(f"{name}*")
     if extended is None:
         return parameters.get(name)
@@ -161,7 +159,7 @@ def _extended(parameters: dict[str, str], name: str, errors: str) -> str | None:
     try:
         content = unquote_to_bytes(rest.partition("'")[2])
         if charset.lower() == "iso-8859-1" and errors != "strict":
-            return content.decode("latin-1")  # the other one that RFC 5987, 3.2.1 knows
+            return content.decode("latin-1")  # the other charset of RFC 5987, section 3.2.1
         if charset.lower() != "utf-8":
             raise ValueError(charset)
         return content.decode("utf-8", errors)

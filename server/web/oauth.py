@@ -1,7 +1,7 @@
 """The endpoints that OAuth2 clients call themselves, as a site: tokens, revocation, introspection, metadata.
 
-They read a form and an Authorization header, never a cookie. What they answer is decided in access/provider.py; the
-page at /oauth/authorize is the console's. Follows RFC 6749, 7009, 7662, 8414 and 9728."""
+They read a form and an Authorization header, never a cookie. access/provider.py decides on the responses; the page at
+/oauth/authorize belongs to the console. Follows RFC 6749, 7009, 7662, 8414 and 9728."""
 
 import json
 import re
@@ -27,19 +27,19 @@ AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oau
 DEVICE_AUTHORIZATION = "/oauth/device_authorization"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
 SERVER_METADATA = "/.well-known/oauth-authorization-server"
-BELOW = "/oauth/"  # everything here answers in the form of OAuth, errors and unknown paths too
+BELOW = "/oauth/"  # all responses follow OAuth, also errors and unknown paths
 FORM = "application/x-www-form-urlencoded"
 CHALLENGE = 'Basic realm="svc"'
-MAX_FORM_BYTES = 64 * 1024  # of a request to one of these endpoints
-MAX_REQUESTS_PER_MINUTE = 600  # of one address, to all of these endpoints together
-MAX_CLIENT_REQUESTS_PER_MINUTE = 300  # of one client at one address
-METADATA_SECONDS = 3600  # that clients may keep metadata
+MAX_FORM_BYTES = 64 * 1024  # the body of a request to one of these endpoints
+MAX_REQUESTS_PER_MINUTE = 600  # per address, all of these endpoints together
+MAX_CLIENT_REQUESTS_PER_MINUTE = 300  # per client and address
+METADATA_SECONDS = 3600  # clients may cache metadata this long
 
 
 def _described(
     method: str, path: str, note: str, *parameters: tuple[str, bool, str], alias: str = ""
 ) -> dict[str, Any]:
-    """One endpoint for `helpdesk describe`. parameters: (name, whether it is required, note)."""
+    """Describes an endpoint for `helpdesk describe`. parameters: (name, whether it is required, note)."""
     return {
         "method": method,
         "path": path,
@@ -110,7 +110,7 @@ CALLS: dict[str, Callable[[Service, OAuthRequest, int], OAuthResponse]] = {
 
 
 class OAuthSite(Site):
-    """One site for all of these paths; `sites` tells which."""
+    """One site for all of these paths, which `sites` lists."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -120,7 +120,7 @@ class OAuthSite(Site):
 
     @property
     def metadata(self) -> dict[str, dict[str, Any]]:
-        """What is told about us by the address that we have now."""
+        """Returns the metadata for the current address of the service."""
         of, found = self._metadata
         if of != self.service.base_url:
             self._metadata = (self.service.base_url, found := metadata(self.service))
@@ -174,7 +174,7 @@ class OAuthSite(Site):
 
 
 def sites(service: Service) -> dict[str, Site]:
-    """The site by the beginnings of its paths."""
+    """Returns the site by the beginnings of its paths."""
     if not is_safe(service.base_url):
         LOG.warning("insecure", base_url=service.base_url, advice="put https before it: tokens can be read on the way")
     site = OAuthSite(service)
@@ -182,7 +182,7 @@ def sites(service: Service) -> dict[str, Site]:
 
 
 def is_safe(base_url: str) -> bool:
-    """Whether what clients send to this address can be read by nobody else."""
+    """Whether data that clients send to this address is protected from eavesdropping."""
     parts = urlsplit(base_url)
     return parts.scheme == "https" or parts.hostname in ("127.0.0.1", "::1", "localhost")
 

@@ -8,18 +8,17 @@ from server.errors import Malformed, TooLarge, Unavailable, UnsupportedMedia
 from server.outbound.unpack import PACKINGS, Unpacker
 
 HEADER, OFFER = "Content-Encoding", "Accept-Encoding"
-READ = "gzip, deflate"  # what a refusal offers (RFC 7694)
-LEAST_BYTES = 8 * 1024  # a smaller response is not packed: it gains little
-MOST_AT_ONCE_BYTES = 64 * 1024  # a larger response is packed on a thread, never on the event loop
-GZIP, LEVEL = zlib.MAX_WBITS | 16, 1  # the quickest: a tenth of the size in a third of the time
+READ = "gzip, deflate"  # offered with a refusal (RFC 7694)
+LEAST_BYTES = 8 * 1024  # bytes; compressing a smaller response gains little
+MOST_AT_ONCE_BYTES = 64 * 1024  # bytes; a larger response is compressed on a thread, not on the event loop
+GZIP, LEVEL = zlib.MAX_WBITS | 16, 1  # fastest level: a tenth of the size in a third of the time
 
 
 def takes_gzip(headers: HTTPHeaders) -> bool:
-    """Whether a client accepts gzip (Accept-Encoding, RFC 9110, 12.5.3).
+    """Whether a client accepts gzip (Accept-Encoding, RFC 9110, section 12.5.3).
 
     >>> [takes_gzip(HTTPHeaders({OFFER: each})) for each in ("gzip, deflate, br", "br, gzip;q=0", "*;q=0.5", "")]
-    [True, False, True, False]
-    """
+    [True, False, True, False]"""
     offered = [each.strip().lower().partition(";") for each in headers.get(OFFER, "").split(",")]
     weights = {name.strip(): weight.strip() for name, _, weight in offered}
     found = weights.get("gzip", weights.get("x-gzip", weights.get("*")))
@@ -27,13 +26,13 @@ def takes_gzip(headers: HTTPHeaders) -> bool:
 
 
 def packed(body: bytes) -> bytes:
-    """A body as gzip."""
+    """Compresses a body with gzip."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
     return packer.compress(body) + packer.flush()
 
 
 def packing_of(headers: HTTPHeaders) -> str:
-    """The one encoding of a body, "" for none. Raises UnsupportedMedia for several, or one that is not unpacked."""
+    """Returns the encoding of a body, "" for none. Raises UnsupportedMedia for several, or an unsupported one."""
     named = [each.strip().lower() for each in headers.get(HEADER, "").split(",")]
     named = [each for each in named if each not in ("", "identity")]
     if len(named) > 1 or any(each not in PACKINGS for each in named):
@@ -42,7 +41,7 @@ def packing_of(headers: HTTPHeaders) -> str:
 
 
 def unpacked(body: bytes, packing: str, most: int) -> bytes:
-    """A body as it was before it was packed. Raises TooLarge beyond `most` bytes, Malformed for a damaged one."""
+    """Decompresses a body. Raises TooLarge above `most` bytes, Malformed for damaged data."""
     if not packing or not body:
         return body
     unpacker, found = Unpacker(most), bytearray()

@@ -1,8 +1,7 @@
-"""What an endpoint reads its parameters with: Params over the tree of query string and body.
+"""Accessors for the parameters of an endpoint: Params over the tree of query string and body.
 
-Every accessor takes the outermost name and gives a plain value or raises an error that names the parameter. What a
-value means for a record is not decided here.
-"""
+Each accessor accepts the outermost name and returns a plain value, or raises an error for the parameter. The meaning of
+a value for a record is decided elsewhere."""
 
 import re
 from typing import Any, Literal, overload
@@ -16,16 +15,16 @@ from server.web.multipart import decode_multipart
 __all__ = ["Params", "Raw", "Tree", "Upload", "decode_form", "decode_json", "decode_multipart", "decode_query", "merge"]
 
 MAX_JSON_PARAMETER_BYTES = 2_097_152
-NOTES = 20  # at most, in one response
-NAME_CHARS = 80  # a note quotes no more of a name or value
+NOTES = 20  # notes in one response
+NAME_CHARS = 80  # characters of a name or value that a note quotes
 
 _LEADING_NUMBER = re.compile(r"\s*+([+-]?[0-9]{1,18})")
 _FALSE = frozenset(("", "0", "false", "no"))
 
 
 class Params:
-    """The parameters of one request. A missing parameter and JSON null are the same. notes: sentences about what was
-    not understood, which go into the response. is_strict: whether that is an error (RFC 7240, 4.4)."""
+    """The parameters of one request. A missing parameter and JSON null are the same. notes: sentences about parameters
+    that were not understood, for the response. is_strict: whether that is an error (RFC 7240, section 4.4)."""
 
     __slots__ = ("is_strict", "notes", "tree")
 
@@ -35,7 +34,7 @@ class Params:
         self.notes: list[str] = []
 
     def note(self, name: str, text: str) -> None:
-        """Tell the sender what is wrong with a parameter. Raises Invalid if they prefer an error."""
+        """Adds a note about a parameter to the response. Raises Invalid if the client prefers an error."""
         if self.is_strict:
             raise Invalid(text, field=name[:NAME_CHARS])
         if len(self.notes) < NOTES:
@@ -66,11 +65,10 @@ class Params:
         return text
 
     def integer(self, name: str, default: int, low: int, high: int) -> int:
-        """For limit, page and the like: the digits at the beginning, else 0, then kept in low-high, with a note if
-        that is not what was sent.
+        """Returns a number such as limit or page: the leading digits, else 0, then limited to low-high, with a note if
+        that differs from the value sent.
 
-        Missing or empty gives `default`. A list is still Invalid.
-        """
+        Missing or empty returns `default`. A list is still Invalid."""
         text = self.text(name, "")
         if not text:
             return default
@@ -82,7 +80,7 @@ class Params:
         return kept
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Yes or no, never an error for text: false for nothing, 0, false and no in any case, else true."""
+        """Returns a boolean; text never raises: false for an empty value, 0, false and no in any case, else true."""
         text = self.text(name)
         return default if text is None else text.strip().lower() not in _FALSE
 
@@ -98,11 +96,12 @@ class Params:
         return _record_id(text, name) if text else default
 
     def id_list(self, name: str, required: bool = False) -> list[int]:
-        """Record ids of `name[]=1&name[]=2`; one plain value is a list of one. Missing gives [], or Required."""
+        """Returns the ids of `name[]=1&name[]=2`; a plain value is a list of one. Missing returns [], or raises
+        Required."""
         return [_record_id(text, name) for text in self.text_list(name, required=required)]
 
     def text_list(self, name: str, required: bool = False) -> list[str]:
-        """The texts of `name[]=a&name[]=b`; one plain value is a list of one, an empty one of none."""
+        """Returns the texts of `name[]=a&name[]=b`; a plain value is a list of one, an empty one an empty list."""
         value = self.tree.get(name)
         if isinstance(value, dict):
             raise Invalid(f"'{name}' must be a list; write {name}[]=...", field=name)
@@ -115,7 +114,8 @@ class Params:
         return texts
 
     def map(self, name: str, required: bool = False) -> dict[str, Value]:
-        """The map of `name[key]=value`. Missing gives {}, or Required. Raises Invalid for anything but a map."""
+        """Returns the map of `name[key]=value`. Missing returns {}, or raises Required. Raises Invalid unless it is a
+        map."""
         value = self.tree.get(name)
         if value is None or value in ([], ""):
             if required:
@@ -134,10 +134,11 @@ class Params:
         most: int = MAX_JSON_PARAMETER_BYTES,
         depth: int = MAX_JSON_DEPTH,
     ) -> Any:
-        """The value of a JSON text. Lists and maps, sent with brackets or in a JSON body, are taken as they are.
+        """Returns the value of a JSON text. Lists and maps, sent with brackets or in a JSON body, are accepted as they
+        are.
 
-        Missing or empty gives `default`, or Required. Raises Malformed for bad JSON, TooLarge above `most` bytes.
-        """
+        Missing or empty returns `default`, or raises Required. Raises Malformed for bad JSON, TooLarge above `most`
+        bytes."""
         value = self.tree.get(name)
         if isinstance(value, dict | list):
             return value
@@ -149,7 +150,8 @@ class Params:
         return loads(text, f"'{name}'", field=name, depth=depth)
 
     def raw(self, name: str, required: bool = False) -> bytes:
-        """The bytes of a parameter as sent, or of a file part; of text its UTF-8. Missing gives b"", or Required."""
+        """Returns the bytes of a parameter as sent, or of a file part; of text its UTF-8. Missing returns b"", or
+        raises Required."""
         value = self.tree.get(name)
         if isinstance(value, Upload):
             raw = value.content
@@ -162,13 +164,13 @@ class Params:
         return raw
 
     def upload(self, name: str) -> Upload | None:
-        """The file part of that name, with its file name and type; None when missing or sent as plain text."""
+        """Returns the file part of that name, with its file name and type; None if missing or sent as plain text."""
         value = self.tree.get(name)
         return value if isinstance(value, Upload) else None
 
 
 def _scalar_text(value: Value, name: str) -> str:
-    """One value as a form would have sent it; for JSON values, true is 1 and false is 0."""
+    """Returns one value as a form would send it; of JSON values, true is 1 and false is 0."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""How many requests somebody may make in each minute of the clock. In memory: it guards the service, not an account.
+"""Limits the requests of a client in each minute of the clock. In memory: it protects the service, not an account.
 
-Where several processes serve a database, each tells the others of those who ask often, so that a limit is that of all
-together: somebody may go beyond it for as long as that takes, a beat of jobs/processes.py."""
+If several processes serve a database, each publishes the counts of its most frequent clients, so that they share one
+limit. A client may exceed it until the next heartbeat of jobs/processes.py."""
 
 import hashlib
 import threading
@@ -12,17 +12,17 @@ from server.context import Service
 from server.errors import TooMany
 from server.jobs import processes
 
-MAX_KEYS = 100_000  # counted in one minute; from there on they share one count
-MAX_TOLD = 200  # keys that others are told of, those that ask most
-TOLD_SHARE = 0.1  # of the limit, from which on they are
-NAME_BYTES = 8  # of what others know a key by
+MAX_KEYS = 100_000  # counted separately in one minute; further keys share one count
+MAX_TOLD = 200  # most frequent keys, published to other processes
+TOLD_SHARE = 0.1  # part of the limit from which a key is published
+NAME_BYTES = 8  # of the digest that identifies a key to other processes
 
 
 class RateLimiter:
-    """Counts by key, from 0 again with each minute. limit: requests of one key, 0 for any number."""
+    """Counts requests by key, from 0 again with each minute. limit: requests of one key, 0 for unlimited."""
 
     def __init__(self, limit: int, of: str, service: Service | None = None) -> None:
-        """of: who is counted, for the message, such as `with one token`. service: whose processes count together."""
+        """of: the counted party, for the message, such as `with one token`. service: its processes share the counts."""
         self.limit = limit
         self.of = of
         self._service = service if service is not None and service.store.is_shared and limit else None
@@ -33,7 +33,7 @@ class RateLimiter:
             processes.share(self._service, f"rate {of}", self._told)
 
     def count(self, key: Hashable, now: float) -> int:
-        """Count one request, and return how many are left in this minute. now: Unix seconds. Raises TooMany above the
+        """Counts one request, and returns the number left in this minute. now: Unix seconds. Raises TooMany above the
         limit."""
         if not self.limit:
             return 0
@@ -50,14 +50,15 @@ class RateLimiter:
         return self.limit - number
 
     def headers(self, left: int, now: float) -> dict[str, str]:
-        """The headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). left: in this minute."""
+        """Returns the headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). left: in this minute.
+        """
         return {
             "RateLimit": f'"minute";r={left};t={_seconds_left(now)}',
             "RateLimit-Policy": f'"minute";q={self.limit};w=60',
         }
 
     def _elsewhere(self, service: Service, key: Hashable) -> int:
-        """What other processes counted in this minute."""
+        """Returns the counts of other processes in this minute."""
         told = [
             each for each in processes.shared_by_others(service, f"rate {self.of}") if each["minute"] == self._minute
         ]
@@ -67,7 +68,7 @@ class RateLimiter:
         return sum(int(each["counts"].get(name, 0)) for each in told)
 
     def _told(self) -> dict[str, Any]:
-        """What others are to know; who it is they need not."""
+        """Returns the counts to publish, by digest: other processes need not know the client."""
         with self._lock:
             minute, counts = self._minute, list(self._counts.items())
         many = sorted((each for each in counts if each[1] >= self.limit * TOLD_SHARE), key=lambda each: -each[1])

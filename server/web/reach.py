@@ -1,7 +1,7 @@
-"""The endpoints that the patterns of a scope match, for people who write scopes.
+"""Lists the endpoints that the patterns of a scope allow, for authors of scopes.
 
-record_types/shared/scopes.py decides whether a request is allowed; here a pattern is compared with paths that have
-placeholders, such as records/{uri}/{id}."""
+record_types/shared/scopes.py decides whether a request is allowed; this module matches a pattern with paths that contain
+arguments, such as records/{uri}/{id}."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from server.web.routes import ENDPOINTS, Endpoint
 
 RECORDS = "records/"
 _ARGUMENT = re.compile(r"\{\w+\}")
-# Of an argument: its first character, and those behind it. Ids have digits only.
+# The first character of an argument, and the following ones. Ids have digits only.
 _ONE, _MORE, _DIGIT, _DIGITS = "\x00", "\x01", "\x02", "\x03"
 
 
@@ -39,7 +39,7 @@ def meets(pattern: str, path: str) -> bool:
 
 
 def doubt(registry: Registry, pattern: str, methods: frozenset[str]) -> str:
-    """What is odd about an endpoint of a scope, "" when nothing is: no request can fit it."""
+    """Returns why no request can match an endpoint of a scope, "" if one can."""
     bare = pattern.strip().removeprefix("/")
     fitting = [each for each in ENDPOINTS if any(meets(bare, path) for path in (each.path, *each.aliases))]
     if not fitting:
@@ -57,7 +57,8 @@ def doubt(registry: Registry, pattern: str, methods: frozenset[str]) -> str:
 
 
 def calls(scope: Scope) -> tuple[int, list[str]]:
-    """How many endpoints a scope lets through, and the requests: `GET /rest/records/ticket/{id}.json`, sorted."""
+    """Returns the number of endpoints that a scope allows, and the requests: `GET /rest/records/ticket/{id}.json`,
+    sorted."""
     found: set[str] = set()
     reached = 0
     for each in ENDPOINTS:
@@ -70,7 +71,7 @@ def calls(scope: Scope) -> tuple[int, list[str]]:
 
 
 def _paths(pattern: str, each: Endpoint) -> Iterable[str]:
-    """The paths of an endpoint that a pattern meets, with the record type that it names."""
+    """Yields the paths of an endpoint that match a pattern, with the record type that it names."""
     name = _type_of(pattern)
     for path in (each.path, *each.aliases):
         if meets(pattern, path):
@@ -78,13 +79,13 @@ def _paths(pattern: str, each: Endpoint) -> Iterable[str]:
 
 
 def _type_of(pattern: str) -> str:
-    """The record type that a pattern names, "" for any."""
+    """Returns the record type that a pattern names, "" for any."""
     name = pattern[len(RECORDS) :].partition("/")[0] if pattern.lower().startswith(RECORDS) else ""
     return "" if "*" in name else name
 
 
 def _behind(there: str, place: int, char: str) -> Iterable[int]:
-    """Where a path goes on once it has taken a character at a place."""
+    """Returns the places where a path continues after a character at a place."""
     at = there[place] if place < len(there) else ""
     if at == char or (at == _ONE and char != "/") or (at == _DIGIT and char.isdigit()):
         yield place + 1
@@ -93,5 +94,5 @@ def _behind(there: str, place: int, char: str) -> Iterable[int]:
 
 
 def _skipped(there: str, places: set[int]) -> set[int]:
-    """The places, and those behind arguments that may be over."""
+    """Returns the places, and those after arguments that may be complete."""
     return places | {place + 1 for place in places if place < len(there) and there[place] in (_MORE, _DIGITS)}
