@@ -1,9 +1,8 @@
-"""The front door: HTTP requests in, answers out. Below the framework's RequestHandler on purpose: its routing, cookies
-and templating cost more than our whole answer (`make bench` shows both).
+"""Receives HTTP requests and sends the responses. Built below the framework's RequestHandler on purpose: its routing,
+cookies and templating cost more than our whole response (`make bench` shows both).
 
-Small reads are answered on the event loop under a budget of database steps, and start again on a thread when it runs
-out; small writes go straight to the writer; everything else runs on a worker thread. Not for what endpoints do: that
-is web/rest/."""
+Small reads run on the event loop under a budget of database steps, and start again on a thread when it is exceeded;
+small writes go straight to the writer; everything else runs on a worker thread. Endpoints are in web/rest/."""
 
 import asyncio
 import sys
@@ -47,14 +46,14 @@ from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
 LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
 MAX_HEAD_CHARS = 64 * 1024
-CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
-HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than wait: those that find no place are told so
-MEMORY_SECONDS = 2.0  # after large bodies until the system gets its memory back: others may follow
-NO_BODY = frozenset((204, 205, 304))  # answers of these never have one
+CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # bytes; the connection of a longer head is closed without a response
+HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than can wait: the others are refused at once
+MEMORY_SECONDS = 2.0  # delay before memory goes back to the system: more large bodies may follow
+NO_BODY = frozenset((204, 205, 304))  # statuses without a body
 
 
 class Front(HTTPServerConnectionDelegate):
-    """Hands each request to its site. sites: {beginning of the path: site}, the longest that fits wins."""
+    """Passes each request to its site. sites: {beginning of the path: site}; the longest match wins."""
 
     def __init__(
         self, service: Service, sites: dict[str, Site], rest_errors_as_200: bool = False, meter: Meter | None = None
@@ -80,7 +79,7 @@ class Front(HTTPServerConnectionDelegate):
         self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
-        self.is_leaving = False  # requests are answered, but whoever sends them shall ask others from now on
+        self.is_leaving = False  # requests are served, but clients should use other processes from now on
         self.returns = Returns()
         self.meter = meter or Meter()
         self.streams = Streams(service, self.meter, settings.request_log)
@@ -88,7 +87,7 @@ class Front(HTTPServerConnectionDelegate):
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names that we have now."""
+        """The current host names of the service."""
         of, found = self._hosts
         if of != self.service.base_url:
             self._hosts = (self.service.base_url, found := known_hosts(self.service))
@@ -96,7 +95,7 @@ class Front(HTTPServerConnectionDelegate):
 
     @property
     def closes(self) -> bool:
-        """Whether a connection ends with its answer."""
+        """Whether a connection ends with its response."""
         return self.is_stopping or self.is_leaving
 
     def _show_gauges(self) -> None:
@@ -111,7 +110,7 @@ class Front(HTTPServerConnectionDelegate):
         return Exchange(self, request_conn)
 
     def site_of(self, path: str, host: str) -> tuple[str, Site | None]:
-        """The site of a path at a host, and the beginning that it has."""
+        """Returns the site of a path at a host, and the beginning of its paths."""
         is_apart = self.webhook_host != "" and host_name(host) == self.webhook_host
         for prefix, site in self._by_start.get(_first_part(path), self.sites):
             if path.startswith(prefix) and (site.is_apart or not is_apart):
@@ -119,14 +118,14 @@ class Front(HTTPServerConnectionDelegate):
         return "", None
 
     def require_host(self, request: Request) -> None:
-        """Raises Malformed for a host that is not ours. Most clients send what the one before them did."""
+        """Raises Malformed for an unknown host. The last Host is cached, since most clients send the same."""
         told = (self.hosts, request.headers.get_list("Host"))
         if told != self._heard or not told[1]:
             require_host(request, told[0])
             self._heard = told
 
     def _give_back_soon(self) -> None:
-        """Return the memory of large bodies to the system, unless that is about to be done."""
+        """Schedules the return of memory of large bodies to the system, unless it is scheduled."""
         if self._gives_back is None:
             self._gives_back = asyncio.get_running_loop().call_later(MEMORY_SECONDS, self._give_back)
 
@@ -136,7 +135,7 @@ class Front(HTTPServerConnectionDelegate):
             self.pool.threads.submit(memory.give_back)
 
     async def drain(self, seconds: float) -> None:
-        """Wait until running requests are answered, at most this long."""
+        """Waits until running requests are finished, at most this long."""
         self.is_stopping = True
         self.streams.close()
         end = time.monotonic() + seconds
@@ -151,7 +150,7 @@ Finished = PendingRead | PendingWrite | Answer
 
 
 class Returns:
-    """Brings what threads have finished back to the event loop, all that there is at a time."""
+    """Passes results of threads to the event loop, all available ones at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -159,21 +158,21 @@ class Returns:
         self._is_called = False
 
     def put(self, exchange: "Exchange", finished: Finished) -> None:
-        """On any thread."""
+        """Adds a result; on any thread."""
         self._finished.append((exchange, finished))
         if not self._is_called:
             self._is_called = True
             self._loop.call_soon_threadsafe(self._take)
 
     def _take(self) -> None:
-        self._is_called = False  # first: what is put from here on calls again
+        self._is_called = False  # cleared first, so that later results schedule another call
         while self._finished:
             exchange, finished = self._finished.popleft()
             exchange._returned(finished)
 
 
 class Exchange(HTTPMessageDelegate):
-    """One request and its answer on one connection."""
+    """One request and its response on one connection."""
 
     def __init__(self, front: Front, connection: ServedRequest) -> None:
         self.front = front
@@ -182,19 +181,19 @@ class Exchange(HTTPMessageDelegate):
         self.site: Site | None = None
         self.body = IncomingBody(front.bodies)
         self.refusal: HelpdeskError | None = None
-        self.is_answered = False  # before the body is read; what comes of it is thrown away
+        self.is_answered = False  # before the body is read; the body is discarded
         self.is_closed = False
         self.is_waiting = True  # for the head of a request
         self.is_reading = True  # the head, or the body
         self.since = time.monotonic()  # it waits for the head, and then for the body
         self.is_known_host = False
-        self.pool: Pool | None = None  # of the thread that works on it
-        self.awaits_texts = False  # that the writer puts into indexes, for the search that was asked for
-        self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
+        self.pool: Pool | None = None  # of the thread that runs it
+        self.awaits_texts = False  # to be indexed by the writer before the search runs
+        self.streaming: asyncio.Future[None] | None = None  # a reference, against garbage collection while it runs
 
     @property
     def is_arriving(self) -> bool:
-        """Whether the head is there, and the body is waited for."""
+        """Whether the head has arrived and the body has not."""
         return self.is_reading and not (self.is_waiting or self.is_answered or self.is_closed)
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Awaitable[None] | None:
@@ -209,7 +208,7 @@ class Exchange(HTTPMessageDelegate):
         if self.site is not None:
             self.request.found = self.site.resolve(self.request)
         self.body.limit = self.site.limit(self.request) if self.site is not None else 64 * 1024
-        # Bodies are measured below: the framework would answer those that are too large with a bare line.
+        # Bodies are measured below: the framework would respond to large ones with a bare status line.
         self.connection.set_max_body_size(sys.maxsize)
         length = announced(headers)
         try:
@@ -232,7 +231,7 @@ class Exchange(HTTPMessageDelegate):
         return None
 
     async def _admit_on_thread(self, site: Site) -> None:
-        """The body is not read before the answer is there: the framework waits for it."""
+        """Checks the request on a thread. The framework does not read the body before that ends."""
         pool = self.front.pool
         try:
             pool.require_room()
@@ -250,7 +249,7 @@ class Exchange(HTTPMessageDelegate):
             self._answer_early(self._bug(error))
 
     def _require_measure(self, target_chars: int, headers: HTTPHeaders, length: int) -> None:
-        """Raises TooLarge for an address, headers or a body beyond their limits."""
+        """Raises TooLarge if the address, headers or body exceed their limits."""
         if target_chars > MAX_TARGET_CHARS:
             raise TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
         if self.connection.head_chars > MAX_HEAD_CHARS and _chars(headers) > MAX_HEAD_CHARS:
@@ -259,7 +258,7 @@ class Exchange(HTTPMessageDelegate):
             raise self.body.too_large()
 
     def _require_site(self) -> Site:
-        """Raises Malformed for a host that is not ours, NotFound for an address that nothing is at."""
+        """Raises Malformed for an unknown host, NotFound for an unknown path."""
         if not self.is_known_host:
             self.front.require_host(self.request)
             self.is_known_host = True
@@ -268,12 +267,12 @@ class Exchange(HTTPMessageDelegate):
         return self.site
 
     def _answer_early(self, answer: Answer) -> None:
-        """Before the body is there. Clients that send it anyway before they look get their answer, too: up to a
-        bound it is read and thrown away, then the connection is closed."""
+        """Responds before the body has arrived. So that clients that send it anyway can read the response, the body is
+        read and discarded up to a limit; then the connection is closed."""
         headers = self.request.headers
         asks_first = "Expect" in headers
         if asks_first:
-            del headers["Expect"]  # the framework would ask for the body
+            del headers["Expect"]  # the framework would send 100 Continue
         self.is_answered = True
         self._send(answer, close=asks_first or announced(headers) > self.body.most_discarded)
 
@@ -289,7 +288,7 @@ class Exchange(HTTPMessageDelegate):
             self._answer_early(self._failure(error))
 
     def _end(self) -> None:
-        """The answer is complete. Closes the connection when there is more of the body to come."""
+        """Ends the response. Closes the connection if more of the body is to arrive."""
         if not self.is_closed:
             self.connection.finish()
 
@@ -328,11 +327,11 @@ class Exchange(HTTPMessageDelegate):
 
     def on_connection_close(self) -> None:
         self.is_closed = True
-        if self.body.is_arriving:  # it never ends
+        if self.body.is_arriving:  # a stream has no end
             self.body.let_go()
 
     def _on_reader(self, site: Site) -> None:
-        """A small read, of which the store runs several at once."""
+        """Runs a small read; the store runs several at once."""
         front = self.front
         if front.is_stopping:
             raise stopping()
@@ -342,7 +341,7 @@ class Exchange(HTTPMessageDelegate):
         front.in_flight += 1
 
     def _on_writer(self, work: Callable[[], Answer]) -> None:
-        """Straight to the writer, without a worker thread between: two changes of thread instead of four."""
+        """Runs a small write on the writer without a worker thread: two thread switches instead of four."""
         front, request = self.front, self.request
         if front.is_stopping:
             raise stopping()
@@ -356,7 +355,7 @@ class Exchange(HTTPMessageDelegate):
         front.in_flight += 1
 
     def _once_indexed(self, names: tuple[str, ...]) -> None:
-        """A small read, again once the writer has put in the texts that it looks through."""
+        """Repeats a small read after the writer has indexed the texts that it searches."""
         front = self.front
         front.service.store.submit(
             lambda tx: tx.store.index_waiting(tx, names), lambda pending: front.returns.put(self, pending)
@@ -365,7 +364,7 @@ class Exchange(HTTPMessageDelegate):
         self.awaits_texts = True
 
     def _again_as_indexed(self) -> None:
-        """Where the texts could not be put in, such as on a full disk, what is in the indexes is found."""
+        """Repeats a read with the texts that are indexed, if indexing the others failed, such as on a full disk."""
         front, site = self.front, self.site
         assert site is not None
         try:
@@ -400,7 +399,7 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._bug(error))
 
     def _again_on_thread(self) -> None:
-        """What ran on a thread of the store needs longer than others may wait for; nothing of it was kept."""
+        """Repeats on a worker thread a request that took too long on a thread of the store, without effects so far."""
         assert self.site is not None
         try:
             self._on_thread(self.site, is_new=False)
@@ -408,7 +407,7 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._failure(error))
 
     def _on_thread(self, site: Site, is_new: bool = True) -> None:
-        """is_new: whether a service that stops may refuse it."""
+        """is_new: whether a stopping service may refuse it."""
         front = self.front
         pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
         if is_new and front.is_stopping:
@@ -420,7 +419,7 @@ class Exchange(HTTPMessageDelegate):
 
         def work() -> None:
             answer = self._answer(site)
-            if site.packs:  # here, where no other request waits for it
+            if site.packs:  # on this thread, which delays no other request
                 answer = entity_tags.pack(entity_tags.rendered(answer), self.request)
             if answer.write is None:
                 front.returns.put(self, answer)
@@ -430,7 +429,7 @@ class Exchange(HTTPMessageDelegate):
         pool.threads.submit(work)
 
     def _write_before(self, answer: Answer, write: Write) -> None:
-        """Let the writer pass the answer on: this thread has others to answer meanwhile."""
+        """Lets the writer send the response after its commit, so that this thread can serve other requests."""
         returns, request = self.front.returns, self.request
 
         def written(tx: Transaction) -> Answer:
@@ -447,7 +446,7 @@ class Exchange(HTTPMessageDelegate):
             returns.put(self, self._failure(error))
 
     def _answer(self, site: Site) -> Answer:
-        """On a worker thread: never raises."""
+        """Returns the response; on a worker thread, and never raises."""
         try:
             return self._counted(site, None)
         except HelpdeskError as error:
@@ -456,7 +455,7 @@ class Exchange(HTTPMessageDelegate):
             return self._bug(error)
 
     def _counted(self, site: Site, steps: int | None) -> Answer:
-        """The site's answer; the statements run for it go into the log line."""
+        """Returns the site's response, and counts its statements for the log line."""
         store = self.front.service.store
         store.take_queries()
         try:
@@ -471,7 +470,7 @@ class Exchange(HTTPMessageDelegate):
         if own is not None:
             return own
         if self.site is not None and not self.site.is_json:
-            if self.request.method == "GET" and "Retry-After" in headers:  # browsers know only this one
+            if self.request.method == "GET" and "Retry-After" in headers:  # the only compression for pages that all browsers support
                 headers = {**headers, "Refresh": headers["Retry-After"]}
             return Answer(status=status, headers=headers, body=error.message.encode(), content_type="text/plain")
         if self.front.errors_as_200 and status != 401 and self.request.path.startswith("/rest/"):
@@ -505,13 +504,13 @@ class Exchange(HTTPMessageDelegate):
         body, kind = answer.body, answer.content_type
         if answer.view is not None and entity_tags.is_known(request, answer.headers["ETag"]):
             answer.status, kind = 304, ""
-        if answer.status in NO_BODY:  # the client would take it for the beginning of the next answer
+        if answer.status in NO_BODY:  # the client would parse it as the beginning of the next response
             body = b""
         length = answer.length if answer.pieces is not None else len(body)
         closes, sent = close or self.front.closes, b"" if request.method == "HEAD" else body
         if self.is_closed:
             pass
-        elif self.is_answered:  # to finish it would close the connection, and the answer would be lost with it
+        elif self.is_answered:  # finishing would close the connection and lose the response
             with suppress(StreamClosedError):
                 self.connection.write_headers(start_line(answer.status), head(answer, kind, length, closes), sent)
         else:
@@ -520,7 +519,7 @@ class Exchange(HTTPMessageDelegate):
         self._log(answer.status, len(body))
 
     def _follow(self, answer: Answer, feeds: tuple[Feed, ...]) -> None:
-        """Begin an answer that goes on as a stream."""
+        """Starts a response that continues as a stream."""
         assert self.site is not None
         if self.front.reads_wait:
             self.streaming = asyncio.ensure_future(self._follow_from_thread(self.site, answer, feeds))
@@ -543,13 +542,13 @@ class Exchange(HTTPMessageDelegate):
             return
         if not self.is_closed:
             headers = head(answer, MEDIA_TYPE, UNKNOWN_LENGTH, self.front.closes)
-            headers["X-Accel-Buffering"] = "no"  # nginx would keep events until it has more of them
+            headers["X-Accel-Buffering"] = "no"  # nginx would buffer events
             self.connection.write_headers(start_line(answer.status), headers)
             streams.add(*(Stream(self.connection, feed, follower, self.request.id) for feed in feeds))
         self._log(answer.status, 0)
 
     async def _stream(self, answer: Answer) -> None:
-        """Send a large body piece by piece, no faster than the client takes it."""
+        """Sends a large body piece by piece, no faster than the client reads."""
         assert answer.pieces is not None
         self.front.in_flight += 1
         loop = asyncio.get_running_loop()

@@ -1,7 +1,6 @@
-"""Requests on the connections of clients. The framework reads and checks them, and bounds what it reads; this leaves
-out what it would do again for each. An answer that is complete is sent as the bytes that it is: the framework takes it
-for the beginning of a stream. Headers that are those of the request before on the same connection are not parsed
-again."""
+"""Requests on the connections of clients, on top of the framework, which parses, checks and limits them. This module
+skips work that the framework would repeat for each request. A complete response is sent as bytes at once, where the
+framework would start a stream. Headers equal to those of the previous request on a connection are not parsed again."""
 
 import asyncio
 import sys
@@ -14,15 +13,15 @@ from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
 
 from server import log
 
-MAX_KEPT_CHARS, MAX_KEPT_LINES = 2048, 32  # of headers that a connection keeps: it may be one of thousands
-UNIX_SOCKET = "127.0.0.1"  # has no address, and who uses it is on this machine
-MAX_AHEAD_BYTES = 32 * 1024  # that came and nobody asked for yet, until which a connection is listened to
+MAX_KEPT_CHARS, MAX_KEPT_LINES = 2048, 32  # of headers cached for each of possibly thousands of connections
+UNIX_SOCKET = "127.0.0.1"  # a peer has no address; it is on this machine
+MAX_AHEAD_BYTES = 32 * 1024  # received and not yet read; above it, reading pauses
 LOG = log.get("web")
 
 
 class ListeningStream(IOStream):
-    """The bytes of a client. The loop listens to it also while what came is worked on: the framework would tell the
-    system to stop, and to go on for the next request."""
+    """The bytes of a client. The event loop keeps the socket registered for reading while a request is processed: the
+    framework would unregister it, and register it again for the next request."""
 
     _is_filling = False
 
@@ -40,8 +39,8 @@ class ListeningStream(IOStream):
 
 
 class ServedConnection(HTTP1ServerConnection):
-    """One connection of a client. peer: its address. headers: those of its last request with the text they were in,
-    which no request may change."""
+    """One connection of a client. peer: its address. headers: those of its last request with their text; requests must
+    not change them."""
 
     def __init__(self, stream: IOStream, params: HTTP1ConnectionParameters, address: Any) -> None:
         self.peer = str(address[0]) if isinstance(address, tuple) and address else UNIX_SOCKET
@@ -49,7 +48,7 @@ class ServedConnection(HTTP1ServerConnection):
         self.headers: tuple[str, HTTPHeaders] = ("", HTTPHeaders())
 
     async def _server_request_loop(self, delegate: HTTPServerConnectionDelegate) -> None:
-        """As the framework's, with requests of ours."""
+        """As in the framework, with our own requests."""
         try:
             # An answer is written at once: to wait for more of it would gain nothing, and to say so each time costs.
             self.stream.set_nodelay(True)
@@ -57,12 +56,12 @@ class ServedConnection(HTTP1ServerConnection):
                 request = ServedRequest(self)
                 if not await self._is_to_go_on(request, delegate):
                     return
-                await asyncio.sleep(0)  # who sends many at once lets others in between
+                await asyncio.sleep(0)  # a client with pipelined requests yields to others
         finally:
             delegate.on_close(self)
 
     async def _is_to_go_on(self, request: "ServedRequest", delegate: HTTPServerConnectionDelegate) -> bool:
-        """Read and answer one request; whether there may be another one."""
+        """Reads and serves one request; returns whether another may follow."""
         try:
             return await request.read_response(delegate.start_request(self, request))
         except (StreamClosedError, UnsatisfiableReadError, asyncio.CancelledError):
@@ -74,14 +73,14 @@ class ServedConnection(HTTP1ServerConnection):
 
 
 class ServedRequest(HTTP1Connection):
-    """One request on a connection, and its answer. peer: the address at the other end.
-    head_chars: how long its line and headers are."""
+    """One request on a connection, and its response. peer: the address of the client. head_chars: length of its request
+    line and headers."""
 
     def __init__(self, served: ServedConnection) -> None:
         super().__init__(served.stream, False, served.params, served.context)
         self._served = served
         self.peer = served.peer
-        self.head_chars = sys.maxsize  # until it is known
+        self.head_chars = sys.maxsize  # until the head has been read
 
     def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
         text = data.decode("latin1").lstrip("\r\n")
@@ -97,7 +96,7 @@ class ServedRequest(HTTP1Connection):
 
     @property
     def announces(self) -> str:
-        """What the Connection header of the answer has to say, "" for nothing."""
+        """Returns the value of the response's Connection header, "" for none."""
         line, headers = self._request_start_line, self._request_headers
         assert line is not None
         assert headers is not None
@@ -106,13 +105,13 @@ class ServedRequest(HTTP1Connection):
         return "Keep-Alive" if headers.get("Connection", "").lower() == "keep-alive" else ""
 
     def answer(self, whole: bytes) -> None:
-        """Send an answer that is complete, head and body, and be done with the request."""
+        """Sends a complete response, head and body, and finishes the request."""
         if self.stream.closed():
             self._finish_request(None)
             return
         written = self.stream.write(whole)
         self._write_finished = True
-        if not self._read_finished:  # the rest of the request is not for the next one
+        if not self._read_finished:  # the rest of this request must not be parsed as the next one
             self._disconnect_on_finish = True
         if written.done():
             self._finish_request(None)
@@ -120,7 +119,7 @@ class ServedRequest(HTTP1Connection):
             future_add_done_callback(written, self._finish_request)
 
     def _finish_request(self, future: Any) -> None:
-        """As the framework's, which also lets the system wait for more to send."""
+        """As in the framework, which also delays small packets (Nagle's algorithm)."""
         self._clear_callbacks()
         if self._disconnect_on_finish:
             self.close()

@@ -1,4 +1,4 @@
-"""A part of the service by the beginning of its paths: what it is asked for each request, and the request itself."""
+"""A part of the service, by the beginning of its paths, and the requests that it serves."""
 
 import itertools
 import secrets
@@ -18,23 +18,23 @@ UNKNOWN_LENGTH = -1
 BUSY_RETRY_SECONDS = 1
 
 
-READING = "GET, HEAD, OPTIONS"  # what is offered where nothing can be written
+READING = "GET, HEAD, OPTIONS"  # methods of read-only paths
 
 
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "application/json")
 
 
-_PROCESS = secrets.token_hex(3)  # with a count behind it: a random number for each request costs as much as a read
+_PROCESS = secrets.token_hex(3)  # followed by a counter: a random number for each request costs as much as a read
 
 
 _COUNT = itertools.count(0x1000)
 
 
 class Request:
-    """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
-    what its path stands for: the path of an endpoint, or the beginning that its site has. `found` is what the site has
-    there, looked up once by Site.resolve. `admitted` is what Site.admit found, for the site itself. `allowed_origin` is
-    the web app that may read the response; see cors.py. `told` are headers of every answer to it."""
+    """A request with its complete body. `client` is the peer's address, or the one that a trusted proxy forwards for.
+    `route` is the path of its endpoint, or the beginning of the paths of its site. `found` is the result of
+    Site.resolve, which is called once; `admitted` the result of Site.admit, for the site itself. `allowed_origin` is
+    the web app that may read the response; see cors.py. `told` are headers of every response to it."""
 
     __slots__ = (
         "method",
@@ -67,8 +67,8 @@ class Request:
         self.route = ""
         self.id = f"{_PROCESS}{next(_COUNT):x}"
         self.started = time.perf_counter()
-        self.is_counted = False  # for the rate limit
-        self.queries = 0  # statements run for it
+        self.is_counted = False  # counted by the rate limit
+        self.queries = 0  # statements run for this request
         self.found: Any = None
         self.admitted: Any = None
         self.allowed_origin = ""
@@ -76,7 +76,7 @@ class Request:
 
 
 class Pool:
-    """Threads that answer requests, and how many requests may wait for one."""
+    """Threads that serve requests, and the number of requests that may wait for one."""
 
     def __init__(self, threads: int, queue: int, name: str) -> None:
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -85,7 +85,7 @@ class Pool:
         self.max_waiting = queue + threads
 
     def require_room(self) -> None:
-        """Raises Unavailable where too many wait already."""
+        """Raises Unavailable if too many requests wait already."""
         if self.waiting >= self.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
 
@@ -93,17 +93,16 @@ class Pool:
 class Site(ABC):
     """One part of the service, by the beginning of its paths.
 
-    writing(request): the work to be done on the writer, inside its transaction, for a request that is small enough to
-    need no thread of its own; None for others.
-    answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
-    follower(request): who follows the feed of its answer.
-    resolve(request): called first, once, when the head is there. inline(request): whether to try on the event loop.
-    admit(request): asked before a body is read; raises the error, or has the answer, of a request whose body need not
-    be. looks(request): whether it reads for that. hashes(request): whether a password may have to be hashed for it; it
-    waits in a queue of its own then. share: a name for what all of its bodies are counted under together, or "".
-    is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
-    where nothing else does. packs: whether large answers go out as gzip. pool: threads of its own, for answers that
-    wait for others."""
+    writing(request): returns the work for the writer, inside its transaction, of a request that is small enough to need
+    no thread; None for others. answer(request, steps): steps is the budget on the event loop, None on a thread; raises
+    OutOfSteps there. follower(request): returns the caller that follows the feed of a response. resolve(request):
+    called first, once, when the head has arrived. inline(request): whether to try on the event loop. admit(request):
+    called before a body is read; raises an error, or returns the response, if the body is not needed. looks(request):
+    whether it reads the database for that. hashes(request): whether a password may have to be hashed; the request then
+    waits in a separate queue. share: a name under which all bodies of the site are counted, or "". is_json: whether
+    errors are the JSON envelope. is_apart: whether it responds at the host of webhook_base_url as well, which serves no
+    other site. packs: whether large responses are compressed with gzip. pool: separate threads, for responses that wait
+    for other requests."""
 
     is_json = True
     is_apart = False
@@ -112,7 +111,7 @@ class Site(ABC):
     pool: Pool | None = None
 
     def resolve(self, request: Request) -> Any:
-        """What is at the path of a request, for `request.found`."""
+        """Returns the target of a request's path, for `request.found`."""
         return None
 
     @abstractmethod
@@ -120,15 +119,16 @@ class Site(ABC):
         """The largest body in bytes."""
 
     def admit(self, request: Request) -> Answer | None:
-        """The answer to a request whose body need not be read. Raises the errors of errors.py."""
+        """Returns the response to a request whose body is not needed. Raises the errors of errors.py."""
         return None
 
     def looks(self, request: Request) -> bool:
-        """Whether `admit` reads, so that it may not run on the event loop where reads wait for another program."""
+        """Whether `admit` reads the database, so that it may not run on the event loop if reads wait for another
+        program."""
         return False
 
     def hashes(self, request: Request) -> bool:
-        """Whether it is answered on the threads for passwords."""
+        """Whether the request runs on the threads for passwords."""
         return False
 
     def inline(self, request: Request) -> bool:
@@ -139,23 +139,22 @@ class Site(ABC):
 
     @abstractmethod
     def answer(self, request: Request, steps: int | None) -> Answer:
-        """The answer. Raises the errors of errors.py, and OutOfSteps within a budget."""
+        """Returns the response. Raises the errors of errors.py, and OutOfSteps within a budget."""
 
     def follower(self, request: Request) -> Follower:
-        """Who follows the feed of an answer; on the event loop. Raises the errors of errors.py."""
+        """Returns the caller that follows the feed of a response; on the event loop. Raises the errors of errors.py."""
         raise NotOffered(f"there is nothing to follow at {request.path[:200]}")
 
     def failure(self, error: HelpdeskError) -> Answer | None:
-        """The answer to an error, where this part of the service has a form of its own for it."""
+        """Returns the response to an error, if this part of the service has its own format for it."""
         return None
 
 
 def announced(headers: HTTPHeaders) -> int:
-    """How many bytes of a body are announced; UNKNOWN_LENGTH for one in chunks.
+    """Returns the announced length of a body in bytes; UNKNOWN_LENGTH for one in chunks.
 
     >>> announced(HTTPHeaders({"Content-Length": "12"})), announced(HTTPHeaders({"Transfer-Encoding": "chunked"}))
-    (12, -1)
-    """
+    (12, -1)"""
     if "Transfer-Encoding" in headers:
         return UNKNOWN_LENGTH
     length = headers.get("Content-Length", "")
@@ -173,7 +172,7 @@ def media_type(header: str) -> str:
 
 
 def unless_read(request: Request) -> Answer | None:
-    """Where nothing can be written: None for a request that reads, else the answer to OPTIONS. Raises NotOffered."""
+    """Returns the response to OPTIONS of a read-only path; None for a request that reads. Raises NotOffered."""
     if request.method == "OPTIONS":
         return Answer(status=204, headers={"Allow": READING})
     if request.method not in ("GET", "HEAD"):
@@ -182,5 +181,5 @@ def unless_read(request: Request) -> Answer | None:
 
 
 def unsupported(kind: str) -> UnsupportedMedia:
-    """The error for a body that no endpoint reads."""
+    """Returns the error for a body that no endpoint reads."""
     return UnsupportedMedia(f"a body of type '{kind[:80]}' is not read; send one of {', '.join(FORM_TYPES)}")

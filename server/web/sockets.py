@@ -11,12 +11,12 @@ UNIX_MODE = 0o660  # its owner and group: the proxy, or the mail server
 
 
 def tcp_sockets(host: str, port: int) -> list[socket.socket]:
-    """One for each address of a host; `::` takes IPv4 connections as well. Raises OSError."""
+    """Returns a socket for each address of a host; `::` accepts IPv4 connections as well. Raises OSError."""
     return netutil.bind_sockets(port, None if host == "::" else host, reuse_port=False)
 
 
 def unix_socket(path: str) -> socket.socket:
-    """One at a path, in place of one that nobody listens on any more. Raises OSError, ValueError."""
+    """Returns a socket at a path, replacing a stale one. Raises OSError, ValueError."""
     bind = getattr(netutil, "bind_unix_socket", None)
     if bind is None:
         raise ValueError("this system has no Unix sockets")

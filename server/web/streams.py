@@ -1,11 +1,11 @@
-"""Streams: answers that go on as events for as long as somebody listens.
+"""Streams: responses that continue as events while their clients listen.
 
-A stream holds a connection and no thread. When something is new on a channel, all streams on it become due; a round
-reads on one thread what is new for each group of them that is told the same (one caller, one question, one cursor), and
-writes it to every one of the group. Rounds take a tenth of the time at most, so that requests do not wait for streams.
+A stream holds a connection and no thread. When there is news on a channel, all its streams become due; a round reads
+the news on one thread, once for each group of streams with the same caller, request and cursor, and writes it to all
+streams of the group. Rounds use at most a tenth of the time, so that requests do not wait for streams.
 
-What is told stands in rows behind a cursor, and a stream's place is its cursor alone: one that is cut off goes on where
-it was. Who follows is asked anew in each round."""
+News are rows after a cursor, and the cursor is the whole state of a stream: after a disconnect it resumes from there.
+Each round checks the follower again."""
 
 import asyncio
 import json
@@ -28,21 +28,22 @@ from server.web.meter import Meter
 
 LOG = log.get("web")
 MEDIA_TYPE, LAST_ID = "text/event-stream", "Last-Event-ID"
-LOG_CHANNEL = "log"  # told after each line that is logged
-RETRY_MS = 3000  # that clients wait before they connect again
-BEAT_SECONDS = 20  # between two rounds for all streams: proxies close what is silent, and logins end
-PAUSE_SECONDS = 0.05  # before a round: what is written in the meantime is told with it
-REST, LONGEST_REST = 9, 2.0  # times as long as a round took, nothing is done, up to so many seconds
-SLICE = 50  # streams that are written to before requests get their turn
-MAX_PENDING_BYTES = 256 * 1024  # that a client may not have taken yet; beyond it is cut off
-RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # until somebody who was refused tries again
+LOG_CHANNEL = "log"  # notified after each log line
+RETRY_MS = 3000  # delay before clients reconnect
+BEAT_SECONDS = 20  # between two rounds for all streams: proxies close silent connections, and logins end
+PAUSE_SECONDS = 0.05  # before a round, to collect more news
+REST, LONGEST_REST = 9, 2.0  # pause after a round: times its duration, up to so many seconds
+SLICE = 50  # streams to write before requests get their turn
+MAX_PENDING_BYTES = 256 * 1024  # unread by a client; above it the stream is cut
+RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # until a refused client tries again
 HEARTBEAT = b":\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Who follows. key: tells callers with other rights apart. worker_id: whose share of the streams it is. context:
-    what news are read in, as the database has the caller now; raises HelpdeskError once they may follow no more."""
+    """The caller of a stream. key: distinguishes callers with different rights. worker_id: owner of the share of
+    streams. context: returns the context for reading news, with the current rights of the caller; raises HelpdeskError
+    once they may not follow any more."""
 
     key: Hashable
     worker_id: int
@@ -50,9 +51,9 @@ class Follower:
 
 
 class Stream:
-    """One feed on a connection. cursor: behind what it was told. noted: the cursor that its client knows. is_due:
-    whether there may be news. is_behind: whether there is more for it, once it has taken what it was sent. beats:
-    whether it is to hear of us in any case."""
+    """One feed on a connection. cursor: after the last event sent. noted: the cursor that its client knows. is_due:
+    whether there may be news. is_behind: whether more news follow once it has read the sent events. beats: whether to
+    send a heartbeat even without news."""
 
     __slots__ = (
         "connection",
@@ -81,19 +82,19 @@ class Stream:
 
     @property
     def group(self) -> Hashable:
-        """Streams of one group are told the same."""
+        """The key of a group: its streams get the same events."""
         return self.follower.key, self.feed.channel, self.feed.about, self.cursor
 
     @property
     def pending_bytes(self) -> int:
-        """What its client has not taken yet."""
+        """Bytes that the client has not read yet."""
         stream = self.connection.stream
         return int(stream._total_write_index - stream._total_write_done_index)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupNews:
-    """What a group is told: the bytes of its events, or an error with which it ends."""
+    """The news of a group: the bytes of its events, or an error with which it ends."""
 
     news: News
     body: bytes = b""
@@ -101,7 +102,7 @@ class GroupNews:
 
 
 class Streams:
-    """All streams of one service; everything but `_tell` on the event loop. most: how many there may be."""
+    """All streams of one service. Everything but `_tell` runs on the event loop. most: the limit of streams."""
 
     def __init__(self, service: Service, meter: Meter, is_logged: bool) -> None:
         self._loop = asyncio.get_running_loop()
@@ -113,7 +114,7 @@ class Streams:
         self._of_worker: Counter[int] = Counter()
         self._of_channel: Counter[str] = Counter()
         self._of_connection: dict[HTTPConnection, set[Stream]] = {}
-        self._told: set[str] = set()  # channels, since the last round
+        self._told: set[str] = set()  # channels with news since the last round
         self._fresh: deque[str] = deque()
         self._is_called = False
         self._timer: asyncio.TimerHandle | None = None
@@ -141,7 +142,7 @@ class Streams:
             raise TooMany(f"you have {most} streams open already; close one", retry_after=RETRY_SECONDS)
 
     def add(self, *streams: Stream) -> None:
-        """Serve the streams of one connection from now on; its response has begun."""
+        """Starts to serve the streams of one connection, whose response has begun."""
         first = streams[0]
         connection = first.connection
         if connection.stream.closed():
@@ -159,11 +160,11 @@ class Streams:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is read for them."""
+        """Whether a round is reading news for them."""
         return self._running is not None
 
     def close(self) -> None:
-        """End all streams: the service stops."""
+        """Ends all streams because the service stops."""
         self._is_closed = True
         self._service.followers.remove(self._tell)
         log.followers.remove(self._tell_of_log)
@@ -175,7 +176,7 @@ class Streams:
         self._threads.shutdown(wait=False)
 
     def _end(self, stream: Stream, error: HelpdeskError) -> None:
-        """The last event of a stream says why; with the last of its streams a connection ends."""
+        """Ends a stream with an event that has the reason; its connection ends with the last of its streams."""
         self._drop(stream, errors.status_and_code(error)[1])
         if not stream.connection.stream.closed():
             stream.connection.write(_end_of(stream.feed, error))
@@ -209,7 +210,7 @@ class Streams:
     # -- when -------------------------------------------------------------------------------------------------------
 
     def _tell(self, channel: str) -> None:
-        """There may be news; on the writer's thread."""
+        """Marks a channel as having news; called on the writer's thread."""
         if self._of_channel[channel]:
             self._fresh.append(channel)
             if not self._is_called:
@@ -220,20 +221,21 @@ class Streams:
         self._tell(LOG_CHANNEL)
 
     def _take(self) -> None:
-        self._is_called = False  # first: what is told from here on calls again
+        self._is_called = False  # cleared first, so that later news schedule another call
         while self._fresh:
             self._told.add(self._fresh.popleft())
         self._plan()
 
     def _beat(self) -> None:
-        """From time to time all are due: they hear that we are there, and end when they may not follow any more."""
+        """Makes all streams due from time to time: for heartbeats, and to end those whose callers may not follow any
+        more."""
         self._beat_timer = self._loop.call_later(BEAT_SECONDS, self._beat) if self._open else None
         for stream in self._open:
             stream.is_due = stream.beats = True
         self._plan()
 
     def _plan(self) -> None:
-        """A round soon, unless one is planned; one that runs plans the next."""
+        """Plans a round soon, unless one is planned; a running round plans the next one itself."""
         if self._timer is None and self._running is None and not self._is_closed:
             pause = max(PAUSE_SECONDS, self._rests_until - self._loop.time())
             self._timer = self._loop.call_later(pause, self._begin)
@@ -268,7 +270,7 @@ class Streams:
         self._rests_until = ended + min((ended - began) * REST, LONGEST_REST)
 
     def _due(self) -> dict[Hashable, list[Stream]]:
-        """The streams that there may be news for, by group."""
+        """Returns the streams that may have news, by group."""
         told, self._told = self._told, set()
         groups: dict[Hashable, list[Stream]] = {}
         for stream in self._open:
@@ -298,7 +300,7 @@ class Streams:
             body = _named(stream.feed.name, news) if stream.feed.name else told.body
             written = stream.connection.write(body or _heartbeat(stream))
             stream.noted, stream.beats = news.cursor, False
-            if news.has_more:  # no faster than the client takes it
+            if news.has_more:  # no faster than the client reads
                 written.add_done_callback(lambda _: self._go_on(stream))
 
     def _go_on(self, stream: Stream) -> None:
@@ -307,22 +309,21 @@ class Streams:
 
 
 def wants_events(accept: str) -> bool:
-    """Whether the header Accept asks for a stream, and would take nothing else of ours.
+    """Whether the header Accept requests a stream and accepts no other type of ours.
 
     >>> [wants_events(text) for text in ("text/event-stream", "application/json, text/event-stream", "*/*")]
-    [True, False, False]
-    """
+    [True, False, False]"""
     kinds = {each.partition(";")[0].strip().lower() for each in accept.split(",")}
     return MEDIA_TYPE in kinds and "application/json" not in kinds
 
 
 def stopping() -> Unavailable:
-    """What is told to those who come too late."""
+    """Returns the error for clients that connect while the service stops."""
     return Unavailable("the service is stopping; try again", retry_after=STOPPING_SECONDS)
 
 
 def _told(stream: Stream) -> GroupNews:
-    """What the group of a stream is told; on a thread, and never raises."""
+    """Reads the news of a group; on a thread, and never raises."""
     nothing = News([], stream.cursor)
     try:
         news = stream.feed.news(stream.follower.context(), stream.cursor)
@@ -335,7 +336,7 @@ def _told(stream: Stream) -> GroupNews:
 
 
 def _body(news: News) -> bytes:
-    """The events, and where to go on when that is behind the last of them; b"" without events."""
+    """Returns the events, and the cursor to resume from if it is beyond the last of them; b"" without events."""
     if not news.events:
         return b""
     events = b"".join(_event(cursor, payload) for cursor, payload in news.events)
@@ -347,7 +348,7 @@ def _event(cursor: int, payload: dict[str, Any]) -> bytes:
 
 
 def _named(name: str, news: News) -> bytes:
-    """The events of one of several feeds."""
+    """Returns the events of one of several feeds."""
     return b"".join(
         f"data: {_json({'feed': name, 'id': cursor, 'data': payload})}\n\n".encode() for cursor, payload in news.events
     )
@@ -360,7 +361,7 @@ def _end_of(feed: Feed, error: HelpdeskError) -> bytes:
 
 
 def _heartbeat(stream: Stream) -> bytes:
-    """A sign of life; with its cursor, where nothing was told up to there: who connects again goes on behind it."""
+    """Returns a heartbeat, with the cursor if no event has sent it: a client that reconnects resumes after it."""
     return HEARTBEAT if stream.feed.name or stream.cursor == stream.noted else _cursor(stream.cursor)
 
 

@@ -1,4 +1,4 @@
-"""Values to try an automation with: those of its last run, or of a webhook's delivery."""
+"""Values for trying an automation: those of its last run, or of a webhook's delivery."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 def of_last_run(ctx: Context, automation_id: int) -> Values:
-    """The values that the last run of an automation began with. Raises AdminOnly, NotFound if there are none."""
+    """Returns the initial values of the last run of an automation. Raises AdminOnly, and NotFound without a run."""
     ctx.require_admin("see what automations ran with")
     found = records.stored(ctx, "automation", [automation_id])
     if not found:
@@ -34,7 +34,7 @@ def of_last_run(ctx: Context, automation_id: int) -> Values:
 
 
 def of_delivery(ctx: Context, id: int) -> Values:
-    """The values that a webhook's delivery handed over; secrets stay hidden. Raises AdminOnly, NotFound."""
+    """Returns the values of a webhook's delivery; secrets stay hidden. Raises AdminOnly, NotFound."""
     found = deliveries.one(ctx, id)
     request = found["request"]
     headers = [(str(name), str(value)) for name, value in request["headers"]]
@@ -55,7 +55,7 @@ def of_delivery(ctx: Context, id: int) -> Values:
 
 
 def _newest_delivery(ctx: Context, tx: Transaction, name: str) -> int:
-    """The newest delivery of the webhooks that an automation is bound to, 0 for none."""
+    """Returns the id of the newest delivery of the webhooks of an automation, 0 for none."""
     listener: Any = ctx.service.registry.type("webhook_listener").table.sql
     rows = tx.rows(lambda: listener.select(listener.id, listener.automations_kata))
     return max((deliveries.last_id(tx, id) for id, text in rows if _names(text, name)), default=0)

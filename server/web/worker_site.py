@@ -1,4 +1,4 @@
-"""What a process answers that is there for jobs: nothing but /health and /metrics, which have sites of their own."""
+"""The site of a process that only runs jobs. It serves only /health and /metrics, which are separate sites."""
 
 import sys
 
@@ -10,12 +10,12 @@ MESSAGE = "this process does jobs and answers /health and /metrics alone; ask on
 
 
 class WorkerSite(Site):
-    """Everything else: 503, so that a load balancer which asks here by mistake asks another process."""
+    """Responds with 503 to all other paths, so that a misconfigured load balancer tries another process."""
 
     is_apart = True
 
     def limit(self, request: Request) -> int:
-        return sys.maxsize  # of a body that is refused before it is read
+        return sys.maxsize  # of a body, refused before it is read
 
     def admit(self, request: Request) -> Answer | None:
         raise Unavailable(MESSAGE)
