@@ -33,7 +33,7 @@ def decode_multipart(raw: bytes, content_type: str) -> Tree:
     for part in form_parts(raw, content_type):
         if not part.is_file:
             form.add(path_of(part.name), part.content)
-        elif part.filename or part.content:  # an empty name and no content: a file field without a file
+        elif part.filename or part.content:  # with neither, it is a file field without a file
             form.add(path_of(part.name), Upload(part.filename, part.content_type or OCTETS, part.content))
     return form.tree()
 

@@ -188,8 +188,7 @@ def is_safe(base_url: str) -> bool:
 
 
 def metadata(service: Service) -> dict[str, dict[str, Any]]:
-    """{path: what it tells about us}. That of the resource is at two places: RFC 9728 puts the path of the resource
-    behind the well-known part, clients look at either."""
+    """Returns the metadata for the current address of the service."""
     base = service.base_url
     methods = ["client_secret_basic", "client_secret_post"]
     server = {

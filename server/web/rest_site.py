@@ -1,4 +1,5 @@
-"""The REST API as a site: finds the endpoint of a path, who calls it, whether a scope allows it, what was sent."""
+"""The REST API as a site: finds the endpoint and the caller of a request, checks the scope, and decodes the parameters.
+"""
 
 import dataclasses
 import re
@@ -55,11 +56,11 @@ WORKERS = (
     "/rest/records/worker",
     "/rest/workers",
     "/rest/packages",
-)  # those of them with a password are slow
-BIG_BODY_BYTES = 64 * 1024  # decoded on a thread from here on
-SMALL_BODY_BYTES = 16 * 1024  # up to here a request may be worked on by the writer itself
-AT_ONCE_SECONDS = 0.002  # between head and body: no other request was answered meanwhile
-FORM_OVERHEAD = 3  # a urlencoded byte may take three
+)  # requests with a password are slow
+BIG_BODY_BYTES = 64 * 1024  # a larger body is decoded on a thread
+SMALL_BODY_BYTES = 16 * 1024  # a smaller request may run on the writer itself
+AT_ONCE_SECONDS = 0.002  # between head and body, without another request in between
+FORM_OVERHEAD = 3  # a urlencoded byte may need three
 # Pages of 100 records or more take longer than the event loop may be held, however few steps they need. What counting
 # takes shows when it begins: see counting/combinations.py.
 _STRICT = re.compile(r'(?:^|,)\s*handling\s*=\s*"?strict"?\s*(?:$|[,;])', re.IGNORECASE)
@@ -68,8 +69,8 @@ _BIG_ANSWER = re.compile(r"limit(?:=|:|%3[Aa])[0-9]{3}")
 
 @dataclass(frozen=True, slots=True)
 class RestTarget:
-    """What is at the path of a request. method: GET for HEAD. below: the part of the path that endpoints are named by,
-    "" where it has not our form. endpoints: {method: endpoint}, {} where nothing is."""
+    """The target of a request's path. method: GET for HEAD. below: the path that endpoints are matched with, "" if
+    malformed. endpoints: {method: endpoint}, {} for an unknown path."""
 
     method: str
     below: str
@@ -78,7 +79,7 @@ class RestTarget:
 
     @property
     def endpoint(self) -> Endpoint | None:
-        """That of the method."""
+        """The endpoint of the method."""
         return self.endpoints.get(self.method)
 
     @property
@@ -116,8 +117,8 @@ class RestSite(Site):
         return self.limits[each.size] if each else self.limits["body"]
 
     def admit(self, request: Request) -> Answer | None:
-        """Whoever has no token, or one whose scopes do not let this through, need not send a body. Asked again when it
-        is there: tokens end."""
+        """Refuses a request without a valid token or sufficient scopes before its body is sent. Called again when the
+        body has arrived, since tokens expire."""
         if self.service.store.reads_wait and (expected := self._expected(request)) is not None:
             self._endpoint(request, expected)
         else:
@@ -144,12 +145,12 @@ class RestSite(Site):
             return preflight
         if steps is None:
             return self._run(*self._call(request, None))
-        # On the event loop: one snapshot for who calls and what they read.
+        # On the event loop: one snapshot for the caller and the data.
         return self.service.store.read_together(lambda: self._run(*self._call(request, steps)), steps)
 
     def writing(self, request: Request) -> Callable[[], Answer] | None:
-        """A small write: who calls and what was sent is found out here, the endpoint itself, or what it leaves for it,
-        runs on the writer."""
+        """Returns the work of a small write. Caller and parameters are determined here; the endpoint, or the work that
+        it returns, runs on the writer."""
         each = _target(request).endpoint
         if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES or _is_packed(request):
             return None
@@ -157,7 +158,7 @@ class RestSite(Site):
             return self._writing_unseen(request) if each.ready is None else None
         each, call = self._call(request, None)
         if each.ready is not None:
-            if idempotency.HEADER in request.headers:  # what was done already is not made ready again
+            if idempotency.HEADER in request.headers:  # the prepared work is reused
                 return None
             left = _noting(call, partial(each.ready, call))
             return None if left is None else lambda: _answered(call, left)
@@ -166,8 +167,8 @@ class RestSite(Site):
         return lambda: self._run(each, call)
 
     def _writing_unseen(self, request: Request) -> Callable[[], Answer] | None:
-        """As writing, where the event loop may not ask who calls: whoever was let through lately is expected to be let
-        through again, and the writer asks."""
+        """Like writing(), if the event loop may not read the caller: a token that was valid recently is assumed to be
+        valid, and the writer checks it."""
         store, grant = self.service.store, self._expected(request)
         if grant is None:
             return None
@@ -186,7 +187,7 @@ class RestSite(Site):
         return write
 
     def follower(self, request: Request) -> Follower:
-        """Who has the token, for as long as it is good for the endpoint and they may read what they could at first."""
+        """Returns the owner of the token, while it is valid for the endpoint and grants at least the initial rights."""
         first = self._grant(request, clock.now())
 
         def context() -> Context:
@@ -200,7 +201,8 @@ class RestSite(Site):
         return Follower((first.token_id, _rights(first)), first.actor.worker_id, context)
 
     def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, EndpointCall]:
-        """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
+        """Returns the endpoint and the call of a request. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered.
+        """
         now = clock.now()
         grant, each = self._admitted(request, now)
         target = _target(request)
@@ -224,7 +226,7 @@ class RestSite(Site):
         return each, call
 
     def _inner(self, request: Request, grant: Grant, ctx: Context, asked: InnerRequest) -> InnerCall:
-        """A request inside of another one. Raises as _call, and TooMany."""
+        """Prepares a request inside another one. Raises the errors of _call(), and TooMany."""
         if self.rate.limit:
             self.rate.count(grant.token_id, time.time())
         below = _below(asked.path) or ""
@@ -241,7 +243,8 @@ class RestSite(Site):
         return InnerCall(asked.path, is_small, partial(self._run, each, call))
 
     def _admitted(self, request: Request, now: int) -> tuple[Grant, Endpoint]:
-        """Who calls, counted, and the endpoint; not found out twice when the body came along with the head."""
+        """Returns the caller and the endpoint, and counts the request; reuses the result if the body came with the
+        head."""
         if request.admitted is not None:
             at, grant, each = request.admitted
             if time.perf_counter() - at < AT_ONCE_SECONDS:
@@ -252,7 +255,7 @@ class RestSite(Site):
         return grant, self._endpoint(request, grant)
 
     def _expected(self, request: Request) -> Grant | None:
-        """The grant that the token had when it was read last; None where it was not. Raises NotAuthenticated."""
+        """Returns the grant of the token when it was last read; None if it is unknown. Raises NotAuthenticated."""
         return tokens.expected(self.service.store, bearer(request), clock.now())
 
     def _grant(self, request: Request, now: int) -> Grant:
@@ -260,7 +263,7 @@ class RestSite(Site):
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
 
     def _endpoint(self, request: Request, grant: Grant) -> Endpoint:
-        """The endpoint that the grant may call. Raises as _call."""
+        """Returns the endpoint, which the grant must allow. Raises the errors of _call()."""
         target = _target(request)
         if request.method == "OPTIONS" and target.endpoints:
             return _OPTIONS
@@ -274,7 +277,7 @@ class RestSite(Site):
         return Context(self.service, actor, now, zone, request_id=request.id, steps=steps, limit=limit)
 
     def _reach(self, grant: Grant, method: str, below: str) -> tuple[Actor, ScopeLimit | None]:
-        """Who acts in a request, and what of other types it may read, by the scopes that allow it."""
+        """Returns the actor of a request, with the other types that the scopes allow it to read."""
         is_own = reaches_own_only(grant.scopes, method, below)
         limit = scoped_types.limit_of(self.service.registry, grant.scopes, is_own=is_own)
         return kept_to_own(grant.actor) if is_own else grant.actor, limit
@@ -287,8 +290,8 @@ class RestSite(Site):
         return work() if keyed is None else idempotency.once(self.service.store, call.ctx.now, keyed, work)
 
     def _count(self, grant: Grant, request: Request) -> None:
-        """The rate limit, when one is set: so many requests of a token in each minute of the clock. A request that
-        starts again on a thread is one."""
+        """Applies the rate limit, if set: requests of a token in each minute of the clock. A request that starts again
+        on a thread counts once."""
         if request.is_counted or not self.rate.limit:
             return
         request.is_counted = True
@@ -300,11 +303,11 @@ class RestSite(Site):
 
 
 def _offered(target: RestTarget, grant: Grant, path: str) -> Endpoint:
-    """The endpoint at a path that the grant may call. Raises NotFound, NotOffered, ScopeDenied."""
+    """Returns the endpoint at a path, which the grant must allow. Raises NotFound, NotOffered, ScopeDenied."""
     if not target.endpoints:
         raise NotFound(f"there is no endpoint {path[:200]}; paths end in .json")
     each = target.endpoint
-    if each is None:  # before the scopes, which know five methods only
+    if each is None:  # before the scopes, which only support five methods
         allow = target.allow
         raise NotOffered(f"{target.method} is not offered at {path[:200]}, but {allow}", allow=allow)
     if not each.asks_inner:
@@ -313,7 +316,7 @@ def _offered(target: RestTarget, grant: Grant, path: str) -> Endpoint:
 
 
 def _rights(grant: Grant) -> tuple[Hashable, ...]:
-    """What somebody may read with a token."""
+    """Returns the rights of a token."""
     return (*grant.actor.reading, grant.scopes)
 
 
@@ -325,7 +328,7 @@ _OPTIONS = Endpoint("OPTIONS", "", _options, "The methods of a path.", "read")
 
 
 def bearer(request: Request) -> str:
-    """The token of the Authorization header, the only place for it. Raises NotAuthenticated."""
+    """Returns the token of the Authorization header, the only accepted place. Raises NotAuthenticated."""
     headers = request.headers.get_list("Authorization")
     if not headers:
         raise NotAuthenticated("send a token: Authorization: Bearer <access token>")
@@ -341,8 +344,8 @@ def bearer(request: Request) -> str:
 
 
 def parameters(request: Request, each: Endpoint, most: int) -> Tree:
-    """What was sent in query string and body; the body wins on the same name. most: bytes that a packed body may
-    unpack to."""
+    """Returns the parameters of query string and body; the body wins on the same name. most: bytes of an unpacked body.
+    """
     query = decode_query(request.query) if request.query else {}
     if request.method in ("GET", "HEAD", "DELETE") or not request.body:
         return query
@@ -353,7 +356,7 @@ def parameters(request: Request, each: Endpoint, most: int) -> Tree:
 
 
 def note_unknown(params: Params, each: Endpoint) -> None:
-    """Tell the sender of parameters that an endpoint does not have."""
+    """Adds notes about parameters that an endpoint does not have."""
     for name in params.tree:
         if not each.takes(name):
             near = nearest(name, (known for known in each.names if "*" not in known))
@@ -361,12 +364,12 @@ def note_unknown(params: Params, each: Endpoint) -> None:
 
 
 def _prefers_strict(request: Request | InnerRequest | EndpointCall) -> bool:
-    """Whether the client asks for strict handling: `Prefer: handling=strict` (RFC 7240, 4.4)."""
+    """Whether the client prefers strict handling: `Prefer: handling=strict` (RFC 7240, section 4.4)."""
     return _STRICT.search(request.headers.get("Prefer", "")) is not None
 
 
 def _noting(call: EndpointCall, work: Callable[[], Result]) -> Result:
-    """The result of the work; an error takes the notes of the call along."""
+    """Returns the result of the work; adds the notes of the call to an error."""
     try:
         return work()
     except HelpdeskError as error:
@@ -376,7 +379,7 @@ def _noting(call: EndpointCall, work: Callable[[], Result]) -> Result:
 
 
 def _answered(call: EndpointCall, work: Callable[[], dict[str, Any] | Answer]) -> Answer:
-    """The answer that the work gives, with the notes of the call."""
+    """Returns the response to the result of the work, with the notes of the call."""
     found = _noting(call, work)
     answer = found if isinstance(found, Answer) else Answer(found)
     limit = call.ctx.limit
@@ -393,12 +396,13 @@ def _is_packed(request: Request) -> bool:
 
 
 def _is_odd(request: Request) -> bool:
-    """Whether a type that is not read comes with a method by which simple clients send forms without naming a type."""
+    """Whether the body has an unsupported type, and a method with which simple clients send forms without naming a
+    type."""
     return request.method in ("PUT", "PATCH") and content_type(request) not in ("", *FORM_TYPES)
 
 
 def _odd_body(request: Request, body: bytes, each: Endpoint) -> Tree:
-    """A form of another type, recognized by a parameter of its endpoint. Raises UnsupportedMedia for anything else."""
+    """Decodes a form of another type, if it has a parameter of its endpoint. Raises UnsupportedMedia otherwise."""
     try:
         tree = decode_form(body)
     except (Malformed, TooLarge):
@@ -409,13 +413,13 @@ def _odd_body(request: Request, body: bytes, each: Endpoint) -> Tree:
 
 
 def _text_body(request: Request, body: bytes, each: Endpoint) -> Tree:
-    """The body as the parameter that it is as a whole, unless it is JSON or a form with a parameter of the endpoint."""
+    """Returns the whole body as one parameter, unless it is JSON or a form with a parameter of the endpoint."""
     kind = content_type(request)
     if kind in ("application/json", "multipart/form-data"):
         return _body(request, body)
     if kind not in ("", "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
         raise unsupported(kind)
-    # Clients send a bare text as a form, too, when they are not told otherwise.
+    # By default, clients declare plain text as a form, too.
     is_form = kind == "application/x-www-form-urlencoded" and any(
         f"&{name}=".encode() in b"&" + body for name in each.names
     )
@@ -434,8 +438,8 @@ def _body(request: Request, body: bytes) -> Tree:
 
 
 def _below(path: str) -> str | None:
-    """The part of a path that endpoints are named by; None when it has not our form."""
-    rest = path[len(PREFIX) :].replace("%20", " ")  # some names of record types hold spaces; nothing else is escaped
+    """Returns the path that endpoints are matched with; None if it is malformed."""
+    rest = path[len(PREFIX) :].replace("%20", " ")  # some names of record types contain spaces; nothing else is escaped
     if rest.endswith("/") and not rest.endswith("//"):
         rest = rest[:-1]
     if not rest.endswith(ENDING) or "%" in rest or "\x00" in rest:

@@ -1,5 +1,5 @@
-"""Endpoints as data: method, path, what they take, which function answers. Routing, `describe --json` and the reference
-pages read this one list."""
+"""Endpoints as data: method, path, parameters and handler. Routing, `describe --json` and the reference pages read this
+list."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -19,7 +19,7 @@ Ready = Callable[["EndpointCall"], "Callable[[], Any] | None"]
 @dataclass(frozen=True)
 class Parameter:
     """One parameter. `name` as documented: `fields[]`, `limit`. type: one of openapi/parameters.py. place: "" for path,
-    query and body, which the path and the method tell apart."""
+    query and body, which are distinguished by path and method."""
 
     name: str
     type: str
@@ -39,14 +39,13 @@ def outermost(parameter: Parameter) -> str:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is
-    small runs on the writer itself, as a part of its transaction. is_small: whether a call may. ready: in its place,
-    where more is to be done than to write; on the event loop, it answers what is left for the writer, or None.
-    path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be.
-    answer: what the payload of a success holds, in the words of openapi/shapes.py.
-    text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
-    such parameter. operation: which a record type that `{uri}` names must offer: create, search, ... may_fail: statuses
-    with which it may fail, and most do not. asks_inner: whether it holds requests, and scopes are required for those
+    """mode: a `read` may run on the event loop, a `write` runs on a thread; a `small write` whose request is small runs
+    on the writer, inside its transaction. is_small: whether a call may. ready: runs first, on the event loop, for work
+    other than writing; returns the work for the writer, or None. path: below /rest/, without `.json`; `{id}` and
+    `{uri}` are arguments. size: limit of its body. answer: schema of a successful payload, in terms of
+    openapi/shapes.py. text_body: the parameter that the whole body stands for, if it is neither JSON nor a form with
+    that name; "" for none. operation: required of the record type that `{uri}` names: create, search, ... may_fail:
+    further statuses with which it may fail. asks_inner: whether it contains requests, and scopes are required for those
     only."""
 
     method: str
@@ -72,7 +71,7 @@ class Endpoint:
 
     @cached_property
     def prefixes(self) -> tuple[str, ...]:
-        """How the names of its families of parameters begin: `custom_` for `custom_*`."""
+        """The prefixes of its families of parameters: `custom_` for `custom_*`."""
         return tuple(name[:-1] for name in self.names if name.endswith("*"))
 
     def takes(self, name: str) -> bool:
@@ -111,7 +110,7 @@ def endpoint(
     may_fail: tuple[int, ...] = (),
     asks_inner: bool = False,
 ) -> Callable[[Callable[["EndpointCall"], Any]], Callable[["EndpointCall"], Any]]:
-    """Declare the decorated function as an endpoint."""
+    """Declares the decorated function as an endpoint."""
 
     def declare(function: Callable[["EndpointCall"], Any]) -> Callable[["EndpointCall"], Any]:
         ENDPOINTS.append(
@@ -156,7 +155,8 @@ class Router:
                 self._add(path, each)
 
     def find(self, path: str) -> tuple[dict[str, Endpoint], dict[str, str]]:
-        """{method: endpoint} and the arguments of a path below /rest/ without `.json`; {} for an unknown one."""
+        """Returns {method: endpoint} and the arguments of a path below /rest/ without `.json`; {} for an unknown path.
+        """
         segments = path.split("/")
         states: list[tuple[_Node, dict[str, str]]] = [(self._root, {})]
         for segment in segments:

@@ -470,7 +470,7 @@ class Exchange(HTTPMessageDelegate):
         if own is not None:
             return own
         if self.site is not None and not self.site.is_json:
-            if self.request.method == "GET" and "Retry-After" in headers:  # the only compression for pages that all browsers support
+            if self.request.method == "GET" and "Retry-After" in headers:  # browsers ignore Retry-After
                 headers = {**headers, "Refresh": headers["Retry-After"]}
             return Answer(status=status, headers=headers, body=error.message.encode(), content_type="text/plain")
         if self.front.errors_as_200 and status != 401 and self.request.path.startswith("/rest/"):

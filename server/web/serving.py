@@ -128,5 +128,5 @@ class ServedRequest(HTTP1Connection):
 
 
 def _is_changed(headers: HTTPHeaders) -> bool:
-    """Whether somebody changes them: the framework those that tell a length twice, server.py those that ask first."""
+    """Whether the headers are modified later: by the framework if a length is repeated, by server.py for Expect."""
     return "Expect" in headers or "," in headers.get("Content-Length", "")

@@ -1,5 +1,5 @@
-"""Forms as webhooks receive them: from anybody, in any character set. What can be read is read, and the delivery names
-the rest; a form that the API would refuse must not leave a script without parameters."""
+"""Decodes forms that webhooks receive, from arbitrary senders in any character set. Decodes what is readable and notes
+the rest on the delivery, so that a script gets parameters even from a form that the API would refuse."""
 
 import re
 from dataclasses import field
@@ -16,8 +16,8 @@ from server.web.site import media_type
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 CHARSET_FIELD = "_charset_"  # HTML, 4.10.21.4: a browser writes the character set of the form into it
-NAMED = 5  # fields that a note names
-NAME_CHARS = 60  # characters of each
+NAMED = 5  # fields in one note
+NAME_CHARS = 60  # characters of a field name in a note
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 _NO_NAME = re.compile(r"[^a-z0-9_]")
 Values = dict[str, "str | list[str]"]
@@ -25,9 +25,8 @@ Values = dict[str, "str | list[str]"]
 
 @dataclass
 class WebhookForm:
-    """The parameters of a request. params: the tree under the names of scripts. form: every text under its name as
-    sent, a list for a name that was sent several times. files: in their order. notes: sentences on what could not be
-    read."""
+    """The parameters of a request. params: the tree under the names for scripts. form: each text under its name as
+    sent, a list for a repeated name. files: in their order. notes: sentences on unreadable parts."""
 
     params: dict[str, Any] = field(default_factory=dict)
     form: Values = field(default_factory=dict)
@@ -36,7 +35,7 @@ class WebhookForm:
 
 
 def read_form(query: str, content_type: str, body: bytes) -> WebhookForm:
-    """The parameters of query string and body; those of the body take the place of equal names of the query."""
+    """Returns the parameters of query string and body; those of the body replace equal names of the query."""
     kind = media_type(content_type)
     if not query and kind not in (FORM, MULTIPART):
         return WebhookForm()
@@ -60,7 +59,7 @@ def script_name(name: str) -> str:
 
 
 class _FormReading:
-    """One source of parameters. what: how notes call it."""
+    """Reads one source of parameters. what: its name in notes."""
 
     def __init__(self, what: str) -> None:
         self.form: Values = {}
@@ -71,7 +70,7 @@ class _FormReading:
         self._replaced: list[str] = []
 
     def read_pairs(self, raw: bytes, charset: str) -> None:
-        """Read names and values between & and =. charset: as declared, "" for none."""
+        """Reads names and values between & and =. charset: as declared, "" for none."""
         try:
             pairs = list(form_pairs(raw)) if raw else []
         except HelpdeskError as error:
@@ -82,7 +81,7 @@ class _FormReading:
             self._add(self._text(name, charset, ""), value, charset)
 
     def read_parts(self, raw: bytes, content_type: str) -> None:
-        """Read the parts of a multipart body."""
+        """Reads the parts of a multipart body."""
         try:
             parts = list(form_parts(raw, content_type, is_lenient=True))
         except HelpdeskError as error:
@@ -96,12 +95,12 @@ class _FormReading:
             if not part.is_file:
                 charset = _charset(part.content_type)
                 self._add(part.name, part.content, self._known(charset) if charset else usual)
-            elif part.filename or part.content:  # without both, a file field in which nothing was chosen
+            elif part.filename or part.content:  # with neither, it is a file field without a file
                 self.files.append(WebhookFile(part.name, part.filename, part.content_type, part.content))
                 self._put(part.name, Upload(part.filename, part.content_type, part.content))
 
     def tree(self) -> Tree:
-        """The values under their outermost names; none where names contradict each other, which is noted."""
+        """Returns the values under their outermost names; empty, with a note, if names contradict each other."""
         return self._builder.tree() if self._builder is not None else {}
 
     def notes(self) -> list[str]:
@@ -126,7 +125,7 @@ class _FormReading:
             present.append(text)
         else:
             self.form[name] = [present, text]
-        is_raw = name in RAW_NAMES and not charset  # their bytes are handed on as they came
+        is_raw = name in RAW_NAMES and not charset  # passed on unchanged
         self._put(name, value if is_raw else text.encode("utf-8", "replace"))
 
     def _put(self, name: str, value: bytes | Upload) -> None:
@@ -142,7 +141,7 @@ class _FormReading:
         self._problems.append(f"the {self._what} could not be read ({error.message}); {outcome}")
 
     def _known(self, charset: str) -> str:
-        """A character set, "" for UTF-8 and for one that is unknown, which is noted."""
+        """Returns a character set, "" for UTF-8 and, with a note, for an unknown one."""
         if not charset or charset.strip().lower() in ("utf-8", "utf8", "us-ascii", "ascii"):
             return ""
         if charsets.codec_of(charset) is None:
@@ -153,7 +152,7 @@ class _FormReading:
         return charset
 
     def _text(self, content: bytes, charset: str, name: str) -> str:
-        """Bytes as text. name: of the field, "" for the bytes of a name itself."""
+        """Decodes a text. name: of the field, "" for the bytes of a name itself."""
         text = charsets.decode(content, charset) if charset else content.decode("utf-8", "replace")
         if REPLACED in text and REPLACED.encode() not in content:
             self._replaced.append(name or text)
@@ -161,7 +160,7 @@ class _FormReading:
 
 
 def _charset(content_type: str) -> str:
-    """The declared character set, "" for none."""
+    """Returns the declared character set, "" for none."""
     if "charset" not in content_type.lower():
         return ""
     try:

@@ -1,7 +1,7 @@
-"""The webhook receiver as a site: `/webhooks/<token>`, with any method and any path behind it, at the host of base_url
-and that of webhook_base_url.
+"""The webhook receiver as a site: `/webhooks/<token>`, with any method and any further path, at the hosts of base_url
+and webhook_base_url.
 
-Who answers, and what, is automation/webhooks/."""
+automation/webhooks/ decides on the response."""
 
 import json
 import re
@@ -35,7 +35,7 @@ METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}\Z")
 NO_METHODS = frozenset(("CONNECT", "TRACE", "TRACK"))
 TEXT = "text/plain; charset=utf-8"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,40}\Z")
-# What a browser runs, or styles a page with. A page of the console that was made to ask for it is under attack.
+# Scripts and style sheets. A page of the console that requests one here is under attack.
 RUN = frozenset("audioworklet object paintworklet script serviceworker sharedworker style worker".split())
 
 
@@ -44,7 +44,7 @@ class WebhookSite(Site):
 
     is_json = False
     is_apart = True
-    share = "webhooks"  # whoever knows an address may send, and that many do
+    share = "webhooks"  # senders need no token, so all their bodies share one part of the memory
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -61,7 +61,7 @@ class WebhookSite(Site):
         return WebhookTarget(token, path, place, _refusal(request, token, place))
 
     def admit(self, request: Request) -> Answer | None:
-        """What nobody listens to need not be sent."""
+        """Refuses a request without a listening webhook before its body is sent."""
         target = _target(request)
         if target.refusal is None:
             now = clock.now()
@@ -87,14 +87,14 @@ class WebhookSite(Site):
     def _response(self, request: Request, target: "WebhookTarget") -> tuple[WebhookResponse, Write | None]:
         headers, body = list(request.headers.get_all()), request.body
         packing = packing_of(request.headers)
-        if packing:  # scripts, and whoever runs the delivery again, see the body unpacked
+        if packing:  # scripts and repeated deliveries get the body unpacked
             body = unpacked(body, packing, self.limit(request))
             headers = [each for each in headers if each[0] not in (HEADER, "Content-Length")]
         received = received_of(
             request.method.upper(), target.path, request.query, headers, body, request.client, place=target.place
         )
         ctx = own_context(self.service, request_id=request.id)
-        is_fresh = target.found_at == ctx.now  # else the body took its time, and it may have been removed meanwhile
+        is_fresh = target.found_at == ctx.now  # otherwise the webhook may have been removed while the body arrived
         return responding.respond(ctx, target.token, received, target.found if is_fresh else None)
 
     def _place(self, request: Request, token: str) -> WebhookLocation:
@@ -105,8 +105,8 @@ class WebhookSite(Site):
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """What a request is for. path: behind the token. refusal: the answer where no webhook is asked. found: as
-    responding.listener answered at an instant."""
+    """The target of a request. path: after the token. refusal: the response if no webhook is to run. found: result of
+    responding.listener at an instant."""
 
     token: str
     path: str
@@ -150,7 +150,7 @@ def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | No
 
         def written(tx: Transaction) -> Any:
             written = write(tx)
-            answer.body = response.body  # which names an entry of the log that is written now
+            answer.body = response.body  # which names a log entry that this write creates
             return written
 
         answer.write = written
@@ -158,7 +158,7 @@ def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | No
 
 
 def _is_of_console(request: Request) -> bool:
-    """Whether a page of this very host wants an answer as a part that it runs."""
+    """Whether a page of this host requests the response as a script or style sheet."""
     headers = request.headers
     return headers.get("Sec-Fetch-Site") == "same-origin" and headers.get("Sec-Fetch-Dest") in RUN
 
@@ -173,7 +173,7 @@ def received_of(
     replay_of: int = 0,
     place: WebhookLocation = NOWHERE,
 ) -> WebhookRequest:
-    """A request as automations see it. path: percent-encoded, behind the token."""
+    """Converts a request for automations. path: percent-encoded, after the token."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     form = read_form(query, kind, body)
     return WebhookRequest(
@@ -193,10 +193,10 @@ def received_of(
 
 
 def replay(ctx: Context, delivery_id: int) -> int:
-    """Let a webhook answer to the request of a delivery once more; answers the new delivery's id.
+    """Runs a webhook again with the request of a delivery; returns the id of the new delivery.
 
-    Its secrets are those that came as long as this process remembers them, hidden ones from then on. Raises AdminOnly,
-    NotFound, and Conflict where the request was too large to be kept whole."""
+    Secrets are sent as received while this process has them in memory, and hidden afterwards. Raises AdminOnly,
+    NotFound, and Conflict if the request was too large to be stored completely."""
     ctx.require_admin(deliveries.DOING)
     store = ctx.service.store
     old = store.read(lambda tx: deliveries.row_of(tx, delivery_id))

@@ -1,4 +1,4 @@
-"""Successful answers: the payload that an endpoint tells of, with the keys of the envelope beside it."""
+"""Successful responses: the payload that an endpoint declares, with the keys of the envelope."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
 
 
 def enveloped(payload: Schema, has_meta: bool = False) -> Schema:
-    """The schema of a whole answer."""
+    """Returns the schema of a whole response."""
     if "anyOf" in payload:
         return payload | {"anyOf": [enveloped(each, has_meta) for each in payload["anyOf"]]}
     more: Schema = {"_meta": shapes.component("Meta")} if has_meta else {}
@@ -72,7 +72,7 @@ def enveloped(payload: Schema, has_meta: bool = False) -> Schema:
 
 
 def _merged(schema: Schema) -> Schema:
-    """A schema with an `allOf` that holds no further one: generators of clients look one level deep."""
+    """Returns a schema whose `allOf` is not nested: client generators read only one level."""
     parts: list[Schema] = []
     properties: dict[str, Schema] = {}
     required = {*schema.get("required", ())}
@@ -90,7 +90,7 @@ def _merged(schema: Schema) -> Schema:
 
 
 def _filled(schema: Any, uri: str) -> Any:
-    """The schema with the record type of the path put in, and with records in lists that hold no other keys."""
+    """Returns the schema for the record type of the path, with records in lists that have no other keys."""
     if isinstance(schema, list):
         return [_filled(each, uri) for each in schema]
     if not isinstance(schema, dict):

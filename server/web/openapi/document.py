@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the REST API, made of the record types and the endpoints."""
+"""The OpenAPI 3.1 document of the REST API, built from the record types and the endpoints."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -28,8 +28,8 @@ HEAD is answered as GET without a body, OPTIONS with the methods of a path. A si
 def document(
     registry: Registry, endpoints: Iterable[Endpoint], base_url: str = "", *, only_json: bool = False
 ) -> dict[str, Any]:
-    """The whole document. base_url: where the service is reached. only_json: without the other types of bodies, for
-    generators of clients that want one for each operation."""
+    """Returns the document. base_url: of the service. only_json: omits other types of bodies, for client generators
+    that support one for each operation."""
     found = Paths(sorted(endpoints, key=attrgetter("path", "method")), registry, only_json)
     schemas = {
         "Envelope": answers.ENVELOPE,
@@ -78,7 +78,7 @@ def _info(base_url: str) -> dict[str, Any]:
 
 
 def _login(base_url: str) -> dict[str, Any]:
-    """How an app gets an access token when a worker lets it in. Scopes are those of the app, so none are told here."""
+    """Describes how an app gets an access token from a worker. Each app has its own scopes, so none are listed."""
     return {
         "type": "oauth2",
         "description": "The same token, got by a login with a code; S256 is needed where an app has no secret. More is "

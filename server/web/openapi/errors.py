@@ -1,4 +1,4 @@
-"""The error answers of the document, made of the one table of errors, so that both say the same."""
+"""The error responses of the document, built from the table of errors so that both agree."""
 
 from http import HTTPStatus
 
@@ -53,7 +53,7 @@ def codes() -> dict[int, list[str]]:
 
 
 def statuses(each: Endpoint) -> list[int]:
-    """The statuses with which an endpoint may fail."""
+    """Returns the statuses with which an endpoint may fail."""
     is_typed = each.method in METHODS_WITH_BODY
     return sorted((*ALWAYS, *(() if each.mode == "read" else WRITING), *(TYPED if is_typed else ()), *each.may_fail))
 
@@ -68,7 +68,7 @@ def name(status: int) -> str:
 
 
 def responses() -> dict[str, Schema]:
-    """components/responses: one for each status."""
+    """Returns components/responses: one for each status."""
     return {name(status): _response(status, listed) for status, listed in codes().items()}
 
 

@@ -1,4 +1,4 @@
-"""What endpoints take, as parameters of the path and query, and as bodies in the encodings that are read."""
+"""Parameters of endpoints, in path and query, and as bodies in the supported encodings."""
 
 import re
 from typing import Any
@@ -67,7 +67,7 @@ def in_header(each: Endpoint) -> list[Schema]:
 
 
 def body(each: Endpoint, fields: Schema | None) -> tuple[Schema, Schema] | None:
-    """The schema of a JSON body and that of a form, None for an endpoint without. fields: what `fields` may hold."""
+    """Returns the schemas of a JSON body and of a form, None for an endpoint without. fields: schema of `fields`."""
     parameters = _outside_path(each)
     if each.method not in METHODS_WITH_BODY or not parameters:
         return None
@@ -75,7 +75,7 @@ def body(each: Endpoint, fields: Schema | None) -> tuple[Schema, Schema] | None:
 
 
 def encoding(each: Endpoint) -> Schema:
-    """How the values of a form are written: maps as name[key]=value, files as parts of their own."""
+    """Returns the encoding of form values: maps as name[key]=value, files as separate parts."""
     found: dict[str, Any] = {}
     for parameter in _outside_path(each):
         if is_map(parameter):

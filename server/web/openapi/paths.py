@@ -14,7 +14,7 @@ TYPE_ARGUMENT = "{uri}"
 
 
 class Paths:
-    """The paths of all endpoints, and the schemas of the bodies that they take."""
+    """The paths of all endpoints, and the schemas of their bodies."""
 
     def __init__(self, endpoints: Iterable[Endpoint], registry: Registry, only_json: bool = False) -> None:
         self._only_json = only_json

@@ -89,7 +89,7 @@ def _key_schema(key: dict[str, Any]) -> Schema:
 
 
 def sent(record_type: RecordType, *, is_create: bool) -> Schema:
-    """What `fields` may hold. Values of forms are texts; what a text must look like is what the type says."""
+    """Returns the schema of `fields`. Values of forms are texts, whose format the type describes."""
     fields = {name: each for name, each in record_type.fields.items() if "<" not in name and not each.immutable}
     properties = {name: _field_schema(each, is_create) for name, each in fields.items()}
     for other, name in record_type.alternatives.items():

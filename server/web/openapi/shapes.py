@@ -61,7 +61,7 @@ REQUEST_ID: Schema = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}
 
 
 def successes(answer: Shape) -> tuple[Success, ...]:
-    """What `answer=` says, in its longest form."""
+    """Returns `answer=` in its longest form."""
     if isinstance(answer, tuple):
         return answer
     return (answer,) if isinstance(answer, Success) else (Success(answer),)
@@ -78,12 +78,12 @@ def keys(sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Sch
 
 
 def with_keys(schema: Schema, /, **more: Schema) -> Schema:
-    """What a schema of an object allows, such as a record, and these keys."""
+    """The keys of an object schema, such as a record, and these keys."""
     return {"allOf": [schema], "properties": more, "required": sorted(more)}
 
 
 def list_of(item: Schema) -> Schema:
-    """A list."""
+    """A list of these."""
     return {"type": "array", "items": item}
 
 

@@ -1,4 +1,4 @@
-"""What automations logged, and what starts them."""
+"""The log of automations, and their triggers."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def unbind(call: EndpointCall) -> dict[str, Any]:
 
 
 def _holders(call: EndpointCall) -> tuple[int, int]:
-    """The ids of the timer and the webhook, 0 for none."""
+    """Returns the ids of the timer and the webhook, 0 for none."""
     most = 2**63 - 1
     return call.params.integer("timer_id", 0, 1, most), call.params.integer("webhook_id", 0, 1, most)
 

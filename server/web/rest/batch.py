@@ -50,14 +50,14 @@ def batch(call: EndpointCall) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """An operation of a batch. place: from 0. begin: finds the endpoint, or raises what refuses the request."""
+    """An operation of a batch. place: from 0. begin: finds the endpoint, or raises the error of the request."""
 
     place: int
     begin: Callable[[], InnerCall]
 
 
 def _operations(call: EndpointCall) -> list[_Operation]:
-    """What was sent. Raises Required, Invalid, Malformed."""
+    """Returns the operations as sent. Raises Required, Invalid, Malformed."""
     sent = call.params.json("operations", required=True)
     if not isinstance(sent, list):
         raise Invalid('operations: send a list, such as [{"method": "GET", "path": "workers/me"}]', field="operations")
@@ -103,7 +103,7 @@ def _full_path(path: str) -> str:
 
 
 def _together(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
-    """Run all operations or none. Raises the error of the first that fails, with its place."""
+    """Runs all operations or none. Raises the error of the first that fails, with its place."""
     works = []
     for each in operations:
         try:
@@ -124,13 +124,13 @@ def _work(inner: InnerCall) -> Callable[[], Answer]:
 
 
 def _named(error: HelpdeskError, place: int) -> HelpdeskError:
-    """The error of an operation, as the error of the batch."""
+    """Returns the error of an operation as the error of the batch."""
     field = f"operations[{place}]"
     return type(error)(f"{field}: {error.message}; nothing was done", **{**error.details, "field": field, "more": []})
 
 
 def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
-    """Run operations in order; consecutive small writes share transactions."""
+    """Runs operations in order; consecutive small writes share transactions."""
     results: list[Answer] = []
     row: list[Callable[[], Answer]] = []
 
@@ -163,7 +163,7 @@ def _raise(error: HelpdeskError) -> NoReturn:
 
 
 def _result(answer: Answer) -> Answer:
-    """The response to one operation. Raises Invalid unless it is JSON."""
+    """Returns the response to one operation. Raises Invalid unless it is JSON."""
     if answer.pieces is not None or answer.feed is not None or answer.feeds:
         raise Invalid("this response is a file or a stream; request it alone")
     return entity_tags.rendered(answer)

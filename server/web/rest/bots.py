@@ -1,4 +1,4 @@
-"""Behaviors of bots, run by a request. The bots themselves are read as every other record: legacy/families.py."""
+"""Runs behaviors of bots by a request. The bots themselves are read like other records: legacy/families.py."""
 
 from server.automation.behaviors import service
 from server.web import envelope

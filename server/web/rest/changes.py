@@ -1,4 +1,4 @@
-"""What changed: a page of the change log, or the same as it happens."""
+"""The change log, as a page or as a stream."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -26,7 +26,7 @@ CHANGE = shapes.keys(
 
 @dataclass(frozen=True)
 class WantedTypes:
-    """The types that are asked for, none for all, of those that the token's scopes let be read."""
+    """The requested types, all if none is given, limited to those that the token's scopes allow to read."""
 
     asked: frozenset[str]
     registry: Registry
@@ -34,7 +34,7 @@ class WantedTypes:
 
     @property
     def uris(self) -> frozenset[str]:
-        """As the types are now: administrators make further ones."""
+        """Returns the current types: administrators create further ones."""
         seen = scoped_types.readable(self.registry, self.scopes)
         return seen & self.asked if self.asked else seen
 
@@ -77,7 +77,7 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
 
 
 def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
-    """The same as a stream, from a cursor or from now on. Raises Gone."""
+    """Streams changes from a cursor or from now on. Raises Gone."""
     sent = call.headers.get(LAST_ID, "")
     cursor = cursor_in(sent, LAST_ID) if sent else _since(call)
     if cursor is None:
@@ -93,7 +93,7 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
 
 
 def _since(call: EndpointCall) -> int | None:
-    """Where to begin, None for now. Raises Invalid, Gone."""
+    """Returns the first cursor, None for now. Raises Invalid, Gone."""
     cursor, seconds = cursor_in(call.params.text("since", "")), call.time("since_time")
     if seconds is None:
         return cursor
@@ -103,7 +103,7 @@ def _since(call: EndpointCall) -> int | None:
 
 
 def cursor_in(text: str, name: str = "since") -> int | None:
-    """The cursor that was sent, None for none. Raises Invalid."""
+    """Returns the cursor of the request, None if absent. Raises Invalid."""
     if not text:
         return None
     cursor = id_in(text)

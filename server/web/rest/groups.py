@@ -1,4 +1,4 @@
-"""Rosters of groups, and groups changed by their own address."""
+"""Rosters of groups, and changes of groups at their own address."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Tokens made by administrators through the API. Ours: the specification has this in the browser only."""
+"""Tokens created by administrators through the API. An addition of this service: the specification has this only in the
+browser."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What outgoing webhooks sent, sending it again, and trying one. The webhooks themselves are records."""
+"""Deliveries of outgoing webhooks: list, send again, try. The webhooks themselves are records."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Packages in and out."""
+"""Imports and exports packages."""
 
 from typing import Any
 
@@ -89,7 +89,7 @@ def import_package(call: EndpointCall) -> dict[str, Any]:
 
 
 def _package(call: EndpointCall) -> tuple[Any, Tree]:
-    """The package that is imported, and the answers to its prompts. Raises Required, Conflict, NotFound."""
+    """Returns the package to import and the answers to its prompts. Raises Required, Conflict, NotFound."""
     params = call.params
     recipe, answers = params.text("recipe", ""), params.map("prompts")
     if not recipe:

@@ -1,4 +1,4 @@
-"""Raw mail in."""
+"""Receives raw mail."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ CREATE_TICKETS = f"contexts.{contexts.TICKET}.create"
 
 
 def ready(call: EndpointCall) -> Callable[[], dict[str, Any]] | None:
-    """The write of a mail that is quickly read."""
+    """Returns the write of a mail that parses quickly."""
     take = mailroom.quick(call.ctx, _raw(call))
     return None if take is None else lambda: _told(take())
 
@@ -35,7 +35,7 @@ def _raw(call: EndpointCall) -> bytes:
 
 
 def _told(found: mailroom.Receipt) -> dict[str, Any]:
-    """The ids; zeros and an empty mask for a ticket that the caller may not read."""
+    """Returns the ids; zeros and an empty mask for a ticket that the caller may not read."""
     if not found.is_readable:
         return {"id": 0, "mask": "", "last_message_id": 0}
     return {"id": found.ticket_id, "mask": found.mask, "last_message_id": found.message_id}

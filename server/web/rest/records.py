@@ -72,7 +72,7 @@ SLOW_FIELDS = frozenset((
 
 
 def is_small(call: EndpointCall) -> bool:
-    """Whether nothing that was sent costs time before the write."""
+    """Whether the request needs no slow work before the write."""
     fields = call.params.tree.get("fields")
     return not isinstance(fields, dict) or SLOW_FIELDS.isdisjoint(fields)
 
@@ -179,7 +179,7 @@ def search(call: EndpointCall) -> Answer:
 
 
 def _next_page(call: EndpointCall, cursor: str) -> str:
-    """The path of the next page. For a POST, the body must be sent again."""
+    """Returns the path of the next page. For a POST, the body must be sent again."""
     kept = {name: value for name, value in call.params.tree.items() if name not in ("page", "cursor")}
     return f"{call.path}?{urlencode([*(encoded(kept) if call.method == 'GET' else []), ('cursor', cursor)])}"
 
@@ -198,7 +198,7 @@ def search_by_post(call: EndpointCall) -> Answer:
 
 
 def expand_of(call: EndpointCall, uri: str) -> str:
-    """The parameter `expand`, with a note for each key that records of this type do not have."""
+    """Returns the parameter `expand`, with a note for each key that records of this type do not have."""
     expand = call.params.text("expand", "")
     for told in records.opens_nothing(call.ctx, uri, expand) if expand else ():
         call.params.note("expand", f"expand: {told}")
@@ -206,7 +206,7 @@ def expand_of(call: EndpointCall, uri: str) -> str:
 
 
 def search_request(call: EndpointCall, query: str = "") -> records.SearchRequest:
-    """The search that the parameters describe. query: used without `q`. Raises Invalid."""
+    """Returns the search that the parameters describe. query: used without `q`. Raises Invalid."""
     params, settings = call.params, call.ctx.service.settings
     names = tuple(params.text_list("subtotals"))
     if len(names) > MAX_SUBTOTALS:
@@ -222,17 +222,17 @@ def search_request(call: EndpointCall, query: str = "") -> records.SearchRequest
 
 
 def sent_fields(call: EndpointCall) -> dict[str, Any]:
-    """The map `fields`, {} when absent. Raises Invalid when it is something else."""
+    """Returns the map `fields`, {} when absent. Raises Invalid unless it is a map."""
     return dict(call.params.map("fields"))
 
 
 def location(call: EndpointCall, record: dict[str, Any]) -> str:
-    """The API path of a record."""
+    """Returns the API path of a record."""
     return f"/rest/records/{record['_type']}/{record['id']}.json"
 
 
 def _sparse(call: EndpointCall, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records with the keys that were asked for. A key that none of them has is noted."""
+    """Returns the records with the requested keys only. Adds a note for a key that none of them has."""
     if isinstance(call.params.tree.get("fields"), dict):
         call.params.note("fields", "fields: a search takes keys with commas between, such as fields=id,subject")
         return found
@@ -247,12 +247,12 @@ def _sparse(call: EndpointCall, found: list[dict[str, Any]]) -> list[dict[str, A
 
 
 def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
-    """The answer that has a record, with its entity tag."""
+    """Returns the response with a record and its entity tag."""
     return Answer(with_meta(call, call.uri, record), headers=headers or {}, view=entity_tags.view_of(call.params))
 
 
 def _condition(call: EndpointCall) -> records.Condition | None:
-    """What the headers of the request ask of the record that it changes."""
+    """Returns the conditions that the headers set for the record to change."""
     found = entity_tags.conditions(call.headers)
     if found is None:
         return None
@@ -269,7 +269,7 @@ def _condition(call: EndpointCall) -> records.Condition | None:
 
 
 def with_meta(call: EndpointCall, uri: str, payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload with `_meta` when show_meta=1: labels and type codes of the keys, two levels of links."""
+    """Returns the payload with `_meta` when show_meta=1: labels and type codes of the keys, two levels of links."""
     if not call.params.flag("show_meta", False):
         return payload
     return payload | {"_meta": records.meta(call.ctx, uri)}

@@ -293,7 +293,7 @@ def _input(each: InputDeclaration) -> dict[str, Any]:
 
 
 def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:
-    """The record, with what became of the mail."""
+    """Returns the record with the outcome of the mail."""
     return _shown(call, answer.id, answer.uri) | {"delivery": answer.delivery.as_dict()}
 
 

@@ -1,4 +1,4 @@
-"""What webhooks received and answered, running it again, and new addresses."""
+"""Deliveries of webhooks with their responses, replay, and new addresses."""
 
 from typing import Any
 

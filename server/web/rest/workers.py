@@ -1,4 +1,4 @@
-"""The worker behind the token."""
+"""The worker who owns the token."""
 
 from typing import Any
 

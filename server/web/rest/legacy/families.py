@@ -1,4 +1,4 @@
-"""Which record types have endpoints of their own, and which of the common ones. Data only."""
+"""The record types that have endpoints of their own, and their common endpoints. Data only."""
 
 from collections.abc import Callable
 from typing import Any, Literal

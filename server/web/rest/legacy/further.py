@@ -1,4 +1,4 @@
-"""What only some types have beside the common endpoints: notes, comments with files, custom fields, snippets in use."""
+"""Endpoints of single types besides the common ones: notes, comments with files, custom fields, snippets."""
 
 from typing import Any
 

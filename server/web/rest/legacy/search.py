@@ -1,4 +1,4 @@
-"""Searches of one type by endpoints of their own: q, criteria side by side, order, pages, counts."""
+"""Searches of one type by separate endpoints: q, parallel lists of criteria, order, pages, counts."""
 
 from typing import Any
 
@@ -38,12 +38,12 @@ COUNTED = {
 
 
 def page(family: Family) -> shapes.Schema:
-    """What `results` answers. Without `show_results` there are only the counts that were asked for."""
+    """Returns the schema of results(). Without `show_results` it has only the requested counts."""
     return shapes.keys({"results": shapes.list_of(family.shape), **LISTED, **COUNTED})
 
 
 def results(call: EndpointCall, family: Family, sent: Criteria) -> dict[str, Any]:
-    """One page of results as these endpoints show it."""
+    """Returns one page of results in the format of these endpoints."""
     found = conditions.search(call.ctx, family.uri, search_request(call), sent)
     if family.twins and "results" in found:
         found["results"] = [twinned(family, each) for each in found["results"]]
@@ -53,7 +53,7 @@ def results(call: EndpointCall, family: Family, sent: Criteria) -> dict[str, Any
 
 
 def sent_criteria(call: EndpointCall, family: Family) -> Criteria:
-    """criteria[], oper[], value[], sortBy and sortAsc, with what the family adds."""
+    """Returns criteria[], oper[], value[], sortBy and sortAsc, with the additions of the family."""
     params = call.params
     names, operators = params.text_list("criteria"), params.text_list("oper")
     values = params.tree.get("value", [])

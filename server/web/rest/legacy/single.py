@@ -1,4 +1,4 @@
-"""One record of a type by endpoints of its own: read, create, change, delete. Fields stand at the top level."""
+"""Endpoints for one record of a type: read, create, change, delete. Fields are at the top level."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ NAMES: shapes.Schema = {"properties": {"_labels": shapes.OBJECT, "_types": shape
 
 
 def is_small(call: EndpointCall) -> bool:
-    """Whether nothing that was sent costs time before the write."""
+    """Whether the request needs no slow work before the write."""
     return SLOW_FIELDS.isdisjoint(call.params.names())
 
 
 def sent_fields(call: EndpointCall, also: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """What was sent as fields: every parameter but those of the endpoint, and but `also`."""
+    """Returns all parameters as fields, except those of the endpoint and `also`."""
     params = call.params
     names = [name for name in params.names() if name in params and name not in NOT_FIELDS | also]
     return {
@@ -33,12 +33,12 @@ def sent_fields(call: EndpointCall, also: frozenset[str] = frozenset()) -> dict[
 
 
 def legacy_dictionary(call: EndpointCall, family: Family, found: dict[str, Any]) -> dict[str, Any]:
-    """A record as these endpoints show it: with its second names and, for show_meta=1, _labels and _types."""
+    """Returns a record in the format of these endpoints: with second names and, for show_meta=1, _labels and _types."""
     return with_names(call, family.uri, twinned(family, found))
 
 
 def with_names(call: EndpointCall, uri: str, found: dict[str, Any]) -> dict[str, Any]:
-    """A record, for show_meta=1 with _labels and _types."""
+    """Returns a record, for show_meta=1 with _labels and _types."""
     if not call.params.flag("show_meta", False):
         return found
     meta = records.meta(call.ctx, uri)
@@ -46,17 +46,17 @@ def with_names(call: EndpointCall, uri: str, found: dict[str, Any]) -> dict[str,
 
 
 def named_shape(shape: shapes.Schema) -> shapes.Schema:
-    """What `with_names` answers."""
+    """Returns the schema of with_names()."""
     return {"allOf": [shape], **NAMES}
 
 
 def twinned(family: Family, found: dict[str, Any]) -> dict[str, Any]:
-    """A record with its second names."""
+    """Returns a record with its second names."""
     return found | {twin: found[key] for twin, key in family.twins}
 
 
 def update_record(call: EndpointCall, family: Family) -> dict[str, Any]:
-    """Change the record of the path by the fields that were sent."""
+    """Changes the record of the path."""
     fields = sent_fields(call)
     records.require_fields(call.ctx, family.uri, call.id, fields, _lacks_fields(family))
     found = records.update(call.ctx, family.uri, call.id, fields, expand_of(call, family.uri))
@@ -64,12 +64,12 @@ def update_record(call: EndpointCall, family: Family) -> dict[str, Any]:
 
 
 def shape(family: Family) -> shapes.Schema:
-    """What `told` answers."""
+    """Returns the schema of one record in the response."""
     return named_shape(family.shape)
 
 
 def fields_of(family: Family) -> Parameter:
-    """The fields of a type, as a parameter for its endpoints."""
+    """Returns the fields of a type as a parameter of its endpoints."""
     return Parameter("*", "mixed", f"The fields of the {family.name}, each by its name, and custom_<id>.")
 
 
@@ -78,7 +78,7 @@ def _lacks_fields(family: Family) -> str:
 
 
 def _one(name: str) -> str:
-    """A name with its article."""
+    """Returns a name with its article."""
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
