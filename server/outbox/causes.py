@@ -1,5 +1,5 @@
-"""Which drafts automations wrote. Their mail leaves later, and two automations that answer each other's mail would go
-on for ever."""
+"""Records which drafts automations wrote, so that two automations that reply to each other's mail stop at some
+point."""
 
 from server.record_types.base import Change, Writing
 from server.store.tables import Column, Table
@@ -10,12 +10,12 @@ CAUSE = Table(
     [Column("draft_id", references="draft(id)"), Column("depth"), Column("is_by_machine")],
     key=("draft_id",),
 )
-# depth: of the automation that wrote the draft, for what its mail sets off. Drafts of others have no row.
-# is_by_machine: whether it did so because of mail that a program wrote, and the draft is not sent.
+# depth: nesting of the automation that wrote the draft; its mail triggers automations one level deeper. Drafts of
+# workers have no row. is_by_machine: automatic mail triggered the automation, so the draft is not sent.
 
 
 def follow(change: Change, writing: Writing) -> None:
-    """After every write of a draft: remember that an automation wrote it. What somebody else queues afterwards is
+    """Records, after every write of a draft, that an automation wrote it. A draft that a worker queues later is
     theirs."""
     tx, ctx = writing.tx, writing.ctx
     is_queueing = bool(change.changes("is_queued") and change.value("is_queued"))
@@ -28,6 +28,6 @@ def follow(change: Change, writing: Writing) -> None:
 
 
 def of(tx: Transaction, draft_id: int) -> tuple[int, bool]:
-    """How many automations caused each other before this draft, and whether mail that a program wrote set them off."""
+    """Returns how many automations triggered each other before this draft, and whether automatic mail set them off."""
     row = tx.first(CAUSE, draft_id=draft_id)
     return (int(row[1]), bool(row[2])) if row is not None else (0, False)

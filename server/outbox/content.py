@@ -1,6 +1,6 @@
-"""What is in a mail: the worker's text with its commands replaced, as text and as HTML, and the template around it.
+"""The content of a mail: the worker's text with its commands replaced, as text and as HTML, and the template around it.
 
-The HTML that is kept with a message is the one without the template."""
+The HTML that is stored with a message is without the template."""
 
 import html
 import re
@@ -17,9 +17,9 @@ from server.record_types.shared.points import PLACEHOLDER
 from server.records.dictionary import Dictionaries
 from server.store.transaction import Transaction
 
-PLAIN, MARKDOWN, HTML = FORMATS = ("", "markdown", "html")  # of what a worker writes
+PLAIN, MARKDOWN, HTML = FORMATS = ("", "markdown", "html")  # formats in which workers write
 BODY = "message_body"
-CALLER = "current_"  # `current_worker_` is the worker also where a record has a `worker_` of its own
+CALLER = "current_"  # `current_worker_` names the worker even where a record has its own `worker_`
 WORKER_NAMES = frozenset(("first_name", "last_name", "full_name", "title", "at_mention_name", "email"))
 
 ImageUrl = Callable[[str], str | None]
@@ -27,7 +27,7 @@ ImageUrl = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`text` is what is kept and sent as text; `html`, without a template, None for plain mail."""
+    """The text of a mail, as stored and sent, and its HTML without a template, None for plain mail."""
 
     text: str
     html: str | None = None
@@ -35,8 +35,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The lines that `#signature` stands for: as text, as HTML ("" where a signature has only text), and that text as
-    Markdown in which filled-in values mean nothing."""
+    """The lines that replace `#signature`: as text, as HTML ("" if a signature has only text), and as Markdown in which
+    inserted values are escaped."""
 
     text: str = ""
     html: str = ""
@@ -44,10 +44,10 @@ class Signature:
 
 
 def body_of(content: str, format: str, signature: Signature, original: Quotation | None) -> Body:
-    """The body of what a worker wrote in a format: PLAIN, MARKDOWN or HTML. `original`: the quotation that stands for
-    its line; None leaves the line as it is. Raises TooLarge for text that is too long.
+    """The body of a text that a worker wrote in a format: PLAIN, MARKDOWN or HTML. Raises TooLarge.
 
-    The HTML is put together from finished pieces: nothing is edited after it was cleaned."""
+    original: the quotation that replaces its command; None leaves the command as it is. The HTML is joined from
+    finished pieces: nothing is edited after it was cleaned."""
     text = commands.apply(content, signature.text, original.text if original else None)
     if format == PLAIN:
         return Body(text)
@@ -74,8 +74,8 @@ class Placeholders:
     """Fills `{{placeholder}}`s inside one snapshot: keys of dictionaries as `worker_`, `group_`, `bucket_`, `ticket_`
     and so on, a worker's names also without prefix, and plain values. Unknown ones are empty.
 
-    own: the type among `records` whose keys need no prefix and come first. as_caller: only what the caller may read is
-    filled in, for texts that any worker writes. shown: what stands for a value."""
+    own: the type among `records` whose keys need no prefix and come first. as_caller: fills in only data that the
+    caller may read, for texts that any worker writes. shown: formats a value."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Placeholders:
         as_caller: bool = False,
         shown: Callable[[str], str] = str,
     ) -> None:
-        # Whoever writes a mail template is an administrator; what it shows goes to the recipient, not to the caller.
+        # Administrators write mail templates, and the recipient reads the text: the caller's rights do not matter.
         self._ctx = ctx if as_caller else ctx.as_actor(system(), ctx.tz)
         self._tx = tx
         self._records = records
@@ -97,8 +97,8 @@ class Placeholders:
         self._shown = shown
 
     def fill(self, template: str, body_html: str | None = None, *, is_markdown: bool = False) -> str:
-        """The text of a template. body_html: given for HTML templates, where every other value is escaped. is_markdown:
-        no value of a Markdown template is read as HTML, a link or code."""
+        """Returns the text of a template. body_html: for HTML templates, where every other value is escaped.
+        is_markdown: escapes values, so that Markdown reads none of them as HTML, a link or code."""
         if "{{" not in template:
             return template
         names = set(PLACEHOLDER.findall(template))

@@ -1,5 +1,6 @@
-"""The mail transport for senders that have none of their own. The first one that is made becomes it: mail would wait
-beside a way out otherwise."""
+"""The mail transport for senders without a transport of their own.
+
+The first transport becomes the default: otherwise mail would wait although it could be sent."""
 
 from server.mail.transports import NULL
 from server.record_types.base import Change, Writing
@@ -11,12 +12,12 @@ MAIL_TRANSPORT = "mail_transport"
 
 
 def default_transport(tx: Transaction) -> int:
-    """Its id; 0 for none. It may be gone."""
+    """The id of the default transport; 0 for none. The transport may have been deleted."""
     return int(service_settings.get(tx, DEFAULT_TRANSPORT, 0) or 0)
 
 
 def choose(writing: Writing, id: int) -> None:
-    """Let a transport be the default one, 0 for none. Mail that waited for one leaves."""
+    """Sets the default transport, 0 for none, and wakes mail that waits for a transport."""
     before = default_transport(writing.tx)
     if before != id:
         names = (writing.label(MAIL_TRANSPORT, each) for each in (before, id))
@@ -26,8 +27,8 @@ def choose(writing: Writing, id: int) -> None:
 
 
 def follow(writing: Writing, change: Change) -> None:
-    """After every write of a transport: a new one becomes the default where nobody chose another, nor chose to have
-    none. One that throws mail away never does by itself."""
+    """Makes a new transport the default, unless an administrator chose another, or none. A transport that discards mail
+    becomes the default only by choice."""
     if not change.is_create or change.value("extension_id") == NULL:
         return
     chosen = service_settings.get(writing.tx, DEFAULT_TRANSPORT)

@@ -1,7 +1,7 @@
-"""One attempt to send one draft: the mail is built from rows and handed to a transport; outcome.py writes what follows.
+"""One attempt to send one draft: builds the mail from rows and hands it to a transport; outcome.py records the outcome.
 
-The draft must be claimed by the caller. A mail that left is gone from the queue; a process that ends in between may
-send it twice, with the same Message-Id, but never not at all."""
+The caller must have claimed the draft. A mail that was sent is gone from the queue. If the process ends in between, the
+mail may be sent twice, with the same Message-Id, but it is never lost."""
 
 import re
 from dataclasses import asdict, field, replace
@@ -44,11 +44,11 @@ _log = log.get("mail")
 
 @dataclass(frozen=True, slots=True)
 class MailSpec:
-    """What a mail is, as decided when it was written; its recipients stand in the draft, where they can be corrected.
+    """A mail as decided when it was written. Its recipients are in the draft, where they can be corrected.
 
     `message_id` and `in_reply_to` without angle brackets. `date`: Unix seconds, written in the zone named `zone`.
     `records`: ids of worker, group, bucket, ticket for the template. `text` and `html` are empty when a message with
-    both is kept. `list_headers`: one a line."""
+    both is stored. `list_headers`: one a line."""
 
     message_id: str
     date: int
@@ -85,7 +85,8 @@ class MailSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadyMail:
-    """A mail ready to leave. recipients: those who do not have it yet. hold: of its transport, None for none."""
+    """A mail that is ready to send. recipients: without those who have it already. hold: of its transport, None for
+    none."""
 
     outgoing: OutgoingMail
     recipients: tuple[str, ...]
@@ -96,8 +97,8 @@ class ReadyMail:
 
 
 def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
-    """Try to send a draft that the caller has claimed: whether it left, None while its transport is held. A failure is
-    noted and not raised."""
+    """Tries to send a draft that the caller has claimed. Returns whether it was sent, None while its transport is held.
+    Records failures instead of raising them."""
     ctx = sending_context(service, draft_id, now)
     transport_id = sender_id = 0
     try:
@@ -119,10 +120,10 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
             report = hand_over(ctx, replace(loaded, outgoing=outgoing), way)
     except TransportFailed as error:
         failure = DeliveryFailure(error.message, error.is_permanent, transport_id, error.is_unreachable, error.report)
-    except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
+    except HelpdeskError as error:  # the cause is the mail itself: trying again would not help
         failure = DeliveryFailure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
     except Exception:
-        # A mail is never lost through a bug of ours: it stays queued like one that a server did not take.
+        # A bug must not lose mail: it stays queued, as after a temporary refusal by a server.
         _log.exception("mail.failed", draft=draft_id)
         failure = DeliveryFailure("an internal error; the log tells more")
     else:
@@ -148,7 +149,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
 
 
 def sending_context(service: Service, draft_id: int, now: int) -> Context:
-    """The context in which a mail leaves. What it sets off counts the automations that wrote it."""
+    """The context in which a mail is sent. Events that follow from it count the automations that wrote the mail."""
     depth, is_by_machine = service.store.read(lambda tx: causes.of(tx, draft_id))
     return own_context(service, now, depth=depth, is_by_machine=is_by_machine)
 
@@ -157,7 +158,7 @@ def sending_context(service: Service, draft_id: int, now: int) -> Context:
 
 
 def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) -> ReadyMail | None:
-    """The mail of a draft; None when the claim is lost or the draft gone. key: signs the id of its ticket."""
+    """The mail of a draft; None when the claim is lost or the draft is gone. key: signs the id of its ticket."""
     writing = RecordReader(ctx, tx)
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
@@ -171,7 +172,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
     own: tuple[str, ...] = ()
-    if draft["ticket_id"] and draft["type"] != TRANSACTIONAL:  # answers to notifications are signed otherwise
+    if draft["ticket_id"] and draft["type"] != TRANSACTIONAL:  # replies to notifications are signed differently
         own = (ticket_reference(key, draft["ticket_id"], mail.from_address),)
     outgoing = OutgoingMail(
         message_id=mail.message_id,
@@ -199,7 +200,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     if not 1 <= len(recipients) <= most:
         raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
     left = rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
-    # An automatic answer must not bounce into another one.
+    # A bounce of an automatic reply must not cause another one (RFC 3834, 3.3).
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
     hold = find_hold(tx, way.transport_id) if way is not None else None
@@ -207,8 +208,9 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
 
 
 def html_part(ctx: Context, tx: Transaction, mail: MailSpec, text: str, html: str, image_url: ImageUrl) -> str:
-    """The HTML part of a mail: what was written, in its template or the default look, as a whole document. `text` and
-    `html`: without the template. Raises TooLarge."""
+    """Renders the HTML part of a mail as a whole document, in its template or the default style. Raises TooLarge.
+
+    text, html: without the template."""
     template = RecordReader(ctx, tx).record("html_template", mail.template_id) if mail.template_id else None
     source, body = (template["content"] if template else ""), frame.body_in_frame(html)
     has_template = bool(source.strip())
@@ -226,7 +228,7 @@ def html_part(ctx: Context, tx: Transaction, mail: MailSpec, text: str, html: st
 
 
 def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> DeliveryReport:
-    """Give a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
+    """Passes a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
     raw, sign = compose(loaded.outgoing), signing.signer(ctx, loaded.outgoing.from_address)
     chosen, settings = open_transport(ctx, way)
     try:
@@ -239,27 +241,27 @@ def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> Delivery
 def _texts(
     reading: RecordReader, tx: Transaction, mail: MailSpec, message_id: int, base_url: str
 ) -> tuple[str, str | None]:
-    """The text and the HTML without template: of the message that is kept, else those of the mail."""
+    """The text and the HTML without template: of the stored message, else of the mail."""
     text, html = mail.text, mail.html
     message = reading.record("message", message_id) if message_id else None
     if message is not None:
         text = message["content"]
         file = reading.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
         html = decode(blobs.read(tx, file["blob_id"]), "utf-8") if file else ""
-    if not mail.is_markdown:  # what the service writes has an HTML part all the same
+    if not mail.is_markdown:  # mail of the service itself has an HTML part too
         return text, html or None
     return without_own_files(base_url, markdown_to_text(text, html)), html
 
 
 def without_own_files(base_url: str, text: str) -> str:
-    """A text without the addresses of our files, which its reader cannot open: they go along with the mail."""
+    """Removes the addresses of our files from a text: its reader cannot open them, and they are attached to the
+    mail."""
     own = own_file(base_url).pattern
     return re.sub(rf" ?(?:<{own}>|\({own}\)|{own})", "", text)
 
 
 def _recipients(name: str, value: object) -> tuple[NamedAddress, ...]:
-    """The addresses of a list, which somebody may have corrected since the mail was made. Raises Invalid with what is
-    none."""
+    """The addresses of a list, which a worker may have corrected. Raises Invalid if one of them is not an address."""
     try:
         return tuple(parse_all(str(value), MAX_RECIPIENTS)) if value else ()
     except Invalid as error:
@@ -267,12 +269,12 @@ def _recipients(name: str, value: object) -> tuple[NamedAddress, ...]:
 
 
 def own_file(base_url: str) -> re.Pattern[str]:
-    """Matches the addresses under which the service gives out files; the first group is the file's id."""
+    """A pattern for addresses of files on this service; the first group is the file's id."""
     return re.compile(re.escape(base_url) + r"/(?:rest/attachments|files)/([0-9]{1,18})(?:[/.?][^\s\"'<>]*)?")
 
 
 def _embed(ctx: Context, mail: MailSpec, found: dict[int, str]) -> ImageUrl:
-    """Images that are files of ours go along with the mail, since the recipient cannot fetch them."""
+    """Embeds images that are files of this service, since the recipient cannot fetch them."""
     pattern = own_file(ctx.service.base_url)
 
     def image_url(url: str) -> str | None:
@@ -287,7 +289,7 @@ def _embed(ctx: Context, mail: MailSpec, found: dict[int, str]) -> ImageUrl:
 
 
 def _files(reading: RecordReader, tx: Transaction, mail: MailSpec, inline: dict[int, str]) -> tuple[OutFile, ...]:
-    """The files to send, inline images with their content id. A file that is gone by now is left out."""
+    """The files to attach, inline images with their content id. Deleted files are left out."""
     wanted = dict.fromkeys((*mail.file_ids, *inline))
     found = [file for id in wanted if (file := reading.record("attachment", id)) is not None]
     contents = blobs.read_many(tx, [file["blob_id"] for file in found], MAX_FILES_BYTES)

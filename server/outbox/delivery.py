@@ -1,5 +1,4 @@
-"""What has become of a mail that somebody wrote, told where it was written: in the answer to compose and reply, and on
-its ticket."""
+"""The state of a mail that a worker wrote, as shown in the response to compose and reply, and on its ticket."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 State = Literal["sent", "kept", "sending", "queued", "later", "parked", "held", "partly", "failing", "failed"]
-# What each means, for people.
+# The meaning of each, as shown to people.
 STATES: dict[State, str] = {
     "sent": "a mail server took it",
     "kept": "it is kept and not mailed",
@@ -43,8 +42,8 @@ _DRAFT, _OUTGOING = (
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """state: of STATES. reason: why it has not left, "" where there is none. draft_id: the draft that holds it, 0 for
-    none; message_id: the message that was kept of it, 0 for none yet. due_at: when it is tried next, Unix seconds."""
+    """The state of one mail. reason: why it has not been sent, "" if there is no reason. draft_id: the draft that holds
+    it, 0 for none; message_id: its stored message, 0 for none yet. due_at: time of the next attempt, Unix seconds."""
 
     state: State
     reason: str = ""
@@ -53,7 +52,7 @@ class Delivery:
     due_at: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """As endpoints answer it."""
+        """The object that endpoints return."""
         return {
             "state": self.state,
             "reason": self.reason,
@@ -64,23 +63,23 @@ class Delivery:
 
 
 def kept(*notes: str) -> Delivery:
-    """Of a message that is not mailed. notes: why, none when that was asked for."""
+    """The state of a message that is stored and not mailed. notes: the reasons; none if the worker asked for that."""
     return Delivery("kept", "; ".join(notes))
 
 
 def of_draft(ctx: Context, draft_id: int) -> Delivery:
-    """Of a mail that was put into the queue. Its draft goes when it has left."""
+    """The state of a mail that was put into the queue. Its draft is deleted once the mail was sent."""
     found = ctx.service.store.read(lambda tx: _found(tx, "id", draft_id, ctx.now))
     return found[0] if found else Delivery("sent")
 
 
 def of_ticket(ctx: Context, ticket_id: int) -> list[Delivery]:
-    """Of the mails on a ticket that have not left. Whether the caller may read the ticket is for whoever shows it."""
+    """The states of unsent mails on a ticket. The caller checks who may read the ticket."""
     return ctx.service.store.read(lambda tx: _found(tx, "ticket_id", ticket_id, ctx.now))
 
 
 def state_of(found: dict[str, Any], now: int) -> State:
-    """How far a mail is that has not left. found: columns of its draft and of what the queue knows of it."""
+    """The state of an unsent mail. found: columns of its draft and of its row in the queue."""
     if not found["is_queued"]:
         return "partly" if _is_partly_sent(found) else "failed"
     if found.get("claimed_by") and found["claimed_until"] >= now:
@@ -97,7 +96,8 @@ def state_of(found: dict[str, Any], now: int) -> State:
 
 
 def next_attempt(found: dict[str, Any], state: State, holds: Mapping[int, int]) -> int:
-    """When a mail is tried next, Unix seconds; 0 for at once, and for never. holds: {transport: its next attempt}."""
+    """The time of the next attempt, Unix seconds; 0 for at once, and for never. holds: {transport: its next
+    attempt}."""
     if state == "held":
         return holds.get(found["held_by"], 0)
     is_put_off = state in ("failing", "later", "partly") and found["is_queued"]

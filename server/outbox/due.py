@@ -1,6 +1,6 @@
-"""Finds drafts that are due and sends them: mail that was scheduled, that failed before, or that was cut short.
+"""Finds drafts that are due and sends them: mail that was scheduled, failed before, or was interrupted.
 
-Drafts that clients made through the records API are sent as well, in the name of their worker."""
+Queued drafts that clients created through the records API are sent as well, on behalf of their worker."""
 
 from typing import Any
 
@@ -27,18 +27,18 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 KIND = "mail.send"
-BATCH = 100  # drafts found in one scan
+BATCH = 100  # drafts of one scan
 
 
 @at_start("outbox")
 def _release(service: Service, now: int) -> None:
-    """What a process that is gone had claimed is free again."""
+    """Releases the claims of processes that are gone."""
     service.store.write(rows.release_lost)
 
 
 @periodic("drafts that are due")
 def find_due(service: Service, now: int) -> int | None:
-    """Add a job for every draft that is due; returns when the next one will be."""
+    """Adds a job for every draft that is due. Returns the time when the next draft will be due."""
     _unpark(service)
     held_until = probe_held(service, now)
     retry = service.settings.mail_retry_seconds
@@ -53,8 +53,7 @@ def find_due(service: Service, now: int) -> int | None:
 
 @after_set_back("drafts that failed")
 def _hasten(service: Service, now: int) -> None:
-    """Mail that failed while the clock was wrong is not put off further than any other that failed. When somebody wants
-    a mail to leave is theirs to say."""
+    """Limits the wait of mail that failed while the clock was wrong. Leaves the time of scheduled mail unchanged."""
     settings = service.settings
     latest = now + max(settings.mail_retry_seconds, settings.mail_retry_max_seconds)
     draft: Any = table_named("draft")
@@ -75,8 +74,8 @@ def _send(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
-    """Send a queued draft, unless somebody else does just now or it waits for its time or its turn; True when it left,
-    None while it is on its way."""
+    """Sends a queued draft, unless another thread is sending it or it has to wait. Returns True when it was sent, None
+    while it is on its way."""
     ctx = sending_context(service, draft_id, now)
     claim = service.store.write(lambda tx: rows.claim(RecordWriter(ctx, tx), draft_id))
     if claim is None:
@@ -91,11 +90,11 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
     return send_soon(service, draft_id, claim, now)
 
 
-# -- what waited becomes a message -------------------------------------------------------------------------------------
+# -- create the message ------------------------------------------------------------------------------------------------
 
 
 def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
-    """Make ticket and message of a draft that was scheduled; nothing when there is a mail already. False when there is
+    """Creates ticket and message of a scheduled draft, unless its mail exists already. Returns False if there is
     nothing to send."""
     draft, row = ctx.service.store.read(
         lambda tx: (RecordReader(ctx, tx).record("draft", draft_id), rows.get(tx, draft_id))
@@ -115,16 +114,17 @@ def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
             return False
         if save(writing, draft_id):
             return True
-        writing.delete("draft", draft_id)  # kept on its ticket: nobody may get it
+        writing.delete("draft", draft_id)  # the message stays on its ticket: no recipient is allowed
         return False
 
     return ctx.service.store.write(write)
 
 
 def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context:
-    """The context of the worker who sends. What was checked when they sent it goes out even if they are gone by now.
+    """The context of the worker who sends. A mail that was checked when it was queued is sent even if the worker is
+    gone.
 
-    Raises Forbidden for other drafts of such a worker."""
+    Raises Forbidden for unchecked drafts of a worker who is gone."""
     if not draft["worker_id"] and (is_checked or draft["type"] == TRANSACTIONAL):
         return ctx
     found = ctx.service.store.read(lambda tx: actor.worker(tx, draft["worker_id"]))
@@ -135,11 +135,12 @@ def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context
     return ctx
 
 
-# -- found -------------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
-    """The longest due first, without those that are being sent, wait for a transport, or for their turn."""
+    """Ids of drafts that are due, the oldest first, without drafts that are being sent, wait for a transport, or for an
+    earlier mail."""
     draft, outgoing = table_named("draft"), OUTGOING.sql
 
     def build() -> Any:
@@ -171,7 +172,7 @@ def _next_date(tx: Transaction, now: int) -> int | None:
 
 
 def _unpark(service: Service) -> None:
-    """Mail whose sender has a transport by now is due again."""
+    """Makes parked mail due again whose sender has a transport by now."""
     outgoing: Any = OUTGOING.sql
 
     def waiting(tx: Transaction) -> list[int]:

@@ -1,9 +1,8 @@
-"""The document around the HTML of mail that leaves, and the look of what Markdown makes.
+"""The document around the HTML of outgoing mail, and the style of HTML that comes from Markdown.
 
-Mail programs differ in what they keep: Gmail and Outlook on the web drop most of the head, Outlook on Windows draws
-with Word, phones and Apple Mail follow the head. So everything that matters is a `style` attribute with colours that
-are readable on white and on black, and the head only adds to it.
-"""
+Mail programs differ in what they preserve: Gmail and Outlook on the web drop most of the head, Outlook on Windows
+renders with Word, phones and Apple Mail follow the head. So everything that matters is a `style` attribute with colours
+that are readable on white and on black, and the head only adds to it."""
 
 import re
 import unicodedata
@@ -17,8 +16,8 @@ FONTS = "'Segoe UI', -apple-system, BlinkMacSystemFont, Roboto, 'Helvetica Neue'
 FIXED = "Consolas, Menlo, 'Roboto Mono', 'Courier New', monospace"
 LINE = "#a8b0b9"  # visible on white and on black
 BODY_CLASS = "svc-body"
-MAX_DIRECTION_CHARACTERS = 4_000  # by which the direction of a text is chosen
-# A table that says nothing about itself, as Markdown makes them; those of newsletters lay out a page.
+MAX_DIRECTION_CHARACTERS = 4_000  # the start of a text suffices to find its direction
+# Tables without attributes, as in Markdown; newsletters use tables with attributes as page layout.
 _UNDRESSED = "".join(f":not([{name}])" for name in ("style", "width", "border", "cellpadding", "bgcolor"))
 _TABLE = f".{BODY_CLASS} table{_UNDRESSED}"
 _LOOK = f"""
@@ -64,8 +63,8 @@ pre, code { font-family: Consolas, monospace; background: #f3f4f6 }
 table { mso-table-lspace: 0; mso-table-rspace: 0 }
 </style><![endif]-->
 """
-# Only where nothing has a colour of its own: dark letters of somebody's choice would stand on a dark ground. A message
-# with colours stands on white paper instead.
+# Only for messages without colours: dark letters that the author chose would be unreadable on a dark background.
+# A message with colours gets a white background instead.
 _DARK = """\
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
@@ -80,17 +79,17 @@ _COLOR = re.compile(r"""<[a-z][^<>]*?\s(?:bgcolor="|color="|style="[^"]*?(?:colo
 
 
 def body_in_frame(html: str) -> str:
-    """The message as it stands in a template or alone, marked for the look."""
+    """Wraps the message in an element that the default style applies to, with or without a template."""
     return f'<div class="{BODY_CLASS}">{html}</div>'
 
 
 def document(
     html: str, *, title: str, language: str, text: str, image_url: ImageUrl | None = None, has_template: bool = False
 ) -> str:
-    """The whole HTML part of a mail. Raises TooLarge.
+    """Renders the whole HTML part of a mail. Raises TooLarge.
 
-    html: what was written, in body_in_frame(), in its template if it has one. text: the same as text, which decides
-    the direction. A template brings its own fonts and colours."""
+    html: the message in body_in_frame(), inside its template if it has one. text: the same as text, which decides the
+    direction. A template brings its own fonts and colours."""
     direction = text_direction(text)
     is_coloured = has_template or bool(_COLOR.search(clean_html(html, allow_remote_images=True)))
     look = _LOOK if has_template else _LOOK + _LETTER + (_PAPER if is_coloured else "")
@@ -108,11 +107,10 @@ def document(
 
 
 def text_direction(text: str) -> str:
-    """`rtl` for a text most of whose letters are written from right to left, else `ltr`; what it quotes does not count.
+    """`rtl` for a text with mostly right-to-left letters, else `ltr`; quotations do not count.
 
     >>> text_direction("שלום Ada"), text_direction("Hello"), text_direction("")
-    ('rtl', 'ltr', 'ltr')
-    """
+    ('rtl', 'ltr', 'ltr')"""
     head = text[:MAX_DIRECTION_CHARACTERS]
     said = "\n".join(part for kind, part in quoted.parts(head) if kind == "said") or head
     kinds = [unicodedata.bidirectional(each) for each in said]

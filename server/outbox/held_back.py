@@ -1,4 +1,4 @@
-"""Mail that was to leave later and is held back, because who was to get it has written first."""
+"""Holds back scheduled mail when its recipient has written first."""
 
 from server.contexts import TICKET
 from server.record_types.base import Record, Writing
@@ -8,8 +8,9 @@ POINT = "ticket.message.held"
 
 
 def hold_back(writing: Writing, ticket_id: int) -> None:
-    """After a message of a requester: what waits on the ticket only until then becomes a draft again, and its writer is
-    told. The answer may have made it wrong."""
+    """Turns scheduled mail that waits only for a message of the requester into a draft again, and notifies its writer.
+
+    The requester's message may have made it wrong."""
     drafts = writing.registry.type("draft")
     for row in writing.tx.find(drafts.table, ticket_id=ticket_id):
         draft = drafts.record(row)

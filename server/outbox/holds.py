@@ -1,7 +1,7 @@
-"""Mail transports that let no mail through at present: their mail waits here, and one mail at a time tries again.
+"""Mail transports that are unavailable at present: their mail waits, and one mail at a time tries again.
 
-A server that is down, or that refuses the login, says nothing about any mail. So none of them is tried, given up or
-reported for that reason, and all leave once one got through."""
+A server that is down, or that refuses the login, says nothing about a particular mail. So that mail is not tried, given
+up or reported; all of it leaves once one attempt succeeds."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
@@ -22,7 +22,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
-LONGEST_HOLD_SECONDS = 900  # between two attempts to get through a transport
+LONGEST_HOLD_SECONDS = 900  # longest wait between two attempts on a transport
 
 TRANSPORT_HOLD = Table(
     "transport_hold",
@@ -31,7 +31,7 @@ TRANSPORT_HOLD = Table(
         Column("fails"),
         Column("since"),
         Column("retry_at"),
-        Column("probe_id"),  # the draft that tries again, 0 for none
+        Column("probe_id"),  # draft of the next attempt, 0 for none
         Column("error", "TEXT"),
     ],
     key=("transport_id",),
@@ -40,7 +40,7 @@ TRANSPORT_HOLD = Table(
 
 @dataclass(frozen=True, slots=True)
 class TransportHold:
-    """A transport that is held. since: its first failure; retry_at: the next attempt; Unix seconds."""
+    """A transport that is held. since: its first failure; retry_at: the next attempt; both in Unix seconds."""
 
     transport_id: int
     fails: int
@@ -50,12 +50,12 @@ class TransportHold:
     error: str
 
     def stops(self, draft_id: int, now: int) -> bool:
-        """Whether a draft has to wait for the next attempt, which another one makes."""
+        """Whether a draft has to wait, because another draft makes the next attempt."""
         return self.retry_at > now and self.probe_id != draft_id
 
 
 def find_hold(tx: Transaction, transport_id: int) -> TransportHold | None:
-    """The hold of a transport, None for one that lets mail through."""
+    """The hold of a transport, None for a transport that is available."""
     row = tx.first(TRANSPORT_HOLD, transport_id=transport_id)
     return TransportHold(*row) if row is not None else None
 
@@ -66,12 +66,12 @@ def list_holds(tx: Transaction) -> list[TransportHold]:
 
 
 def next_attempts(tx: Transaction) -> dict[int, int]:
-    """{transport that is held: when it is tried next, Unix seconds}."""
+    """{id of a held transport: time of its next attempt, Unix seconds}."""
     return {hold.transport_id: hold.retry_at for hold in list_holds(tx)}
 
 
 def hold_transport(writing: RecordWriter, transport_id: int, draft_id: int, error: str) -> None:
-    """Hold a transport after a draft failed to get through it. Attempts that ran side by side count once."""
+    """Holds a transport after an attempt failed to reach it. Simultaneous attempts count once."""
     tx, now, hold = writing.tx, writing.now, find_hold(writing.tx, transport_id)
     if hold is not None and hold.stops(draft_id, now):
         return
@@ -81,7 +81,7 @@ def hold_transport(writing: RecordWriter, transport_id: int, draft_id: int, erro
 
 
 def release_transport(writing: Writing, transport_id: int) -> None:
-    """Let all mail through a transport again; nothing where it is not held."""
+    """Releases all mail of a transport; does nothing if the transport is not held."""
     tx = writing.tx
     if find_hold(tx, transport_id) is None:
         return
@@ -94,16 +94,15 @@ def release_transport(writing: Writing, transport_id: int) -> None:
 
 
 def let_through(writing: RecordWriter, draft_id: int) -> None:
-    """Let one draft try again at once, whatever is known of its transport."""
+    """Allows one draft to try at once, even if its transport is held."""
     row = rows.get(writing.tx, draft_id)
     if row is not None and row["held_by"]:
         _choose_probe(writing.tx, writing.ctx.service.settings, row["held_by"], draft_id, writing.now)
 
 
 def probe_held(service: Service, now: int) -> int | None:
-    """Let one draft of each transport try again whose wait is over. Returns the time of the next such attempt.
-
-    Releases mail whose sender has another transport by now."""
+    """Allows one draft of each held transport to try again once its wait is over. Returns the time of the next such
+    attempt. Also releases mail whose sender uses another transport by now."""
     store = service.store
     outgoing: Any = OUTGOING.sql
 
@@ -133,7 +132,7 @@ def probe_held(service: Service, now: int) -> int | None:
             if hold.retry_at > now:
                 continue
             oldest = tx.value(_oldest, (hold.transport_id, now, now + service.settings.mail_retry_seconds))
-            if oldest is None:  # nothing waits: the next mail tries
+            if oldest is None:  # no mail waits: the next one tries
                 tx.delete(TRANSPORT_HOLD, transport_id=hold.transport_id)
             else:
                 _choose_probe(tx, service.settings, hold.transport_id, oldest, now)
@@ -146,7 +145,7 @@ def probe_held(service: Service, now: int) -> int | None:
 
 
 def hasten(tx: Transaction, now: int) -> None:
-    """Let no transport wait for longer than others do, after the clock was set back."""
+    """Limits the wait of held transports after the clock was set back."""
     for hold in list_holds(tx):
         if hold.retry_at > now + LONGEST_HOLD_SECONDS:
             _put(tx, replace(hold, retry_at=now))
@@ -157,7 +156,7 @@ def _put(tx: Transaction, hold: TransportHold) -> None:
 
 
 def _oldest() -> Any:
-    """The first mail of a held transport that waits for no other on its ticket."""
+    """The first mail of a held transport that does not wait for another mail on its ticket."""
     outgoing, draft = OUTGOING.sql, table_named("draft")
     return (
         draft.select(peewee.fn.MIN(draft.c.id))

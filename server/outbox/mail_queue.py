@@ -1,4 +1,4 @@
-"""Mail that has not left, as administrators see it: why, trying it again, dropping it."""
+"""The outbox of administrators: lists unsent mail with the reason, tries it again, or drops it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,21 +23,21 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
-DOING = "look at the mail of others that has not left"  # what administrators alone may
+DOING = "look at the mail of others that has not left"  # allowed to administrators only
 
 FILTERS = ("failed", "parked", "held", "failing", "queued")
 SORTS = {"subject": "name", "to": "to", "fails": "queue_fails", "due_at": "queue_delivery_date", "updated": "updated"}
-# What is looked at of a mail; its text is not.
+# Columns for the list, which shows no text.
 _DRAFT = ("id", "name", "to", "is_queued", "queue_fails", "queue_delivery_date", "ticket_id", "worker_id", "updated")
 _OUTGOING = ("claimed_by", "claimed_until", "is_parked", "held_by", "settled", "last_error")
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedMail:
-    """One mail. state: `failed` was given up; `parked` waits for a mail transport, `held` for one to be reached;
-    `sending` just now; `failing` is tried again at due_at; `partly` has recipients who did not get it; `later` was to
-    be sent then; `queued` is due. is_given_up: it is not tried again. reason: why it has not left, "" where it was not
-    tried. due_at, updated: Unix seconds."""
+    """One unsent mail. state: `failed` was given up; `parked` waits for a mail transport, `held` for one to be reached;
+    `sending` is being sent; `failing` is tried again at due_at; `partly` is missing for some recipients; `later` is
+    scheduled; `queued` is due. is_given_up: it is not tried again. reason: why it was not sent, "" before the first
+    attempt. due_at, updated: Unix seconds."""
 
     id: int
     subject: str
@@ -54,7 +54,7 @@ class QueuedMail:
 
 @dataclass(frozen=True, slots=True)
 class QueuedMailText:
-    """All of one mail that people read."""
+    """One unsent mail with its sender, recipients and text."""
 
     listed: QueuedMail
     sender: str
@@ -66,10 +66,10 @@ class QueuedMailText:
 def list_queue(
     ctx: Context, state: str = "", limit: int = 25, page: int = 1, sort: str = ""
 ) -> tuple[list[QueuedMail], int]:
-    """A page of the mails that have not left, and how many there are.
+    """Returns a page of the unsent mails, and their total number. Raises AdminOnly.
 
-    state: one of FILTERS, where queued is every mail that will be tried; "" for all. sort: one of SORTS, with "-"
-    before it for the other direction; "" for those given up first, then by when they are due. Raises AdminOnly."""
+    state: one of FILTERS, where queued is every mail that will be tried; "" for all. sort: one of SORTS, with a leading
+    "-" for descending order; "" for given-up mail first, then by due date."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[list[QueuedMail], int]:
@@ -109,7 +109,7 @@ def _page(state: str, sort: str) -> Any:
 
 
 def letter(ctx: Context, id: int) -> QueuedMailText:
-    """One mail that has not left. Raises AdminOnly, NotFound."""
+    """Returns one unsent mail. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> QueuedMailText:
@@ -126,8 +126,8 @@ def letter(ctx: Context, id: int) -> QueuedMailText:
 
 
 def send_again(ctx: Context, id: int) -> None:
-    """Let a mail be tried at once, with all its attempts again. Raises AdminOnly, NotFound, Conflict for one that is
-    being sent."""
+    """Makes a mail due at once, with all its attempts again. Raises AdminOnly, NotFound, Conflict while it is being
+    sent."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
@@ -144,8 +144,8 @@ def send_again(ctx: Context, id: int) -> None:
 
 
 def drop(ctx: Context, id: int) -> str:
-    """Remove a mail: it is not sent. Answers its subject. Raises AdminOnly, NotFound, Conflict for one that is being
-    sent."""
+    """Deletes a mail, so that it is not sent, and returns its subject. Raises AdminOnly, NotFound, Conflict while it is
+    being sent."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> str:
@@ -171,7 +171,7 @@ def _idle(writing: RecordWriter, id: int) -> QueuedMail:
 
 
 def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
-    """The draft, and what the queue knows of it, {} for nothing."""
+    """The draft and its row in the queue, {} for none."""
     draft, row = reading.record("draft", id), rows.get(reading.tx, id) or {}
     if draft is None or not (draft["is_queued"] or row.get("last_error")):
         raise NotFound(lazy_gettext("mail {id} is not in the outbox any more: it was sent, or dropped", id=id))

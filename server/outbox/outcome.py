@@ -1,4 +1,5 @@
-"""What follows an attempt to send a draft: it is gone, stays queued, waits for its transport, or is given up."""
+"""Records the outcome of an attempt to send a draft: it is sent, stays queued, waits for its transport, or is given
+up."""
 
 import json
 from collections.abc import Mapping
@@ -33,8 +34,8 @@ class AcceptedMail:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFailure:
-    """Why no recipient got a mail. is_permanent: it is not tried again. transport_id 0: it reached no transport.
-    is_unreachable: no mail gets through the transport at present."""
+    """Why a mail reached no recipient. is_permanent: it is not tried again. transport_id 0: it reached no transport.
+    is_unreachable: the transport is unavailable for all mail at present."""
 
     text: str
     is_permanent: bool = False
@@ -44,7 +45,7 @@ class DeliveryFailure:
 
 
 def park(writing: RecordWriter, draft_id: int, email: str) -> None:
-    """Leave a mail in the queue until there is a transport for it, and say so on the draft, once."""
+    """Leaves a mail in the queue until its sender has a transport, and adds one comment about it to the draft."""
     row = rows.get(writing.tx, draft_id)
     text = NO_TRANSPORT.format(email=email)
     if row is not None and row["last_error"] != text:
@@ -53,15 +54,16 @@ def park(writing: RecordWriter, draft_id: int, email: str) -> None:
 
 
 def hold_back(tx: Transaction, draft_id: int, claim: str, hold: TransportHold) -> None:
-    """Leave a mail in the queue, untried, until its transport lets mail through again."""
+    """Leaves a mail in the queue, untried, until its transport is available again."""
     if rows.holds(tx, draft_id, claim):
         rows.change(tx, draft_id, {**rows.FREE, "held_by": hold.transport_id, "last_error": hold.error})
 
 
 def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
-    """Note that no recipient got a mail: a comment, an activity entry, and the next attempt or the end of all.
+    """Records that a mail reached no recipient: a comment, an activity entry, and the next attempt or the final
+    failure.
 
-    The ticket of a reply opens, so that somebody sees it; the worker of the draft is notified when it is given up."""
+    The ticket of a reply opens, so that a worker notices; the worker of the draft is notified when it is given up."""
     draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
     if draft is None or row is None or not rows.holds(writing.tx, draft_id, claim):
         return
@@ -76,7 +78,8 @@ def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failur
 
 
 def note_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: AcceptedMail) -> None:
-    """Note that recipients got a mail. Its draft goes, unless others have to get it still, or were refused."""
+    """Records that recipients got a mail. Deletes its draft unless other recipients are still to get it or were
+    refused."""
     draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return
@@ -85,7 +88,7 @@ def note_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: Accept
     if row["message_id"] and not rows.is_partly_sent(row["settled"]):
         events.publish(writing, "mail.sent", events.record_values("message", contexts.MESSAGE, row["message_id"]))
     refused = dict(report.refused)
-    if draft["queue_fails"]:  # else they were tried once more, and have it now
+    if draft["queue_fails"]:  # else refused recipients were tried again, and have it now
         refused = {each: text for each, text in row["settled"].items() if text} | refused
     if not (report.deferred or refused):
         ticket_status.restore(writing, draft["ticket_id"], row["reopened"])
@@ -122,8 +125,8 @@ def _retry_or_give_up(
     is_partial: bool = False,
     has_news: bool = True,
 ) -> None:
-    """Queue a mail for those who did not get it, or give it up. is_partial: others got it just now. has_news: whether
-    the worker does not know of the refusals yet."""
+    """Queues a mail again for the remaining recipients, or gives it up. is_partial: other recipients got it just now.
+    has_news: whether there are refusals that the worker does not know of yet."""
     tx, settings, fails = writing.tx, writing.ctx.service.settings, draft["queue_fails"] + 1
     is_first = draft["queue_fails"] == 0 or not row["failing_since"]
     since = writing.now if is_first else min(row["failing_since"], writing.now)
@@ -143,7 +146,7 @@ def _retry_or_give_up(
 
 
 def _hold(writing: RecordWriter, draft: Record, row: Record, transport_id: int, text: str) -> None:
-    """Leave a mail in the queue that could not get through its transport; the attempt does not count against it."""
+    """Leaves a mail in the queue that could not reach its transport; the attempt does not count against the mail."""
     holds.hold_transport(writing, transport_id, draft["id"], text)
     writing.set("draft", draft["id"], {"queue_fails": draft["queue_fails"] + 1})
     rows.change(writing.tx, draft["id"], {**rows.FREE, "held_by": transport_id, "last_error": text})
@@ -162,7 +165,7 @@ def _log(writing: RecordWriter, draft: Record, transport_id: int, text: str, *, 
 
 
 def _transport_actor(writing: RecordWriter, transport_id: int) -> Actor:
-    """The transport as the one who acts, as the sentence of the entry has it."""
+    """The transport as the actor of the activity entry."""
     if not transport_id:
         return writing.actor
     return Actor(TRANSPORT, transport_id, True, "UTC", writing.label("mail_transport", transport_id))
@@ -187,7 +190,7 @@ def _comment(writing: RecordWriter, draft_id: int, text: str) -> None:
 
 
 def _say_refused(writing: RecordWriter, draft: Record, row: Record, refused: Mapping[str, str]) -> None:
-    """Say who does not get a mail on its message, or on the ticket where no message is stored."""
+    """Adds a comment with the refused recipients to the message, or to the ticket if no message is stored."""
     context, id = (contexts.MESSAGE, row["message_id"]) if row["message_id"] else (contexts.TICKET, draft["ticket_id"])
     if id:
         writing.as_service().create(

@@ -1,7 +1,7 @@
-"""What the queue knows of a draft besides the draft: who sends it just now, and the mail as it was decided.
+"""The queue's own columns of a draft: who is sending it, and the mail as it was decided.
 
-Clients can change drafts, so what they may not decide (From, Message-Id, whether it was checked) stands here. The row
-goes with its draft."""
+Clients can change drafts, so values that they may not decide (From, Message-Id, whether it was checked) are stored
+here. The row is deleted with its draft."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
-CLAIM_SECONDS = 1800  # longer than a slow mail server takes; those of a killed process are freed before
+CLAIM_SECONDS = 1800  # longer than a slow mail server needs; claims of a killed process are released earlier
 
 OUTGOING = Table(
     "outgoing",
@@ -43,33 +43,33 @@ OUTGOING = Table(
     ],
     key=("draft_id",),
 )
-# is_parked: there is no transport for its sender. mail: JSON, see deliver.MailSpec; "" until ticket and message exist.
+# is_parked: its sender has no transport. mail: JSON, see deliver.MailSpec; "" until ticket and message exist.
 # reopened: JSON, the ticket as it was before a failure opened it, see ticket_status.py; "" for none.
-# held_by: the transport that lets no mail through at present, see holds.py. failing_since: when an attempt failed first
-# since the mail was queued, Unix seconds. settled: JSON, {recipient: "" for one who has the mail, else the refusal}.
-# checked: the digest of params that were checked when a worker sent them; other params are checked again.
+# held_by: the transport that is unavailable at present, see holds.py. failing_since: time of the first failed attempt
+# since the mail was queued, Unix seconds. settled: JSON, {recipient: "" if the mail was accepted, else the refusal}.
+# checked: digest of the params that were checked when a worker sent them; other params are checked again.
 
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
 
 
 def digest(params: dict[str, Any]) -> str:
-    """Tells whether params are still those that were checked."""
+    """A digest of params, which shows whether they are still those that were checked."""
     return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()
 
 
 def text_of(data: dict[str, Any]) -> str:
-    """As it stands in the column `mail`."""
+    """The JSON text for the column `mail`."""
     return json.dumps(data, ensure_ascii=False)
 
 
 def put(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
-    """Add the row of a draft, or change it."""
+    """Adds the row of a draft, or changes it."""
     if not tx.add(OUTGOING, {"draft_id": draft_id, **values}):
         change(tx, draft_id, values)
 
 
 def change(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
-    """Change columns of a row."""
+    """Changes columns of a row."""
     table: Any = OUTGOING.sql
     names = tuple(values)
     tx.run(
@@ -81,7 +81,7 @@ def change(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
 
 
 def get(tx: Transaction, draft_id: int) -> Record | None:
-    """The row by column name, `mail` decoded ({} when there is none yet)."""
+    """The row by column name, `mail` and `settled` decoded ({} if empty)."""
     row = tx.first(OUTGOING, draft_id=draft_id)
     if row is None:
         return None
@@ -92,34 +92,34 @@ def get(tx: Transaction, draft_id: int) -> Record | None:
 
 
 def settle(answers: Mapping[str, str]) -> dict[str, str]:
-    """The same by addresses in lower case, as the column `settled` has them."""
+    """Returns the responses by lower-case address, as in the column `settled`."""
     return {address.lower(): answer for address, answer in answers.items()}
 
 
 def unsettled(settled: Mapping[str, str], recipients: Iterable[str], *, is_queued_anew: bool) -> tuple[str, ...]:
-    """The recipients who have to get a mail still. is_queued_anew: those who were refused are tried once more."""
+    """The recipients who still have to get a mail. is_queued_anew: refused recipients are tried again."""
     done = {address for address, answer in settled.items() if not (answer and is_queued_anew)}
     return tuple(each for each in recipients if each.lower() not in done)
 
 
 def is_partly_sent(settled: Mapping[str, str]) -> bool:
-    """Whether some recipients have a mail already."""
+    """Whether some recipients have the mail already."""
     return "" in settled.values()
 
 
 def follow_queueing(writing: Writing, written: Change) -> None:
-    """After a draft was queued, or taken out of the queue, by somebody: what failed before is forgotten."""
+    """Clears earlier failures after a draft was put into the queue, or removed from it, through the records API."""
     if written.changes("is_queued") and not written.is_create:
         change(writing.tx, written.id, {"last_error": "", "held_by": 0, "failing_since": 0})
 
 
 def new_claim_values(now: int) -> dict[str, Any]:
-    """Columns of a row that is claimed from the beginning, by the thread that wrote it."""
+    """Columns of a new row that the calling thread claims as it writes the row."""
     return {"claimed_by": new_claim(), "claimed_until": now + CLAIM_SECONDS}
 
 
 def claim(writing: RecordWriter, draft_id: int) -> str | None:
-    """Claim a queued draft for sending; None when it is not queued any more, somebody else has it, or an
+    """Claims a queued draft for sending. Returns None if it is no longer queued, claimed by another thread, or an
     earlier mail on the same ticket has to leave first."""
     tx, now = writing.tx, writing.now
     draft = writing.record("draft", draft_id)
@@ -150,10 +150,10 @@ def is_held_up(writing: RecordWriter, draft_id: int) -> bool:
 
 def has_earlier(draft: Any, now: int, retry: int) -> Any:
     """Whether an earlier mail on the ticket of a draft is still to leave: one that is due, or that failed and is tried
-    again within `mail_retry_seconds`. Mail that is scheduled, that has no mail server, or that some recipients have
-    already holds up none.
+    again within `mail_retry_seconds`. Mail that is scheduled, that has no mail server, or that reached some recipients
+    already does not delay later mail.
 
-    now, retry: places of the values `now`, and `now` with `mail_retry_seconds`."""
+    now, retry: places of the values `now`, and `now` plus `mail_retry_seconds`."""
     earlier, outgoing = table_named("draft").alias("earlier"), OUTGOING.sql.alias("held")
     parked = outgoing.select(outgoing.draft_id).where(
         outgoing.draft_id == earlier.c.id, (outgoing.is_parked == 1) | (outgoing.settled != "")
@@ -172,20 +172,20 @@ def has_earlier(draft: Any, now: int, retry: int) -> Any:
 
 
 def wake_others(writing: RecordWriter, ticket_id: int) -> None:
-    """Let mail on a ticket leave that waited for one that is out of the way now."""
+    """Wakes the scheduler for mail on a ticket that waited for an earlier mail."""
     if ticket_id and writing.find("draft", ticket_id=ticket_id, is_queued=1) is not None:
         writing.wake()
 
 
 def holds(tx: Transaction, draft_id: int, name: str) -> bool:
-    """Whether the claim of this name is still good."""
+    """Whether a claim is still valid."""
     row = tx.first(OUTGOING, draft_id=draft_id)
     return row is not None and row[OUTGOING.position["claimed_by"]] == name
 
 
 def release_lost(tx: Transaction) -> int:
-    """Free the claims of processes that are gone; answers how many. Where there are others, jobs/processes.py does so
-    with each that is."""
+    """Releases the claims of earlier processes and returns their number. Does nothing if several processes share the
+    store: jobs/processes.py releases the claims of each process that ends."""
     if tx.store.is_shared:
         return 0
     table: Any = OUTGOING.sql
@@ -208,5 +208,5 @@ def _release(tx: Transaction, name: str) -> None:
 
 
 def is_free(table: Any, place: int) -> Any:
-    """Not claimed, or the claim has lapsed: values `now` and `furthest`."""
+    """A condition: not claimed, or the claim has expired. Values: `now` and `furthest`."""
     return (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))

@@ -1,4 +1,4 @@
-"""Who a mail comes from, and by which way it leaves."""
+"""The sender of a mail, and the transport that sends it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,14 +16,14 @@ from server.record_types.registry import Registry
 from server.records.service_settings import DEFAULT_SENDER, get
 from server.store.transaction import Transaction
 
-SERVICE = "Helpdesk"  # the name of mail that comes from no group
+SERVICE = "Helpdesk"  # sender name for mail without a group
 NO_SENDER = "no sender address is configured: set one on the group or the service"
 NO_TRANSPORT = "no mail server is configured; the mail is sent once {email} or the service has a mail transport"
 
 
 @dataclass(frozen=True, slots=True)
 class TransportChoice:
-    """A mail transport to send by. `params` as stored."""
+    """The mail transport of a sender. `params` as stored."""
 
     transport_id: int
     extension_id: str
@@ -32,8 +32,8 @@ class TransportChoice:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The From of a mail. `name` may hold placeholders, and is the group's name where nobody chose another. `template`
-    and `signature` are records, None for none."""
+    """The From of a mail. `name` may hold placeholders, and defaults to the group's name. `template` and `signature`
+    are records, None for none."""
 
     address_id: int
     email: str
@@ -43,14 +43,14 @@ class Sender:
 
 
 def default_sender(tx: Transaction) -> int:
-    """The id of the address that mail comes from where neither bucket nor group names one; 0 for none."""
+    """The id of the From address for mail whose bucket and group have none; 0 for none."""
     return int(get(tx, DEFAULT_SENDER, 0) or 0)
 
 
 def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record | None, template_id: int) -> Sender:
-    """The sender of mail from a bucket. template_id: what was asked for, 0 for that of bucket or group.
+    """The sender of mail from a bucket. template_id: the requested template, 0 for that of bucket or group.
 
-    Raises Invalid when there is no sender address."""
+    Raises Invalid if there is no sender address."""
     places = [each for each in (bucket, group) if each is not None]
 
     def first(column: str) -> Any:
@@ -75,7 +75,7 @@ def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record
 
 
 def way_of(tx: Transaction, registry: Registry, address_id: int) -> TransportChoice | None:
-    """The transport of a From address, else the default one of the service; None when there is neither."""
+    """The transport of a From address, else the default one of the service; None if there is neither."""
     address = _record(tx, registry, "address", address_id)
     own = address["mail_transport_id"] if address else 0
     transport = _record(tx, registry, "mail_transport", own)
@@ -87,9 +87,9 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> TransportCho
 
 
 def open_transport(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
-    """The transport of a way, and its settings, with the token of its connected account, which may have to be fetched.
+    """The transport with its settings, including the token of its connected account, which may have to be fetched.
 
-    Raises TransportFailed, not permanent: somebody will correct what is wrong."""
+    Raises TransportFailed, not permanent: an administrator will correct the settings."""
     params = dict(way.params)
     if way.extension_id == SMTP and not params.get("timeout"):
         params["timeout"] = min(ctx.service.settings.mail_timeout_seconds, MAX_TIMEOUT_SECONDS)

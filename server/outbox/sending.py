@@ -1,6 +1,7 @@
-"""Threads that hand mail to mail servers, a few for each transport, so that one that hangs holds up nobody else's mail.
+"""Threads that hand mail to mail servers: a few for each transport, so that a slow server delays only its own mail.
 
-Without them, where no service runs, mail is handed over by whoever asks. Not for what a mail is (deliver.py)."""
+Without these threads, where no service runs, the calling thread delivers the mail. The mail itself is built in
+deliver.py."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -13,14 +14,14 @@ from server.outbox.sender import way_of
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
-CONNECTIONS = 4  # of one transport at a time
-ANSWER_SECONDS = 2  # that a request waits for its mail to leave
+CONNECTIONS = 4  # simultaneous, for each transport
+ANSWER_SECONDS = 2  # maximum time that a request waits for its mail to be sent
 _log = log.get("mail")
 
 
 class Sending:
-    """The threads of one service. most_waiting: how many requests may wait for their mail at a time; further ones are
-    answered at once, so that enough of their threads stay free for others."""
+    """The threads of one service. most_waiting: number of requests that may wait for their mail at a time; further
+    requests get their response at once, so that enough threads stay free."""
 
     def __init__(self, service: Service, most_waiting: int) -> None:
         self._service = service
@@ -32,7 +33,7 @@ class Sending:
         SENDING.set(service.store, self)
 
     def hand_over(self, draft_id: int, claim: str, now: int) -> "Future[bool | None] | None":
-        """Send a claimed draft on a thread of its transport; None once the service stops."""
+        """Sends a claimed draft on a thread of its transport. Returns None once the service stops."""
         transport_id = self._service.store.read(lambda tx: _transport_id(self._service, tx, draft_id))
         with self._lock:
             if self._is_stopping:
@@ -43,7 +44,8 @@ class Sending:
         return future
 
     def outcome(self, future: "Future[bool | None] | None") -> bool | None:
-        """Whether the mail left; None when that is not known within ANSWER_SECONDS, or too many wait already."""
+        """Whether the mail was sent; None when that is unknown after ANSWER_SECONDS, or too many requests wait
+        already."""
         if future is None or not self._places.acquire(blocking=False):
             return None
         try:
@@ -53,7 +55,8 @@ class Sending:
             self._places.release()
 
     def stop(self, seconds: float) -> None:
-        """Begin no further mail, and give what is being sent some seconds. What is not gone stays in the queue."""
+        """Starts no further mail, and waits some seconds for mail that is being sent. Unsent mail stays in the
+        queue."""
         with self._lock:
             self._is_stopping = True
             running = tuple(self._running)
@@ -70,7 +73,7 @@ class Sending:
         try:
             return deliver(self._service, draft_id, claim, now)
         except Exception:
-            # The claim is that of a run that is over, and the next one tries again.
+            # The next run of the service releases this claim and tries again.
             if self._is_stopping:
                 _log.warning("mail.left", draft=draft_id)
             else:
@@ -86,7 +89,7 @@ SENDING: StoreLocal[Sending] = StoreLocal()
 
 
 def send_soon(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
-    """Send a claimed draft; None while it is on its way."""
+    """Sends a claimed draft in the background; returns None while it is on its way."""
     sending = SENDING.get(service.store)
     if sending is None:
         return deliver(service, draft_id, claim, now)
@@ -95,7 +98,7 @@ def send_soon(service: Service, draft_id: int, claim: str, now: int) -> bool | N
 
 
 def send_and_tell(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
-    """Send a claimed draft for a request: whether it left, None when it is on its way still."""
+    """Sends a claimed draft for a request. Returns whether it was sent, None when it is still on its way."""
     sending = SENDING.get(service.store)
     if sending is None:
         return deliver(service, draft_id, claim, now)

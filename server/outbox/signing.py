@@ -1,4 +1,4 @@
-"""Signs outgoing mail with the key of its domain. The keys are looked after by mailroom/dkim.py."""
+"""Signs outgoing mail with the DKIM key of its domain. mailroom/dkim.py creates and rotates the keys."""
 
 from collections.abc import Callable
 
@@ -23,8 +23,8 @@ DKIM_KEY = Table(
 
 
 def signer(ctx: Context, from_address: str) -> Callable[[bytes], bytes]:
-    """What signs mail from an address: with the key in use of its domain, else of the nearest domain above that has
-    one; nothing is signed where there is none."""
+    """Returns a function that signs mail from an address: with the key in use of its domain, else of the nearest parent
+    domain with a key. Without a key it returns the mail unchanged."""
     above = signing_domains(from_address.rpartition("@")[2])
 
     def read(tx: Transaction) -> tuple[str, str, str] | None:
@@ -39,15 +39,14 @@ def signer(ctx: Context, from_address: str) -> Callable[[bytes], bytes]:
 
 
 def signing_domains(domain: str) -> list[str]:
-    """The domains whose keys may sign mail of a domain, the one that is preferred first.
+    """The domains whose keys may sign mail of a domain, most specific first.
 
     >>> signing_domains("Shop.desk.example")
-    ['shop.desk.example', 'desk.example']
-    """
+    ['shop.desk.example', 'desk.example']"""
     labels = ascii_domain(domain).split(".")
     return [".".join(labels[place:]) for place in range(max(len(labels) - 1, 1))]
 
 
 def ascii_domain(domain: str) -> str:
-    """A domain as DNS knows it, in small letters."""
+    """A domain as in DNS: IDNA-encoded, in lower case."""
     return ascii_address(f"x@{domain.strip().lower()}").rpartition("@")[2]

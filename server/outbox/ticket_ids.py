@@ -1,6 +1,6 @@
-"""The signed id of a ticket that all mail on it carries in References (RFC 5322, 3.6.4).
+"""The signed id of a ticket that all its mail carries in References (RFC 5322, 3.6.4).
 
-Mail programs repeat it in a reply, so the reply finds its ticket even when a provider replaced our Message-ID."""
+Mail programs repeat it in a reply, so the reply finds its ticket even if a provider replaced our Message-ID."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from server.mail.compose import ascii_address
 from server.records.signed_names import is_signed, signed, stored_key
 from server.store.transaction import Transaction
 
-KEY = "ticket_key"  # of signed_names
+KEY = "ticket_key"  # name of the signing key in signed_names
 _NAME = re.compile(r"(t-(\d{1,15}))-[a-z2-7]{24}@[^@\s]*")
 
 

@@ -1,5 +1,4 @@
-"""The status of a ticket while a reply on it cannot leave: open, so that somebody sees it, and what it was once the
-mail has left after all. Ours: the way back."""
+"""Opens a ticket while a reply on it cannot be sent, so that a worker notices, and restores its status afterwards."""
 
 import json
 from typing import Any
@@ -14,7 +13,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 WAITING, CLOSED = 1, 2
-# What decides anew how a ticket stands: somebody set it, or wrote on it.
+# Activity that overrides the stored status: a worker set it, or a message arrived or was sent.
 _DECIDES = (
     "ticket.status.open",
     "ticket.status.waiting",
@@ -26,7 +25,7 @@ _DECIDES = (
 
 
 def reopen(writing: RecordWriter, draft_id: int, ticket_id: int) -> None:
-    """Open a ticket that waits or is closed, and keep with the mail that failed what it was."""
+    """Opens a ticket that waits or is closed, and stores its previous status with the mail that failed."""
     ticket = writing.record("ticket", ticket_id)
     if ticket is None or ticket["status_id"] not in (WAITING, CLOSED):
         return
@@ -37,7 +36,7 @@ def reopen(writing: RecordWriter, draft_id: int, ticket_id: int) -> None:
 
 
 def restore(writing: RecordWriter, ticket_id: int, reopened: str) -> None:
-    """Set a ticket as it was before, unless somebody decided anew or wrote on it. reopened: as reopen kept it."""
+    """Restores the status of a ticket, unless it was set or written on since. reopened: as stored by reopen()."""
     if not reopened:
         return
     before = json.loads(reopened)

@@ -1,4 +1,4 @@
-"""Signatures: the lines under the mail that a group or bucket sends."""
+"""Signatures: the closing lines of mail from a group or bucket."""
 
 from server import contexts
 from server.fields import Name, Text, UpdatedAt
@@ -9,7 +9,7 @@ from server.record_types.shared import owners
 from server.record_types.shared.references import redirect
 from server.store.tables import Column
 
-# Where a signature's id stands in other records.
+# Columns of other records that refer to a signature.
 REFERENCES = (("group", "reply_signature_id"), ("bucket", "reply_signature_id"), ("html_template", "signature_id"))
 
 

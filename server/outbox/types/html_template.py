@@ -1,4 +1,4 @@
-"""Mail templates: the HTML around the messages that a group or bucket sends."""
+"""Mail templates: the HTML around the messages of a group or bucket."""
 
 from server import contexts
 from server.fields import Id, Name, Text, UpdatedAt

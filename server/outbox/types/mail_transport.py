@@ -1,4 +1,4 @@
-"""Mail transports: how mail leaves, such as which SMTP server. Sending itself is in mail/transports/."""
+"""Mail transports, such as an SMTP server. The sending itself is in mail/transports/."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from server.record_types.base import Access, Change, Event, Record, RecordType, 
 from server.record_types.shared.references import redirect
 
 PASSWORD = "password"
-SAME_LOGIN = ("host", "port", "username")  # for these alone a password that is not sent stays
+SAME_LOGIN = ("host", "port", "username")  # an omitted password is preserved only while these stay the same
 ACCOUNT, NO_ACCOUNTS = "connected_account", (None, "", 0, "0")
-CLEAR = "none"  # of `encryption`: a password is not kept to be sent so, where it was not before
+CLEAR = "none"  # value of `encryption`: switching to it drops the stored password, which would be sent in clear text
 
 
 class MailTransport(RecordType):
-    """A way for mail to leave. Its connection settings are written and never shown, since they hold a password. The
-    first one by SMTP becomes the default of the service, through which all senders without one of their own send."""
+    """A route for outgoing mail. Its connection settings can be written but not read, since they hold a password. The
+    first SMTP transport becomes the default of the service, for all senders without their own."""
 
     uri, context = "mail_transport", contexts.MAIL_TRANSPORT
     aliases = (
@@ -79,5 +79,5 @@ def _with_known_password(params: dict[str, Any], old: dict[str, Any]) -> dict[st
     if PASSWORD in params or PASSWORD not in old or not is_same or (is_clear and not was_clear):
         return params
     if params.get(ACCOUNT) not in NO_ACCOUNTS:
-        return params  # its token takes the place of a password
+        return params  # its token replaces a password
     return params | {PASSWORD: old[PASSWORD]}
