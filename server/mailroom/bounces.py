@@ -1,6 +1,6 @@
-"""Mail of ours that came back: the address that takes none is marked.
+"""Bounces of our own mail: marks the address that failed.
 
-Anybody can write a bounce; it counts only for mail of ours, and for an address that this mail went to."""
+Anybody can forge a bounce; it counts only for a mail that this service sent, and an address that it was sent to."""
 
 from server.mail.bounce import Bounce
 from server.mailroom.sender import Addresses
@@ -10,7 +10,7 @@ from server.tickets import requesters
 
 
 def is_ours(writing: RecordWriter, bounce: Bounce | None, thread: Thread, known: Addresses) -> bool:
-    """Whether the bounce is about mail of ours and an address that it went to."""
+    """Whether the bounce refers to a mail of this service and to one of its recipients."""
     is_known = thread.bounced is not None or thread.is_returned
     if bounce is None or not is_known or thread.ticket is None or bounce.failed_address is None:
         return False
@@ -22,7 +22,8 @@ def is_ours(writing: RecordWriter, bounce: Bounce | None, thread: Thread, known:
 
 
 def mark_failed(writing: RecordWriter, bounce: Bounce, known: Addresses) -> bool:
-    """Mark the address of a permanent failure as defunct, unless it is one of ours; tells whether it was."""
+    """Marks the address of a permanent failure as defunct, unless it belongs to this service; returns whether it
+    did."""
     failed = known.get(bounce.failed_address or "")
     if not bounce.is_permanent or failed is None or failed["mail_transport_id"] or failed["is_defunct"]:
         return False

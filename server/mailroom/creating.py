@@ -1,5 +1,6 @@
-"""Tickets that programs create for somebody outside, such as the sender of a contact form. They take the path of an
-email, but what was typed becomes no header and joins no existing ticket."""
+"""Creates tickets that programs submit for a person outside, such as the sender of a contact form.
+
+They follow the path of an email, but submitted values never become headers or join an existing ticket."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,11 +27,11 @@ EXTERNAL_TICKET = Table(
     "external_ticket",
     [Column("external_id", "TEXT"), Column("ticket_id")],
     key=("external_id",),
-)  # ids of other programs
+)  # ids that other programs chose
 
 
 def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
-    """Create a ticket from a form; the same `external_id` again finds the ticket that it made.
+    """Creates a ticket from a form; a repeated `external_id` returns the ticket created first.
 
     values: form values by name. Raises Required, Invalid, Forbidden, TooLarge, and Rejected as receive does."""
     request = incoming_request(values)
@@ -56,7 +57,7 @@ def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
 
 
 def _known(reading: RecordReader, request: IncomingRequest) -> Receipt | None:
-    """The ticket that the external id made, or the one that it was merged into; None for a new id."""
+    """The ticket with the external id, or the one that it was merged into; None for a new id."""
     row = reading.tx.first(EXTERNAL_TICKET, external_id=request.external_id) if request.external_id else None
     ticket = threading.survivor(reading, row[1]) if row is not None else None
     if ticket is None:
@@ -68,7 +69,7 @@ def _known(reading: RecordReader, request: IncomingRequest) -> Receipt | None:
 def _checked(
     reading: RecordReader, request: IncomingRequest
 ) -> tuple[dict[str, int], Customs, list[tuple[str, str, bytes]]]:
-    """Where the ticket goes ({} for where mail goes), its custom values, and the files: name, type, bytes."""
+    """The place of the ticket ({} for the usual routing), its custom values, and the files: name, type, bytes."""
     reading.rules.require_create(reading.registry.type("ticket"))
     place: dict[str, int] = {}
     if request.group_id or request.bucket_id:
@@ -84,7 +85,7 @@ def _checked(
 
 def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, bytes]]) -> bytes:
     """The form as an email. It is composed like outgoing mail, because the `email` package would decode encoded words
-    that somebody typed, line breaks included."""
+    in submitted text, line breaks included."""
     text, html = request.content, None
     if request.format == HTML:
         html = clean_html(request.content)

@@ -1,7 +1,7 @@
-"""Keys with which outgoing mail is signed, one in use for each sender domain. They are made here, published in DNS by
-whoever looks after the domain, and used once DNS shows them. Private keys are in no record, package or export.
+"""DKIM keys that sign outgoing mail, one in use for each sender domain (RFC 6376).
 
-Follows RFC 6376."""
+A key is generated here, published in DNS by the administrator of the domain, and used once DNS returns it. Private keys
+are not part of records, packages or exports."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ from server.outbox.signing import DKIM_KEY, ascii_domain
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
-DOING = "look after the keys that sign mail"  # what administrators alone may
+DOING = "look after the keys that sign mail"  # allowed to administrators only
 
-MAX_KEYS = 10  # of one domain
+MAX_KEYS = 10  # for each domain
 
 
 @dataclass(frozen=True)
 class DkimKey:
-    """A key, without its secret. created_at: Unix seconds. is_used: whether mail of the domain is signed with it."""
+    """A key, without its secret. created_at: Unix seconds. is_used: whether it signs mail of the domain."""
 
     id: int
     domain: str
@@ -34,31 +34,31 @@ class DkimKey:
 
     @property
     def name(self) -> str:
-        """Of the DNS entry."""
+        """Name of the DNS entry."""
         return f"{self.selector}._domainkey.{self.domain}"
 
     @property
     def entry(self) -> str:
-        """The text of the DNS entry."""
+        """Text of the DNS entry."""
         return dkim_signing.entry_of(self.public_key)
 
 
 def list_keys(ctx: Context) -> list[DkimKey]:
-    """All keys, those of one domain together, the newest first. Raises AdminOnly."""
+    """All keys, grouped by domain, the newest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(DKIM_KEY))
     return sorted(map(_key, rows), key=lambda each: (each.domain, -each.id))
 
 
 def one(ctx: Context, id: int) -> DkimKey:
-    """Raises AdminOnly, NotFound."""
+    """Returns one key. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _still(tx, id))
 
 
 def make(ctx: Context, domain: str) -> DkimKey:
-    """Make a key for a sender domain, under a selector that the domain has not had. It signs nothing yet. Raises
-    AdminOnly; Invalid for a domain that no mail comes from; Conflict where there are enough."""
+    """Creates a key for a sender domain, under a new selector. It is not used for signing yet. Raises AdminOnly;
+    Invalid for a domain without sender addresses; Conflict if the domain has too many keys."""
     ctx.require_admin(DOING)
     wanted = ascii_domain(domain)
     if wanted not in sender_domains(ctx):
@@ -88,15 +88,16 @@ def make(ctx: Context, domain: str) -> DkimKey:
 
 
 def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> DkimKey:
-    """Sign mail of its domain with a key from now on, in place of the one before, which others still need in DNS for
-    mail that is on its way. Raises AdminOnly, NotFound; Conflict when DNS does not show the key, as mail would be
-    taken for forged; Unavailable when no name server answers."""
+    """Signs mail of its domain with a key from now on. The previous key is still needed in DNS for mail on its way.
+
+    Raises AdminOnly, NotFound; Conflict if DNS does not contain the key, since mail would look forged; Unavailable if
+    no name server responds."""
     key = one(ctx, id)
     if not is_published(key, servers):
         raise Conflict(f"DNS does not show this key at {key.name} yet; it may take an hour after you added it")
 
     def write(tx: Transaction) -> None:
-        _still(tx, id)  # asking DNS took a while
+        _still(tx, id)  # it may have changed during the DNS query
         for row in tx.find(DKIM_KEY, domain=key.domain):
             tx.update(DKIM_KEY, row[0], {"is_used": int(row[0] == id)})
         _log(ctx, tx, "dkim.key.used", key.domain, key.selector)
@@ -106,7 +107,7 @@ def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> D
 
 
 def stop(ctx: Context, id: int) -> DkimKey:
-    """Sign nothing with a key any more. Raises AdminOnly, NotFound."""
+    """Stops signing with a key. Raises AdminOnly, NotFound."""
     key = one(ctx, id)
 
     def write(tx: Transaction) -> None:
@@ -120,7 +121,7 @@ def stop(ctx: Context, id: int) -> DkimKey:
 
 
 def delete(ctx: Context, id: int) -> DkimKey:
-    """Forget a key for good. Raises AdminOnly, NotFound; Conflict for one in use."""
+    """Deletes a key. Raises AdminOnly, NotFound; Conflict for a key in use."""
     key = one(ctx, id)
 
     def write(tx: Transaction) -> None:
@@ -134,7 +135,7 @@ def delete(ctx: Context, id: int) -> DkimKey:
 
 
 def is_published(key: DkimKey, servers: Sequence[dns.Server] | None = None) -> bool:
-    """Whether DNS shows the key. Raises Unavailable when no name server answers."""
+    """Whether DNS contains the key. Raises Unavailable if no name server responds."""
     try:
         texts = [str(each["txt"]) for each in dns.records(key.name, "txt", servers)]
     except Invalid:
@@ -145,7 +146,7 @@ def is_published(key: DkimKey, servers: Sequence[dns.Server] | None = None) -> b
 
 
 def sender_domains(ctx: Context) -> list[str]:
-    """The domains that mail comes from, as DNS knows them, without names of this machine alone. Raises AdminOnly."""
+    """The domains of sender addresses, IDNA-encoded, without names that are local to this machine. Raises AdminOnly."""
     found = dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx))
     return [each for each in found if "." in each]
 

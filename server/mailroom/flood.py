@@ -1,5 +1,6 @@
-"""Automatic mail of one sender that comes in masses, as when two programs answer each other: it is stored like any
-other, and automations are not told of it, so that it comes to an end."""
+"""Detects floods of automatic mail from one sender, as when two programs reply to each other.
+
+Such mail is stored as usual but does not trigger automations, which ends the loop."""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-MAX_AUTOMATIC = 20  # automatic mails of one sender, in a window, that automations are told of
+MAX_AUTOMATIC = 20  # automatic mails of one sender within a window that still trigger automations
 WINDOW_SECONDS = 3600
 LOG = log.get("mail")
 
@@ -23,7 +24,7 @@ AUTOMATIC_MAIL = Table(
 
 
 def is_too_much(tx: Transaction, address_id: int, now: int) -> bool:
-    """Count one more automatic mail of an address; True when it is above the limit."""
+    """Counts an automatic mail of an address; returns True above the limit."""
     row = tx.first(AUTOMATIC_MAIL, address_id=address_id)
     number, until = row[1:] if row is not None and row[2] > now else (0, now + WINDOW_SECONDS)
     tx.put(AUTOMATIC_MAIL, {"address_id": address_id, "number": number + 1, "until": until})
@@ -34,7 +35,7 @@ def is_too_much(tx: Transaction, address_id: int, now: int) -> bool:
 
 @periodic("counts of automatic mail", deletes=True)
 def forget_over(service: Service, now: int) -> None:
-    """Remove the counts whose window is over."""
+    """Removes the counts of expired windows."""
     table: Any = AUTOMATIC_MAIL.sql
     over = service.store.read(
         lambda tx: tx.value(lambda: table.select(table.until).where(table.until <= slot(0)).limit(1), (now,))

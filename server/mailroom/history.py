@@ -1,4 +1,4 @@
-"""Email that was answered elsewhere: files that are imported, and what a mailbox held before it was first read."""
+"""Mail that was handled elsewhere: imported files, and the content of a mailbox before its first fetch."""
 
 from server import clock
 from server.dataclass import dataclass
@@ -11,29 +11,29 @@ from server.tickets.types.ticket_parts.status import CLOSED, OPEN
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How email of the past is stored. Its Date is believed: tickets and messages have the times of then. No group
-    acknowledges it, and a reply opens no ticket again.
+    """How to store old mail. Its Date is trusted: tickets and messages get that time. No group acknowledges it, and a
+    reply does not reopen a ticket.
 
-    status_id: of new tickets. group_id: of new tickets, 0 for the one that routing finds."""
+    status_id: status of new tickets. group_id: group of new tickets, 0 for the usual routing."""
 
     status_id: int = OPEN
     group_id: int = 0
 
 
 def instant(incoming: IncomingMail, now: int) -> int:
-    """When an email of the past was written; never in the future."""
+    """The time when an old mail was written; never in the future."""
     return min(incoming.mail.date, now)
 
 
 def settle_new_ticket(writing: RecordWriter, ticket_id: int) -> None:
-    """Let no service target run on a ticket of the past, which is written now all the same."""
+    """Stops all service targets of a ticket that is created from old mail."""
     writing.set("ticket", ticket_id, dict.fromkeys(due_times.NAMES, 0) | {"changed_at": clock.now()})
 
 
 def settle_reply(writing: RecordWriter, ticket: Record) -> None:
-    """Keep the last activity of a ticket that an older message joined; a closed one ends with its last message.
+    """Restores the last activity of a ticket that an older message joined; a closed ticket ends with its last message.
 
-    ticket: as it was before."""
+    ticket: its values before."""
     values = {"updated": max(ticket["updated"], writing.now), "changed_at": clock.now()}
     if ticket["status_id"] == CLOSED and ticket["closed"] < writing.now:
         values["closed"] = writing.now

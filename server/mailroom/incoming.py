@@ -1,4 +1,4 @@
-"""A mail made ready for storing: all that takes time and needs no database, done before the one writer is asked."""
+"""Prepares a mail for storing: does all slow work that needs no database, before the write begins."""
 
 import hashlib
 import re
@@ -16,11 +16,11 @@ from server.mail.authentication import DmarcResult, dmarc_result
 from server.mail.parse import Mail, ParseLimits
 
 SUBJECT_CHARACTERS = 255
-TOKEN_BYTES = 5  # two characters each
+TOKEN_BYTES = 5  # bytes; two characters each in the text
 _CID = re.compile(r"cid:([^\s\"'<>()]{1,500})", re.IGNORECASE)
 
 
-# What hosts put before a mail differs each time that it is delivered.
+# Headers that hosts prepend differ with each delivery.
 _TRACE = re.compile(
     rb"(?:(?:Return-Path|Delivered-To|Envelope-To|X-Original-To|Received)[ \t]*:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)*+",
     re.IGNORECASE,
@@ -29,15 +29,13 @@ _TRACE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class IncomingMail:
-    """What was sent, and what follows from it alone.
+    """A parsed mail, and the values derived from it alone.
 
-    subject, text, header_text: as they are stored. references: ids of mails that this one may answer, the likeliest
-    first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
-    first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
-    notes: sentences. bytes_digest: "" for a mail that has an id. body_digest: of the words, HTML and files that came.
-    dmarc: what a host of ours says of its From. mask, token: drawn for a ticket and a message; a mask
-    may be taken.
-    """
+    subject, text, header_text: as stored. references: ids of mails that this may reply to, the likeliest first;
+    bounced: the id of a bounced mail, which precedes those. masks: candidates for the ticket's mask, the likeliest
+    first. html: pieces of the HTML, and between them the places in mail.files of inline images. notes: sentences.
+    bytes_digest: "" for a mail with an id. body_digest: of words, HTML and files. dmarc: verdict of our own host on its
+    From. mask, token: random values for a new ticket and its message; the mask may be in use already."""
 
     raw: bytes
     mail: Mail
@@ -59,7 +57,7 @@ class IncomingMail:
 
     @property
     def own_id(self) -> str | None:
-        """The id by which a second copy is known; one that was made here never comes twice."""
+        """The id that identifies a second copy; an id that was generated here cannot occur twice."""
         return None if self.mail.message_id_was_made else self.mail.message_id
 
     def html_bytes(self, url_of_file: list[str]) -> bytes:
@@ -69,7 +67,7 @@ class IncomingMail:
 
 
 def read(service: Service, raw: bytes, now: int) -> IncomingMail:
-    """Raises Required for an empty mail, TooLarge above max_mail_bytes, nothing else."""
+    """Parses a mail. Raises only Required for an empty mail, TooLarge above max_mail_bytes."""
     settings = service.settings
     limits = ParseLimits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
@@ -88,12 +86,12 @@ def read(service: Service, raw: bytes, now: int) -> IncomingMail:
 
 
 def again(incoming: IncomingMail, mail: Mail) -> IncomingMail:
-    """The same with a mail that was changed meanwhile; its bytes stay as they came."""
+    """Derives the values again after the parsed mail was changed; its bytes stay the original ones."""
     return replace(incoming, **_what_follows(mail))
 
 
 def _what_follows(mail: Mail) -> dict[str, Any]:
-    """What is worked out from the parts of a mail that may be changed before it is filed."""
+    """Values derived from parts of a mail that automations may change before it is stored."""
     subject, text = charsets.fit(mail.subject), answer_names.without_names(charsets.fit(mail.text))
     return {
         "mail": mail,
@@ -108,13 +106,13 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
 
 
 def _receipt_of(mail: Mail) -> list[str]:
-    """The ids of mails that this is a receipt of, which often stand nowhere else. RFC 8098, 3.2.5."""
+    """The ids of mails that this is a receipt of, which other headers often lack (RFC 8098, 3.2.5)."""
     parts = (file.content for file in mail.files if file.mime_type == "message/disposition-notification")
     return [id for part in parts for id in headers.ids_in(headers.split(part.lstrip()).first("original-message-id"))]
 
 
 def _digest_of_body(mail: Mail) -> str:
-    """What a mail says, however it was encoded on its way: its words and its HTML but for blanks, and its files."""
+    """A digest of the content, independent of its encoding in transit: words and HTML without blanks, and files."""
     said = hashlib.sha256(" ".join(mail.text.split()).encode("utf-8", "replace"))
     said.update(b"\0" + " ".join((mail.html or "").split()).encode("utf-8", "replace"))
     for file in mail.files:
@@ -123,7 +121,7 @@ def _digest_of_body(mail: Mail) -> str:
 
 
 def _digest(raw: bytes) -> str:
-    """What the same mail has in common each time that it comes: all but what hosts put before it."""
+    """A digest that is the same for each delivery of a mail: without the headers that hosts prepend."""
     trace = _TRACE.match(raw)
     return hashlib.sha256(raw[trace.end() if trace else 0 :]).hexdigest()
 
@@ -133,11 +131,11 @@ def _mask(pattern: str, now: int) -> str:
 
 
 def _pieces(mail: Mail) -> tuple[str | int, ...]:
-    """The HTML cut where it shows a file of the same mail: `cid:` and the file's Content-ID."""
+    """The HTML, split where it refers to a file of the same mail: `cid:` and the file's Content-ID."""
     if mail.html is None:
         return ()
     html = answer_names.without_names(mail.html)
-    # One whose content was not kept has no address.
+    # A file whose content was dropped has no address.
     by_id = {
         file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id and not file.dropped
     }

@@ -1,5 +1,6 @@
-"""What DNS says of the domains that mail comes from: whether other servers will trust it, and where answers to it
-arrive. Follows RFC 7208, RFC 7489."""
+"""Checks the DNS entries of sender domains: whether other servers will trust their mail, and where replies arrive.
+
+Follows RFC 7208, RFC 7489."""
 
 from collections.abc import Sequence
 
@@ -10,8 +11,8 @@ from server.mailroom import dkim, mail_setup
 from server.outbound import dns
 from server.outbox.signing import signing_domains
 
-MAX_DOMAINS = 10  # looked at, since each takes some seconds where no name server answers
-MAX_SHOWN_CHARS = 300  # of an entry
+MAX_DOMAINS = 10  # domains that are checked, since each takes some seconds if no name server responds
+MAX_SHOWN_CHARS = 300  # shown of a DNS entry
 SPF, DMARC = "v=spf1", "v=dmarc1"
 DKIM = "DKIM"
 UNSIGNED = "mail from it is not signed here: make a key under Signing, unless your mail server signs"
@@ -19,8 +20,8 @@ UNSIGNED = "mail from it is not signed here: make a key under Signing, unless yo
 
 @dataclass(frozen=True)
 class Hint:
-    """What one kind of entry says of a domain. found: the entry, "" for none. advice: what to do, "" where all is well.
-    is_choice: whether all may be well without it, too."""
+    """The result for one kind of DNS entry. found: the entry, "" for none. advice: what to do, "" if nothing.
+    is_choice: whether the entry is optional."""
 
     domain: str
     kind: str
@@ -36,8 +37,8 @@ def domains(ctx: Context) -> list[str]:
 
 
 def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
-    """The hints for all of them. Asks name servers: those of this machine when no others are told. Raises AdminOnly,
-    Unavailable when none answers."""
+    """The hints for all sender domains. Queries the given name servers, by default those of this machine. Raises
+    AdminOnly, Unavailable if none responds."""
     keys = {each.domain: each for each in dkim.list_keys(ctx) if each.is_used}
     found: list[Hint] = []
     for domain in domains(ctx):
@@ -48,7 +49,7 @@ def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> lis
 
 
 def of_domain(domain: str, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
-    """The hints for one domain. Raises Unavailable when no name server answers."""
+    """The hints for one domain. Raises Unavailable if no name server responds."""
     if "." not in domain:
         return [
             Hint(
@@ -75,7 +76,7 @@ def _texts(name: str, servers: Sequence[dns.Server] | None) -> list[str]:
 
 
 def _spf(domain: str, texts: list[str]) -> Hint:
-    """Which servers may send in the name of a domain."""
+    """The servers that may send for a domain."""
     found = [each for each in texts if each.lower().partition(" ")[0] == SPF]
     if not found:
         return Hint(
@@ -94,7 +95,7 @@ def _spf(domain: str, texts: list[str]) -> Hint:
 
 
 def _dmarc(domain: str, texts: list[str]) -> Hint:
-    """What others do with mail that is not from the servers of a domain."""
+    """The policy for mail that does not come from servers of the domain."""
     found = [each for each in texts if each.lower().replace(" ", "").startswith(DMARC)]
     if not found:
         return Hint(domain, "DMARC", "", f"add a TXT entry at _dmarc.{domain}, such as v=DMARC1; p=none")
@@ -102,7 +103,7 @@ def _dmarc(domain: str, texts: list[str]) -> Hint:
 
 
 def _dkim(domain: str, key: dkim.DkimKey, servers: Sequence[dns.Server] | None) -> Hint:
-    """Whether others can read the signatures that mail gets here."""
+    """Whether other servers can verify the signatures of this service."""
     is_there = dkim.is_published(key, servers)
     return Hint(
         domain,
@@ -115,7 +116,7 @@ def _dkim(domain: str, key: dkim.DkimKey, servers: Sequence[dns.Server] | None) 
 
 
 def _mx(domain: str, exchanges: list[str]) -> Hint:
-    """Where mail to a domain arrives."""
+    """The servers that receive mail for a domain."""
     if not exchanges:
         return Hint(domain, "MX", "", "answers to it arrive nowhere: add an entry for the server that takes them")
     return Hint(domain, "MX", _cut(", ".join(sorted(exchanges))))

@@ -1,4 +1,4 @@
-"""Automations that are asked about a mail before it is filed: may it come in, as it is, and where does it go."""
+"""Runs automations on a mail before it is stored: they may reject it, change it and choose its ticket's place."""
 
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -22,16 +22,16 @@ from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 
 FILTER, ROUTE = "mail.filter", "mail.route"
-WARNING = 4  # a level of the automation log
-MAX_HEADERS = 50  # that one automation may set
+WARNING = 4  # level in the automation log
+MAX_HEADERS = 50  # for each automation
 LOG = log.get("mail")
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredMail:
-    """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
-    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing. history:
-    set for email that was answered elsewhere. notes: what stands on its message besides."""
+    """A mail after the automations. org_id: the sender's organization, None if not set. customs: values of custom
+    fields of its ticket and message, by name. place: the result of mail.route, {} for none. history: set for mail that
+    was handled elsewhere. notes: additional notes for its message."""
 
     incoming: IncomingMail
     org_id: int | None = None
@@ -42,7 +42,7 @@ class FilteredMail:
 
 
 def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:
-    """The mail after the automations of mail.filter and mail.route. Raises Rejected when one refuses it."""
+    """Runs the automations of mail.filter and mail.route on a mail. Raises Rejected if one refuses it."""
     if not events.is_bound(ctx, FILTER, ROUTE):
         return FilteredMail(incoming)
     found = _filtered(ctx, incoming)
@@ -67,14 +67,14 @@ def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
 
 
 def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
-    """What one automation sets."""
+    """Applies the result of one automation."""
     mail = found.incoming.mail
     for name, key in (("email_subject", "subject"), ("email_body", "text"), ("email_body_html", "html")):
         if isinstance(changes.get(name), str):
             mail = replace(mail, **{key: changes[name]})
     before = found.incoming.mail
     if mail.text != before.text or (changes.get("email_body_html") is not None and mail.html != before.html):
-        mail = replace(mail, other_words="")  # what was removed from a text must not be found any more
+        mail = replace(mail, other_words="")  # text that was removed must not be searchable
     if isinstance(changes.get("headers"), Mapping):
         for name, value in list(changes["headers"].items())[:MAX_HEADERS]:
             mail = mail.with_header(name, headers.one_line(str(value or "")))
@@ -88,7 +88,7 @@ def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
 
 
 def _routed(ctx: Context, incoming: IncomingMail) -> Mapping[str, Any]:
-    """Asked for new tickets only; the first automation that returns something decides."""
+    """Runs for new tickets only; the first automation that returns a value decides."""
 
     if events.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
         return next(events.automation_results(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
@@ -119,12 +119,12 @@ def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     }
 
 
-# -- what was asked, kept ---------------------------------------------------------------------------------------------
+# -- store the results -------------------------------------------------------------------------------------------------
 
 
 def place_of(writing: RecordWriter, place: Mapping[str, Any]) -> dict[str, int] | None:
-    """Where mail.route sends a ticket, as values of it; None for nowhere. What is not there is told in the automation
-    log, and the usual routing goes on."""
+    """The place that mail.route chose, as values of a ticket; None for the usual routing. An unknown place is reported
+    in the automation log, and the usual routing applies."""
     if not place:
         return None
     group_id, bucket_id = _id(place, "group_id"), _id(place, "bucket_id")
@@ -151,8 +151,8 @@ def _id(place: Mapping[str, Any], name: str) -> int:
 
 
 def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: int, message_id: int) -> None:
-    """Keep values of custom fields where their fields belong. A wrong one is told in the automation log; the mail is
-    kept anyway."""
+    """Stores values of custom fields on ticket and message. An invalid value is reported in the automation log; the
+    mail is stored anyway."""
     if not customs:
         return
     service, known = writing.as_service(), custom.definitions(writing.tx)
@@ -170,7 +170,7 @@ def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: 
 
 
 def write_organization(writing: RecordWriter, org_id: int, sender: Record) -> None:
-    """Give the sender the organization that was said."""
+    """Sets the sender's organization as the automation chose."""
     if org_id and writing.record("org", org_id) is None:
         _tell(writing, FILTER, f"email_sender_org_id: there is no org {org_id}")
     elif sender["org_id"] != org_id:

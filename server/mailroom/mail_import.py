@@ -1,9 +1,8 @@
-"""Files of mail into tickets: what `helpdesk mail import` does, without its command line.
+"""Imports files of mail as tickets: `helpdesk mail import` without its command line.
 
-Mails are prepared while the writer stores those before them, many in one commit, and always in their order: a reply
-finds the mail that it answers. What is done of a file is noted in the transaction of each mail, so that an import that
-was killed goes on exactly where it ended. A mail that cannot be stored is reported with its place and left where it is;
-the others are imported."""
+Mails are prepared while the writer stores earlier ones, many in one commit, and always in order: a reply finds the mail
+that it replies to. The transaction of each mail records the progress in its file, so that an interrupted import
+continues exactly where it ended. A mail that cannot be stored is reported with its place and skipped."""
 
 import hashlib
 import os
@@ -36,22 +35,22 @@ from server.store.transaction import Transaction
 from server.store.writer import PendingWrite
 
 STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "standard input"
-MAX_WAITING = 64  # mails that are prepared and wait for the writer
-MAX_WAITING_BYTES = 32 * MiB  # bytes of these mails together, unless it is one alone
+MAX_WAITING = 64  # prepared mails that may wait for the writer
+MAX_WAITING_BYTES = 32 * MiB  # total bytes of these mails; a single larger mail is allowed
 LOG = log.get("mail.import")
 PAST = History()
 
 IMPORTED = Table("mail_imported", [Column("source", "TEXT"), Column("mails")], key=("source",))
 # What is done of the files of imports that have not ended: `mails` of each, from its beginning
 
-Progress = Callable[[int, int], None]  # (mails done, mails in all)
-Problem = Callable[[str, str], None]  # (where the mail is, why it was not imported)
+Progress = Callable[[int, int], None]  # (mails done, total)
+Problem = Callable[[str, str], None]  # (place of the mail, reason why it was not imported)
 
 
 @dataclass
 class Counts:
-    """What became of the mails. `failed`: refused or not stored; each was reported. `earlier`: done by an import of the
-    same files that did not come to its end."""
+    """Outcomes of an import. `failed`: refused or not stored; each was reported. `earlier`: imported by an interrupted
+    import of the same files."""
 
     tickets: int = 0
     replies: int = 0
@@ -85,12 +84,13 @@ def run(
     problem: Problem,
     history: History = PAST,
 ) -> Counts:
-    """Import every mail of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
+    """Imports all mails of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
 
-    history: what new tickets are like. progress: called after each mail that no earlier run has done. problem: called
+    history: how new tickets are stored. progress: called after each mail, except those of earlier runs. problem: called
     for each mail, file or folder that was not imported.
-    Raises Invalid, before anything is imported, for a path where nothing is; Unavailable or TimedOut when the database
-    takes no more: the same import again goes on there."""
+
+    Raises Invalid, before the import starts, for a path that does not exist; Unavailable or TimedOut if the database
+    accepts no more writes: the same import continues there later."""
     with _room_for(paths, ctx.service.settings.data) as folder:
         files = [file for path in paths for file in _files(path, standard_input, Path(folder))]
         found = _Import(ctx, progress, problem, history)
@@ -113,7 +113,7 @@ def _end(ctx: Context, tx: Transaction, sources: list[str], counts: Counts) -> N
 
 @dataclass
 class _Mail:
-    """One mail on its way. size: in bytes. answer: what the writer said, once it did."""
+    """One mail on its way. size: in bytes. answer: the result of its write, once there is one."""
 
     place: str
     size: int
@@ -121,7 +121,7 @@ class _Mail:
 
 
 class _Import:
-    """One run: the mails that wait for the writer, and what became of those before."""
+    """One run: the mails that wait for the writer, and the outcomes so far."""
 
     def __init__(self, ctx: Context, progress: Progress, problem: Problem, history: History) -> None:
         self._ctx = ctx
@@ -137,7 +137,7 @@ class _Import:
         self.counts = Counts()
 
     def take(self, shown: str, file: Path) -> str:
-        """Import the mails of one file; answers what it is known by, "" when it cannot be read."""
+        """Imports the mails of one file; returns the key of the file, "" if it cannot be read."""
         try:
             source = _source(shown, file)
             is_mbox = mailbox_files.kind_of(file) == "mbox"
@@ -153,18 +153,18 @@ class _Import:
         return source
 
     def settle(self) -> None:
-        """Wait for all that is on its way. Raises Unavailable, TimedOut."""
+        """Waits for all mails on their way. Raises Unavailable, TimedOut."""
         while self._waiting:
             self._settle_first()
 
     def wait(self) -> None:
-        """Let the writer finish what it was given, when the import ends before its end."""
+        """Waits until the writer has finished pending mails, when the import ends early."""
         for mail in self._waiting:
             mail.answer.get()
 
     def _submit(self, source: str, number: int, place: str, raw: bytes) -> None:
         if any(events.is_bound(self._ctx, name) for name in (mail_filter.FILTER, mail_filter.ROUTE)):
-            self.settle()  # these automations are shown the ticket of a mail, which another one may be just making
+            self.settle()  # these automations read the ticket of a mail, which an earlier mail may be creating just now
         try:
             write = _write_of(replace(self._ctx, now=clock.now()), source, number, raw, self._history)
         except (Unavailable, TimedOut) as error:
@@ -192,7 +192,7 @@ class _Import:
 
     def _count(self, outcome: str) -> None:
         setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)
-        if outcome != "earlier":  # passing by those says nothing of how fast the others are
+        if outcome != "earlier":  # skipped mails do not indicate the speed of the others
             self._progress(self.counts.done, max(self.total, self.counts.done))
 
     def _fail(self, place: str, reason: str) -> None:
@@ -228,13 +228,13 @@ def _write_of(
 
 
 def _refusal(error: Exception) -> str:
-    """Why a mail is not stored. Raises what is no fault of the mail and may be over soon."""
+    """The reason why a mail is not stored. Raises temporary errors that the mail did not cause."""
     fault = as_helpdesk_error(error)
     if isinstance(fault, (Unavailable, TimedOut)):
         raise fault from error
     if isinstance(fault, HelpdeskError):
         return fault.message
-    # A mail that shows a bug of ours must not keep out those after it.
+    # A mail that triggers a bug must not block the next ones.
     LOG.exception("mail.import.failed")
     return f"not stored because of an error in this program ({type(error).__name__}); keep the mail"
 
@@ -253,11 +253,11 @@ def _outcome(received: Receipt) -> str:
     return "tickets" if received.is_new_ticket else "replies"
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- progress ----------------------------------------------------------------------------------------------------------
 
 
 def _source(shown: str, file: Path) -> str:
-    """What tells a file, as it is now, from every other one."""
+    """A key of the file in its present version."""
     if shown == STANDARD_INPUT_NAME:
         with file.open("rb") as content:
             return f"{shown} {hashlib.file_digest(content, 'sha256').hexdigest()}"
@@ -279,14 +279,14 @@ def _forget(tx: Transaction, sources: Sequence[str]) -> None:
 
 
 def _room_for(paths: Sequence[str], data: Path) -> AbstractContextManager[str]:
-    """A folder for a copy of the standard input, where that is read: a killed import leaves it behind."""
+    """A folder for a copy of the standard input, if that is read; a killed import leaves it behind."""
     if STANDARD_INPUT not in paths:
         return nullcontext("")
     return tempfile.TemporaryDirectory(prefix="import-", dir=data)
 
 
 def _files(path: str, standard_input: BinaryIO, folder: Path) -> list[tuple[str, Path]]:
-    """(name to show, file) of every file of mail at a path."""
+    """(name to show, file) of every mail file at a path."""
     if path == STANDARD_INPUT:
         copy = folder / f"standard-input-{len(os.listdir(folder))}"
         with copy.open("wb") as file:

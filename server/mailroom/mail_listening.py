@@ -1,5 +1,6 @@
-"""The listener that mail servers hand mail over to, as administrators see it: how it is, and switching it while the
-service runs. What it speaks is in web/mail_listener.py."""
+"""The LMTP listener for mail servers, as administrators see it: its state, and its settings while the service runs.
+
+Its protocol is in web/mail_listener.py."""
 
 import threading
 from collections.abc import Mapping
@@ -16,16 +17,16 @@ from server.records import live_settings
 from server.settings import Settings
 from server.store.store_local import StoreLocal
 
-NAMES = ("lmtp_host", "lmtp_port", "lmtp_protocol", "lmtp_domains")  # what can be set in the console
-TOLD = "listener"  # what other processes know of it
-_changing = threading.Lock()  # of two changes, the settings and what it does must not be each of another one
+NAMES = ("lmtp_host", "lmtp_port", "lmtp_protocol", "lmtp_domains")  # settings that the console can change
+TOLD = "listener"  # shared with other processes
+_changing = threading.Lock()  # settings and listener must match after two simultaneous changes
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How it is since the service was started. urls: where it listens, none when it is off. error: why it does not, and
-    failing_since when; "" and 0 when all is well. taken, refused: mails; with when the last one of them came, and what
-    was said about it. Times in Unix seconds, 0 for never."""
+    """Its state since the service was started. urls: its addresses, none when it is off. error: why it is not
+    listening, and failing_since when; "" and 0 if there is no error. taken, refused: numbers of mails; with the time of
+    the last one and the reply to it. Times in Unix seconds, 0 for never."""
 
     urls: tuple[str, ...] = ()
     offers_tls: bool = False
@@ -39,30 +40,30 @@ class State:
 
 
 class Listener(Protocol):
-    """What a running service listens with."""
+    """The listener of a running service."""
 
     def state(self) -> State:
         """How it is."""
 
     def holds(self, settings: Settings) -> bool:
-        """Whether it listens, or tries to, as these settings say."""
+        """Whether it listens, or tries to, with these settings."""
 
     def renew(self, settings: Settings) -> None:
-        """Listen as these settings say. Raises Unavailable when that cannot be, and then all is as it was, unless they
-        are those of the service."""
+        """Listens with these settings. Raises Unavailable if that fails; then nothing has changed, unless they are the
+        settings of the service."""
 
 
 LISTENER: StoreLocal[Listener] = StoreLocal()
 
 
 def watch(service: Service, listener: Listener) -> None:
-    """Let others of this process see and switch it."""
+    """Makes the listener available to other threads of this process."""
     LISTENER.set(service.store, listener)
     processes.share(service, TOLD, lambda: asdict(listener.state()))
 
 
 def state(service: Service) -> State:
-    """How it is, in all processes together; off where no service runs, such as in a command."""
+    """The state across all processes; off where no service runs, such as in a command."""
     found = _of(service)
     own = State() if found is None else found.state()
     others = [State(**{**each, "urls": tuple(each["urls"])}) for each in processes.shared_by_others(service, TOLD)]
@@ -70,7 +71,7 @@ def state(service: Service) -> State:
 
 
 def _together(states: list[State]) -> State:
-    """One for what several processes listen on."""
+    """Combines the states of several processes."""
     last = max(states, key=lambda each: each.refused_at)
     return State(
         urls=tuple(sorted({url for each in states for url in each.urls})),
@@ -86,10 +87,11 @@ def _together(states: list[State]) -> State:
 
 
 def change(ctx: Context, changes: Mapping[str, str]) -> None:
-    """Switch it, {setting of NAMES: text}; an empty lmtp_host is off. It holds at once, and after the next start.
+    """Changes the settings, {setting of NAMES: text}; an empty lmtp_host turns it off. Applies at once, and after a
+    restart.
 
-    Raises AdminOnly; Invalid for a wrong value, and for one that is given elsewhere; Unavailable, with nothing changed,
-    where it cannot listen."""
+    Raises AdminOnly; Invalid for an invalid value, and for a setting from the environment or command line; Unavailable,
+    with nothing changed, if it cannot listen."""
     ctx.require_admin("switch the listener")
     with _changing:
         before, wanted = ctx.service.settings.replace(), live_settings.check_settings(ctx.service, changes)
@@ -105,7 +107,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
 
 
 def follow(service: Service) -> None:
-    """Listen as the settings say by now, when another process has changed them."""
+    """Applies settings that another process has changed."""
     found = _of(service)
     with _changing:
         if found is not None and not found.holds(service.settings):
@@ -115,7 +117,7 @@ def follow(service: Service) -> None:
 
 @periodic("listener for mail that failed", everywhere=True)
 def try_again(service: Service, now: int) -> None:
-    """Open it where that was not possible before, such as on a port that somebody else had."""
+    """Opens the listener if that failed before, such as on a port that was in use."""
     found = _of(service)
     with _changing:
         if found is not None and found.state().error:

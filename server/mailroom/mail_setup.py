@@ -1,5 +1,6 @@
-"""How mail comes and goes, as administrators set it up: the default sender, sender addresses, a mail to try a
-transport, a look at a mailbox. Transports and mailboxes themselves are records."""
+"""Mail settings for administrators: the default sender, sender addresses, test mails and mailbox checks.
+
+Transports and mailboxes themselves are records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,18 +27,18 @@ from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.store.transaction import Transaction
 
-DOING = "set up mail"  # what administrators alone may
+DOING = "set up mail"  # allowed to administrators only
 
 SUBJECT = "A mail to try this"
 TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
-MAX_SENDERS = 500  # addresses that are listed
-HOSTS = 20  # of them
+MAX_SENDERS = 500  # addresses in the list
+HOSTS = 20  # routes in the list
 
 
 class TestFailed(Unavailable):
-    """A mail server did not do what it was to do. dialogue: what was said, line by line."""
+    """A mail server did not pass the test. dialogue: the conversation with it, line by line."""
 
-    __test__ = False  # for pytest
+    __test__ = False  # not a test class for pytest
 
     def __init__(self, message: str, dialogue: Sequence[str]) -> None:
         super().__init__(message)
@@ -46,7 +47,7 @@ class TestFailed(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class SenderAddress:
-    """An address that mail comes from. transport: the name of its own mail transport, "" for the default one."""
+    """A sender address. transport: the name of its own mail transport, "" for the default one."""
 
     id: int
     email: str
@@ -57,7 +58,7 @@ class SenderAddress:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Mail to an address, "" for every other, and the bucket or group that takes it. uri: which of the two."""
+    """The bucket or group that gets mail to an address, "" for all other addresses. uri: bucket or group."""
 
     email: str
     uri: str
@@ -72,8 +73,8 @@ def defaults(ctx: Context) -> tuple[int, int]:
 
 
 def senders(ctx: Context) -> list[SenderAddress]:
-    """The addresses that mail comes from: the default one, then those with a mail transport, and those of groups and
-    buckets. Raises AdminOnly."""
+    """The sender addresses: the default one, then those with a mail transport, and those of groups and buckets. Raises
+    AdminOnly."""
     ctx.require_admin(DOING)
     registry = ctx.service.registry
 
@@ -124,8 +125,8 @@ def _reply_addresses(reading: RecordReader) -> set[int]:
 
 
 def routes(ctx: Context) -> list[Route]:
-    """Where mail that arrives goes by the address that it was sent to, by address; what no route takes goes to the
-    default group, which comes last with the address "". Raises AdminOnly."""
+    """The routes of incoming mail, by recipient address. The last one, with the address "", is the default group for
+    all other mail. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> list[Route]:
@@ -151,10 +152,10 @@ def routes(ctx: Context) -> list[Route]:
 
 
 def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) -> None:
-    """Let mail come from an address, through a transport, 0 for the default one. The address is created when there is
-    none. is_default: it becomes the sender where neither bucket nor group names one.
+    """Configures a sender address with a transport, 0 for the default one. Creates the address if it does not exist.
+    is_default: makes it the sender for buckets and groups without their own.
 
-    Raises AdminOnly; Invalid for what is no mail address, and for the default transport where there is none."""
+    Raises AdminOnly; Invalid if it is not a mail address, and for the default transport if there is none."""
     ctx.require_admin(DOING)
     text = address_in(email, "email")
 
@@ -179,7 +180,7 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
 
 
 def unset_sender(ctx: Context, address_id: int) -> None:
-    """Take its own transport from an address. Raises AdminOnly, NotFound."""
+    """Removes the own transport of an address. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
@@ -190,7 +191,7 @@ def unset_sender(ctx: Context, address_id: int) -> None:
 
 
 def set_default_transport(ctx: Context, transport_id: int) -> None:
-    """The transport for senders that have none of their own; 0 for none. Raises AdminOnly, Invalid."""
+    """Sets the transport for senders without their own; 0 for none. Raises AdminOnly, Invalid."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
@@ -202,9 +203,9 @@ def set_default_transport(ctx: Context, transport_id: int) -> None:
 
 
 def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
-    """Send a short mail through a transport, now; answers the address that it came from. Nothing of it is kept.
+    """Sends a short mail through a transport and returns its sender address. The mail is not stored.
 
-    Raises AdminOnly, Invalid, NotFound; TestFailed in the words of the mail server."""
+    Raises AdminOnly, Invalid, NotFound; TestFailed with the mail server's words."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[Record, str]:
@@ -223,10 +224,10 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
 
 
 def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, is_untried: bool = False) -> None:
-    """Let mail leave by an SMTP server: it becomes the default mail transport, once it took a test mail. is_untried:
-    in any case, and no mail is sent.
+    """Adds an SMTP server as the default mail transport, once it accepted a test mail. is_untried: adds it without a
+    test.
 
-    Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is kept."""
+    Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is stored."""
     ctx.require_admin(DOING)
     transport(SMTP).settings_from(params)
     if not is_untried:
@@ -242,7 +243,7 @@ def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
 
 
 def add_mailbox(ctx: Context, fields: Mapping[str, Any], is_untried: bool = False) -> None:
-    """Let mail come in from a mailbox, once it could be opened. is_untried: in any case. fields: of the record.
+    """Adds a mailbox, once it could be opened. is_untried: adds it without opening it. fields: of the record.
 
     Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is stored."""
     ctx.require_admin(DOING)
@@ -294,9 +295,9 @@ def _send(ctx: Context, way: TransportChoice, name: str, sender: str, recipient:
 
 
 def check_mailbox(ctx: Context, mailbox_id: int) -> None:
-    """Open a mailbox now, and let the scheduler take what waits in it.
+    """Opens a mailbox, and schedules fetching its mail.
 
-    Raises AdminOnly, NotFound, Invalid for one that is off, TestFailed with what was said when it cannot be opened."""
+    Raises AdminOnly, NotFound, Invalid for a disabled one, TestFailed with the conversation if it cannot be opened."""
     ctx.require_admin(DOING)
     store = ctx.service.store
     box = store.read(lambda tx: RecordReader(ctx, tx).record("mailbox", mailbox_id))
@@ -324,7 +325,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MailboxStatus:
-    """When a mailbox is looked at next, 0 for never; when mail last arrived by it, and since when it fails, 0 for not.
+    """When a mailbox is checked next, 0 for never; when mail last arrived, and since when it fails, 0 if it does not.
     Unix seconds."""
 
     next_at: int = 0
@@ -333,7 +334,7 @@ class MailboxStatus:
 
 
 def looks(ctx: Context) -> dict[int, MailboxStatus]:
-    """{id of a mailbox: what is known of its looks}. Raises AdminOnly."""
+    """{id of a mailbox: the status of its checks}. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> dict[int, MailboxStatus]:

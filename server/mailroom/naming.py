@@ -1,7 +1,7 @@
-"""Names of people who write: their display name is stored on their address, and makes or completes their contact.
+"""Names of senders: stores the display name on their address, and creates or completes their contact.
 
-Strangers choose these names, so only what is empty is filled in: nobody renames anybody by mail. Every worker may read
-addresses and contacts, so mail to a private group leaves its names on its messages alone."""
+Strangers choose these names, so only empty names are filled in: mail cannot rename a person. Every worker may read
+addresses and contacts, so names from mail to a private group are stored only on its messages."""
 
 from server.context import Context
 from server.contexts import CONTACT
@@ -15,10 +15,10 @@ CREATE_CONTACTS = f"contexts.{CONTACT}.create"
 
 
 def store_name(ctx: Context, writing: RecordWriter, mail: Mail, author: Author, ticket_id: int) -> None:
-    """Store the display name of a sender on the address and the contact.
+    """Stores the display name of a sender on the address and the contact.
 
-    ctx: of whoever handed the mail in, whose rights count. Programs get no contact, and workers and addresses of ours
-    have their names from elsewhere."""
+    ctx: of the actor who handed the mail in, whose rights apply. Programs get no contact; the names of workers and of
+    our own addresses come from elsewhere."""
     address = author.address
     name = display_names.clean(mail.sender_name, address["email"])
     if not name or author.is_workers or author.is_forged or address.get("is_own") or mail.bounce is not None:
@@ -50,7 +50,7 @@ def store_name(ctx: Context, writing: RecordWriter, mail: Mail, author: Author, 
 
 
 def _complete(writing: RecordWriter, contact: Record, name: str, ticket_id: int) -> None:
-    """Fill in the name of a contact that has none, and the last name of one that has the same first name."""
+    """Fills in the name of a contact without one, or a missing last name if the first names match."""
     first, last = display_names.first_and_last(name)
     is_same = contact["first_name"].casefold() == first.casefold()
     if contact["last_name"] or (contact["first_name"] and not (is_same and last)) or _is_private(writing, ticket_id):

@@ -1,4 +1,4 @@
-"""What happens to a raw mail, in order; everything that it changes is one transaction."""
+"""Processes a raw mail step by step; all changes are in one transaction."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -33,20 +33,20 @@ from server.tickets.types.ticket_parts.status import DELETED, OPEN
 Outcome = Literal["stored", "duplicate", "ignored"]
 ACKNOWLEDGED_SECONDS = (
     3 * 86400
-)  # older mail, such as that of a mailbox read for the first time, gets no acknowledgement
-QUICK_BYTES = 8 * 1024  # of a mail that is read while others wait
-_MORE = (b"multipart/", b"message/", b"application/", b"html", b"\x1b")  # than plain text
+)  # no acknowledgement for older mail, such as in a mailbox that is read for the first time
+QUICK_BYTES = 8 * 1024  # size of a mail that is processed while others wait
+_MORE = (b"multipart/", b"message/", b"application/", b"html", b"\x1b")  # content other than plain text
 _ASKED = (mail_filter.FILTER, mail_filter.ROUTE)
 ATTACHED_MAIL = ("message/rfc822", "message/global")
-NAMED = 3  # messages with the same id that are named
+NAMED = 3  # messages with the same id that a note lists
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a mail. stored: message_id is its message. duplicate: the same mail was there, and its message.
-    ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none. A
-    worker's answer by mail is stored without a message that came in: message_id is the newest before it. is_readable:
-    whether who handed the mail in may read the ticket."""
+    """The outcome of a mail. stored: message_id is its message. duplicate: the message of the earlier copy. ignored:
+    nothing was stored; its ticket and the newest message there, 0 and "" for none. A worker's reply by mail has no
+    incoming message: message_id is the newest before it. is_readable: whether the actor who handed the mail in may read
+    the ticket."""
 
     ticket_id: int
     mask: str
@@ -63,12 +63,12 @@ def receive(
     *,
     history: History | None = None,
 ) -> Receipt:
-    """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
+    """Stores a mail, with any line ends, as a new ticket or on the ticket that it replies to.
 
-    along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
-    than once. history: see `ready`. Nobody is asked whether the caller may: the endpoint does. What cannot be
-    understood of the mail is kept and noted on the message. Raises Required for an empty mail, TooLarge above
-    max_mail_bytes, Rejected without a usable sender, for a banned one, and for a new ticket when no group takes it."""
+    along: runs in the same transaction, for changes that must happen if and only if the mail is stored; it may run more
+    than once. history: see `ready`. The endpoint checks the caller's rights. Parts that cannot be parsed are preserved
+    and noted on the message. Raises Required for an empty mail, TooLarge above max_mail_bytes, Rejected without a
+    usable sender, for a banned one, and for a new ticket if no group accepts it."""
     take = ready(ctx, raw, history=history)
 
     def write(tx: Transaction) -> Receipt:
@@ -83,10 +83,10 @@ def receive(
 def ready(
     ctx: Context, raw: bytes, *, history: History | None = None, place: Mapping[str, Any] | None = None
 ) -> Callable[[Transaction], Receipt]:
-    """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
+    """Prepares a mail and returns its write. Both raise the errors of receive.
 
-    history: set for email that was answered elsewhere; all that it writes has the time of its Date. place: set for a
-    new ticket, whatever ticket the mail may name; {} where the mail decides on its group."""
+    history: set for mail that was handled elsewhere; all records get the time of its Date. place: set for a new ticket,
+    whatever ticket the mail may refer to; {} if the mail decides on its group."""
     by, incoming = _read(ctx, raw)
     if place is not None:
         incoming = replace(incoming, references=(), masks=())
@@ -99,8 +99,8 @@ def ready(
 
 
 def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
-    """What is left of receive for a short mail of plain text that no automation is asked about, once it is read, which
-    takes no longer than a page. None for others. What is left raises NotOnWriter if one is asked by then."""
+    """Returns the remaining step of receive for a short plain-text mail without automations, which is fast enough for
+    the event loop; None for other mail. That step raises NotOnWriter if there is an automation by then."""
     if len(raw) > QUICK_BYTES or events.is_likely_bound(ctx, *_ASKED):
         return None
     lower = raw.lower()
@@ -117,7 +117,7 @@ def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
 
 
 def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail]:
-    """The operation that the mail sets off, and the mail. Raises as receive."""
+    """The operation that the mail triggers, and the mail. Raises the errors of receive."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
@@ -127,7 +127,7 @@ def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail]:
 
 
 def _take(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
-    """Take in a mail; who handed it in learns nothing of a ticket that they may not read."""
+    """Stores a mail. The response reveals nothing of a ticket that its submitter may not read."""
     receipt, reading = _take_in(ctx, tx, asked), RecordReader(ctx, tx)
     is_readable = not receipt.ticket_id or reading.may_read("ticket", receipt.ticket_id)
     return receipt if is_readable else replace(receipt, is_readable=False)
@@ -163,14 +163,14 @@ def _take_in(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
 
 
 def _log_handing_in(writing: RecordWriter, receipt: Receipt, email: str) -> None:
-    """Name in the activity log who handed in a mail that somebody else wrote, as the API lets workers do."""
+    """Logs who handed in a mail by another author, which the API allows workers."""
     if writing.actor.worker_id:
         label = writing.label("ticket", receipt.ticket_id)
         writing.log("ticket.message.handed_in", TICKET, receipt.ticket_id, {"sender": email, "target": label})
 
 
 def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> Receipt:
-    """No message came in: the worker's own goes out as soon as it is made."""
+    """The outcome of a worker's reply: it has no incoming message; the outgoing one is sent once it is created."""
     ticket, is_done = worker_answers.take(writing, incoming, answer)
     outcome: Outcome = "stored" if is_done else "ignored" if answer.is_automatic else "duplicate"
     receipt = Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, outcome)
@@ -232,8 +232,8 @@ def _forwarded_from(writing: RecordWriter, incoming: IncomingMail, thread: Threa
 
 
 def _place_in_time(writing: RecordWriter, asked: FilteredMail, thread: Thread) -> int:
-    """Where the message stands in its ticket: at its arrival, whatever the sender's clock says, and never before the
-    message that it answers."""
+    """The time of the message in its ticket: its arrival, whatever the sender's clock says, and never before the
+    message that it replies to."""
     return max(writing.now, thread.answered.created) if thread.answered else writing.now
 
 
@@ -256,16 +256,16 @@ def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, know
 
 
 def _gets_acknowledged(writing: RecordWriter, asked: FilteredMail) -> bool:
-    """Whether a group may answer the first mail of a ticket by itself: somebody of outside wrote it, lately. What its
-    headers ask for is looked at when it is given."""
+    """Whether a group may acknowledge the first mail of a ticket: it is recent and comes from outside. The headers that
+    suppress automatic replies are checked when the acknowledgement is sent."""
     mail = asked.incoming.mail
     is_past = asked.history is not None or mail.date < writing.now - ACKNOWLEDGED_SECONDS
     return not (is_past or mail.is_automatic or writing.ctx.is_untold)
 
 
 def _reply(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: Author, known: Addresses) -> bool:
-    """Open the ticket again, unless a program wrote that somebody is away, or a stranger to it a ticket that was
-    deleted; tells whether the sender is a stranger to it."""
+    """Reopens the ticket, except for an absence notice, or a stranger's mail to a deleted ticket; returns whether the
+    sender is a stranger to it."""
     ticket, mail = thread.ticket, asked.incoming.mail
     assert ticket is not None
     is_ours = mail.bounce is not None and bounces.is_ours(writing, mail.bounce, thread, known)
@@ -279,8 +279,8 @@ def _reply(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
 
 
 def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, known: Addresses) -> bool:
-    """Mail of this service that came back to it: an automatic one, or one that it sent itself from an address of
-    ours."""
+    """Whether a mail of this service came back to it: automatic mail, or mail from one of its own addresses to
+    itself."""
     mail = incoming.mail
     if mail.loop_token == ctx.service.installation and mail.auto_submitted:
         return True
@@ -300,7 +300,7 @@ def _ignored(writing: RecordWriter, thread: Thread) -> Receipt:
 def _again(
     ctx: Context, writing: RecordWriter, incoming: IncomingMail, copy: ReferencedMessage | None
 ) -> Receipt | None:
-    """The answer for a mail that is there already, None for a new one."""
+    """The receipt for a mail that is stored already, None for a new one."""
     message_id, ticket_id = (copy.id, copy.ticket_id) if copy else (0, 0)
     if not message_id:
         days = ctx.service.settings.mail_repeat_days
@@ -314,8 +314,8 @@ def _again(
 def _same(
     writing: RecordWriter, incoming: IncomingMail, thread: Thread, sender: Record | None
 ) -> ReferencedMessage | None:
-    """The message that is the same mail: the same id, the same sender, and the same words and files. Scanners and forms
-    give the same id to many."""
+    """The message of an earlier copy: the same id, sender, words and files. Scanners and forms reuse one id for many
+    mails."""
     of_sender = [copy for copy in thread.copies if sender is not None and copy.sender_id == sender["id"]]
     return next((copy for copy in of_sender if _says_the_same(writing, incoming, copy)), None)
 
@@ -326,15 +326,15 @@ def _says_the_same(writing: RecordWriter, incoming: IncomingMail, copy: Referenc
     message = writing.record("message", copy.id)
     if message is None:
         return False
-    if not copy.body_digest:  # stored before digests were kept
+    if not copy.body_digest:  # stored before digests existed
         return bool(message["content"].split() == incoming.text.split())
-    # A version of this program that read mail otherwise may have worked out the digest.
+    # The digest may come from an earlier version of the parser.
     raw = writing.tx.first(blobs.BLOB, id=message["raw_blob_id"]) if message["raw_blob_id"] else None
     return raw is not None and raw[1] == hashlib.sha256(incoming.raw).hexdigest()
 
 
 def _notes(thread: Thread) -> list[str]:
-    """What is to be told of a mail besides what was seen when it was read."""
+    """Notes for the message besides those of the parser."""
     if not thread.copies:
         return []
     ids = ", ".join(str(copy.id) for copy in thread.copies[:NAMED])

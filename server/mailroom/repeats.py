@@ -1,6 +1,6 @@
-"""Mail without a Message-Id that comes again: the same bytes within the days of a setting are the same mail.
+"""Recognizes repeated mail without Message-Id: the same bytes within `mail_repeat_days` are the same mail.
 
-Mail that has an id is known by that: threading.py."""
+threading.py recognizes mail with an id."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ MAIL_WITHOUT_ID = Table(
     [Column("digest", "TEXT"), Column("message_id"), Column("came_at")],
     [Index(("came_at",), "those that are too old")],
     key=("digest",),
-)  # message_id: may be that of one that was deleted since
+)  # message_id: the message may have been deleted
 
 
 def find_repeat(tx: Transaction, incoming: IncomingMail, after: int) -> int:
-    """The id of the message that this mail made when it came after that time, 0 for none. Unix seconds."""
+    """The id of the message of an earlier copy that arrived after a time (Unix seconds), 0 for none."""
     if not incoming.mail.message_id_was_made:
         return 0
     row = tx.first(MAIL_WITHOUT_ID, digest=incoming.bytes_digest)
@@ -30,7 +30,7 @@ def find_repeat(tx: Transaction, incoming: IncomingMail, after: int) -> int:
 
 
 def remember(tx: Transaction, incoming: IncomingMail, message_id: int, now: int) -> None:
-    """Inside the transaction that stores the mail."""
+    """Stores the digest, in the transaction that stores the mail."""
     if incoming.mail.message_id_was_made:
         values = {"digest": incoming.bytes_digest, "message_id": message_id, "came_at": now}
         tx.put(MAIL_WITHOUT_ID, values)
@@ -38,7 +38,7 @@ def remember(tx: Transaction, incoming: IncomingMail, message_id: int, now: int)
 
 @periodic("mail without an id", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Forget those that are older than the setting `mail_repeat_days`."""
+    """Deletes digests older than the setting `mail_repeat_days`."""
     table: Any = MAIL_WITHOUT_ID.sql
     before = now - service.settings.mail_repeat_days * DAY_SECONDS
     is_any = service.store.read(

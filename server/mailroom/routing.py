@@ -11,15 +11,15 @@ from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 
-MAX_ROUTES = 200  # told at once
-MAX_RECIPIENTS = 50  # whose addresses are compared with those that groups and buckets send from
+MAX_ROUTES = 200  # routes in one list
+MAX_RECIPIENTS = 50  # recipients that are compared with the addresses of groups and buckets
 
 
 def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, int]:
-    """Where a mail to these addresses goes, as values of a ticket: bucket_id, or group_id for its default bucket.
+    """The place for mail to these addresses, as values of a ticket: bucket_id, or group_id for its default bucket.
 
-    The bucket, else the group, that sends from one of the addresses; else the default group.
-    Raises Rejected when there is none."""
+    The bucket, else the group, that sends from one of the addresses; else the default group. Raises Rejected if there
+    is none."""
     wanted = recipient_ids[:MAX_RECIPIENTS]
     for uri in ("bucket", "group"):
         found = _sending_from(writing, uri, wanted)
@@ -34,8 +34,8 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
 
 
 def routes(reading: RecordReader) -> dict[int, tuple[str, int]]:
-    """{id of an address: (bucket or group, its id)}: where mail to it goes, as place_of decides; MAX_ROUTES of each
-    kind, the addresses made first."""
+    """{id of an address: (bucket or group, its id)}: the routes that place_of follows, at most MAX_ROUTES of each kind,
+    the oldest addresses first."""
     found: dict[int, tuple[str, int]] = {}
 
     for uri in ("bucket", "group"):
@@ -55,7 +55,7 @@ def _routes(reading: RecordReader, uri: str) -> list[tuple[int, int]]:
 
 
 def _sending_from(writing: RecordWriter, uri: str, address_ids: Sequence[int]) -> int:
-    """The bucket or group that sends from the first of the addresses that any sends from, 0 for none."""
+    """The bucket or group that sends from one of the addresses, the first match in their order, 0 for none."""
     if not address_ids:
         return 0
     table: Any = writing.registry.type(uri).table.sql

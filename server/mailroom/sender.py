@@ -1,5 +1,4 @@
-"""Who wrote a mail, and who else it names: their address records, whether they are welcome or strangers to the
-ticket."""
+"""The author and the other addresses of a mail: their records, whether they are banned, or strangers to the ticket."""
 
 import json
 from collections.abc import Iterable
@@ -22,8 +21,8 @@ from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.tickets import requesters
 
-MAX_ADDED = 100  # recipients of one mail that become requesters, where the service is set so
-MAX_SENT_LOOKED_AT = 20  # messages sent on a ticket whose recipients are known there, the newest first
+MAX_ADDED = 100  # recipients of one mail that become requesters, if the service is configured for that
+MAX_SENT_LOOKED_AT = 20  # newest outgoing messages of a ticket whose recipients count as participants
 
 Addresses = dict[str, Record]  # by lower-case email
 
@@ -35,8 +34,8 @@ def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:
 
 
 def records_of(reading: RecordReader, emails: Iterable[str | None]) -> Addresses:
-    """The records of these addresses, where there are any, and of what plus addresses belong to; each with `is_own`:
-    whether the desk sends from it, as mail to it comes in here. One statement."""
+    """The existing records of these addresses, and of the base addresses of plus addresses; each with `is_own`: whether
+    the service sends from it, so that mail to it arrives here. One statement."""
     wanted = {each for name in emails if name for each in (name, addresses.without_plus(name))}
     address, bucket, group = map(reading.registry.type, ("address", "bucket", "group"))
     table, places = address.table, (bucket.table.sql, group.table.sql)
@@ -57,24 +56,24 @@ def _record(address: RecordType, row: tuple[Any, ...]) -> Record:
 
 
 def is_own(known: Addresses, email: str) -> bool:
-    """Whether mail to this address comes in here, also to one with a plus that belongs to such an address."""
+    """Whether mail to this address arrives here, including plus addresses of our own addresses."""
     record = known.get(email) or known.get(addresses.without_plus(email))
     return record is not None and bool(record["is_own"])
 
 
 def recipients(mail: Mail) -> list[str]:
-    """Everybody that the mail went to, as far as its author and mail servers say, none twice."""
+    """All recipients according to the author and the mail servers, without repetition."""
     return list(dict.fromkeys(each.address for each in (*mail.to, *mail.cc, *mail.delivered_to)))
 
 
 def everybody(mail: Mail) -> list[str]:
-    """The recipients, and then the addresses that it passed on its way, none twice."""
+    """The recipients, and then the addresses that forwarded it, without repetition."""
     return list(dict.fromkeys((*recipients(mail), *(each.address for each in mail.routed_to))))
 
 
 def resolve(incoming: IncomingMail, known: Addresses) -> IncomingMail:
-    """The mail with its sender where Reply-To or From is an address of ours, as mailing lists, contact forms and shared
-    mailboxes write it: the first of its senders that is not. Where there is no other, the address stays."""
+    """Replaces a sender that is an address of this service, as mailing lists, contact forms and shared mailboxes write
+    it, with the first other one in Reply-To or From. If there is no other one, the sender stays."""
     mail = incoming.mail
     if mail.sender is None or not is_own(known, mail.sender):
         return incoming
@@ -95,7 +94,7 @@ def refuse_banned(sender: Record | None) -> None:
 
 
 def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Record:
-    """The sender's record, made when there is none. Whoever writes can be written to again."""
+    """The sender's record, created if necessary. Clears its defunct mark, since the sender can evidently use it."""
     record = known.get(email) or requesters.address_of(writing, email)
     if record["is_defunct"]:
         writing.update("address", record["id"], {"is_defunct": 0})
@@ -103,8 +102,8 @@ def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Re
 
 
 def as_author(writing: RecordWriter, sender: Record, name: str = "") -> RecordWriter:
-    """The same transaction in the name of the address: what follows was done by the one who wrote the mail. name: the
-    one in the mail, shown where the address has none yet."""
+    """Returns a writer for the same transaction with the address as actor. name: from the mail, shown if the address
+    has none yet."""
     name = "" if sender["worker_id"] else address_names.name_of(writing, sender) or name
     label = f"{name} <{sender['email']}>" if name else sender["email"]
     author = Actor(ADDRESS, sender["id"], False, writing.actor.timezone, label)
@@ -113,9 +112,9 @@ def as_author(writing: RecordWriter, sender: Record, name: str = "") -> RecordWr
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whom a mail counts as written by. address: its record, with `worker_id` 0 unless the mail is proven to be that
-    worker's. notes: what speaks against it. is_forged: something does, rather than nothing for it. is_workers: the
-    address belongs to a worker, proven or not."""
+    """The author of a mail. address: its record, with `worker_id` 0 unless the mail is proven to come from that worker.
+    notes: evidence against it. is_forged: there is evidence against it, not just none for it. is_workers: the address
+    belongs to a worker, proven or not."""
 
     address: Record
     notes: tuple[str, ...] = ()
@@ -124,7 +123,7 @@ class Author:
 
 
 def author_of(ctx: Context, incoming: IncomingMail, sender: Record, known: Addresses) -> Author:
-    """Whom a mail with this sender counts as written by. Anybody can write an address into From."""
+    """The author of a mail with this sender. Anybody can write an address into From."""
     if not sender["worker_id"]:
         return Author(sender)
     forged = forgery_notes(incoming, sender, known)
@@ -135,7 +134,7 @@ def author_of(ctx: Context, incoming: IncomingMail, sender: Record, known: Addre
 
 
 def handed_in_notes(ctx: Context) -> tuple[str, ...]:
-    """What is noted of a mail that a worker handed in; administrators hand in what their mail servers take."""
+    """Notes on a mail that a worker handed in; administrators hand in the mail of their mail servers."""
     actor = ctx.actor
     if not actor.worker_id or actor.is_admin:
         return ()
@@ -143,21 +142,22 @@ def handed_in_notes(ctx: Context) -> tuple[str, ...]:
 
 
 def is_proven(ctx: Context, incoming: IncomingMail, worker_id: int) -> bool:
-    """Whether mail from a worker's address is theirs: they handed it in themselves, or a mail server of ours says that
-    it comes from the domain of its From. What workers hand in may claim that a server said so."""
+    """Whether mail from a worker's address is genuine: the worker handed it in, or our own mail server confirms the
+    domain of its From. Such a confirmation does not count in mail that workers hand in."""
     if ctx.actor.worker_id and not ctx.actor.is_admin:
         return ctx.actor.worker_id == worker_id
     return incoming.dmarc.result == "pass"
 
 
 def may_answer_as(ctx: Context, worker_id: int) -> bool:
-    """Whether who hands in a mail may let a worker reply by it: mail servers, administrators, and the worker."""
+    """Whether the actor who hands in a mail may submit a worker's reply: mail servers, administrators, and the
+    worker."""
     return not ctx.actor.worker_id or ctx.actor.is_admin or ctx.actor.worker_id == worker_id
 
 
 def forgery_notes(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
-    """What speaks against a mail that claims to be a worker's: its server says so, From names several, or only another
-    header names the worker. sender: an address."""
+    """Evidence against a mail that claims to come from a worker: the server's verdict, several authors in From, or a
+    worker named in another header only. sender: an address."""
     if not sender["worker_id"]:
         return []
     found = []
@@ -183,8 +183,8 @@ def organization_of(writing: RecordWriter, sender: Record) -> int:
 
 
 def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Record, known: Addresses) -> list[int]:
-    """The ids of the addresses that get the replies of a new ticket: the sender, and the recipients where the service
-    is set so; never addresses of ours, nor excluded ones."""
+    """The ids of the requesters of a new ticket: the sender, and the recipients if the service is configured for that;
+    without our own addresses and excluded ones."""
     patterns = writing.setting("mail_exclude_patterns")
     is_ours = is_own(known, sender["email"]) or not requesters.may_request(sender, patterns)
     found = [] if is_ours else [sender]
@@ -201,13 +201,13 @@ def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Reco
 
 
 def is_stranger(writing: RecordWriter, ticket: Record, sender: Record) -> bool:
-    """Whether somebody writes to a ticket who has had no part in it: no requester, no worker, wrote nothing on it
-    before, and none of its mail was sent to them. Knowing a mask or an id makes nobody a participant."""
+    """Whether an author has no part in a ticket: is not a requester or worker, has written no message on it, and got
+    none of its mail. Knowledge of a mask or an id makes nobody a participant."""
     tx, ticket_id, sender_id = writing.tx, ticket["id"], sender["id"]
     if sender["worker_id"] or requesters.is_requester(tx, ticket_id, sender_id):
         return False
     message = writing.registry.type("message").table
-    # What the desk sent does not count: it came from an address of ours, which anybody can put into From.
+    # Messages of the service do not count: their sender is our own address, which anybody can write into From.
     if tx.first(message, ticket_id=ticket_id, is_outgoing=0, sender_id=sender_id, is_stranger=0) is not None:
         return False
     table: Any = message.sql

@@ -1,4 +1,4 @@
-"""Keeps a mail: its bytes once as they came, its message, its files, and what they change on the ticket."""
+"""Stores a mail: its original bytes, its message, its files, and the changes of the ticket."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 def new_ticket(
     writing: RecordWriter, incoming: IncomingMail, place: dict[str, int], org_id: int, sender_id: int
 ) -> Record:
-    """The ticket of a mail that answers nothing, and that is stored next: its id, mask and subject at least. place: its
+    """Creates the ticket of a mail that replies to none; returns at least its id, mask and subject. place: its
     bucket_id or group_id."""
     is_taken = writing.find("ticket", mask=incoming.mask) is not None
     values = {
@@ -34,7 +34,7 @@ def new_ticket(
         **counters.of_first(writing, sender_id, is_outgoing=False),
     }
     id = writing.create("ticket", values if is_taken else values | {"mask": incoming.mask})
-    if is_taken:  # another one was drawn
+    if is_taken:  # the mask was in use
         ticket = writing.record("ticket", id)
         assert ticket is not None
         return ticket
@@ -42,7 +42,7 @@ def new_ticket(
 
 
 def reopen(writing: RecordWriter, ticket: Record) -> None:
-    """A reply opens its ticket from any status, and no reopening is planned any more."""
+    """Opens a ticket from any status, and cancels a planned reopening."""
     if ticket["status_id"] != OPEN or ticket["reopen_date"]:
         writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
 
@@ -59,10 +59,11 @@ def message(
     created: int,
     forwarded_from: str = "",
 ) -> int:
-    """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
+    """Creates the message with its files; returns its id. The record engine updates counters and pointers of the
+    ticket.
 
-    notes: besides those of the mail. is_first: whether its ticket is new. created: its place among the messages of the
-    ticket. forwarded_from: the author of a mail that this one forwards."""
+    notes: besides those of the mail. is_first: whether its ticket is new. created: its time within the ticket.
+    forwarded_from: the author of a mail that this one forwards."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create(
@@ -98,8 +99,8 @@ def message(
 
 
 def files(writing: RecordWriter, incoming: IncomingMail, uploader_id: int = 0) -> list[int]:
-    """The ids of the files of a mail, in order; made, and not yet attached to anything. uploader_id: the worker whose
-    files they are."""
+    """Creates the files of a mail, not yet attached to a record, and returns their ids in order. uploader_id: the
+    worker who owns them."""
     return [
         _attachment(writing, file.name, file.mime_type, file.content, file.size, file.dropped, uploader_id)
         for file in incoming.mail.files
@@ -107,8 +108,8 @@ def files(writing: RecordWriter, incoming: IncomingMail, uploader_id: int = 0) -
 
 
 def _files(writing: RecordWriter, incoming: IncomingMail) -> tuple[list[int], int]:
-    """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files
-    now."""
+    """(ids of the files, id of the HTML or 0). The HTML is stored unchanged except for its inline images, which are
+    files now."""
     made = files(writing, incoming)
     if not incoming.html:
         return made, 0
@@ -125,7 +126,7 @@ def _attachment(
     dropped: str = "",
     uploader_id: int = 0,
 ) -> int:
-    # By blob: limits of uploads, and types that mean something in an upload, are not for mail.
+    # As blobs: the limits and special types of uploads do not apply to mail.
     return writing.create(
         "attachment",
         {

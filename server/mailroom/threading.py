@@ -1,5 +1,5 @@
-"""Finds the ticket that a mail belongs to: by the messages that it answers, by the ticket's own id, by masks in its
-subject; and whether the same mail is there already."""
+"""Finds the ticket of a mail: by the messages that it replies to, by the ticket's own id, or by masks in its subject.
+Also finds copies of the same mail."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from server.tickets.types.ticket_parts import merges
 
 @dataclass(frozen=True, slots=True)
 class ReferencedMessage:
-    """A stored message that a mail names."""
+    """A stored message that a mail refers to."""
 
     id: int
     ticket_id: int
@@ -29,9 +29,9 @@ class ReferencedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id. bounced: the
-    mail of ours that came back; is_returned: whether it is known by the ticket's own id alone. answered: the message by
-    which the ticket was found."""
+    """ticket: of the mail, None for a new one. copies: stored messages with the mail's own id. bounced: our mail that
+    came back; is_returned: whether it is identified by the ticket's own id only. answered: the message that led to the
+    ticket."""
 
     ticket: Record | None
     copies: tuple[ReferencedMessage, ...] = ()
@@ -41,7 +41,7 @@ class Thread:
 
 
 def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
-    """Three statements at most for a mail that answers nothing merged."""
+    """Finds ticket and copies, in at most three statements unless the ticket was merged."""
     own = incoming.own_id
     known = _messages(reading, [*filter(None, (own, incoming.bounced)), *incoming.references])
     copies = tuple(each for each in known if each.message_id == own) if own else ()
@@ -62,7 +62,7 @@ def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
 
 
 def survivor(reading: RecordReader, ticket_id: int) -> Record | None:
-    """The ticket, or the one that it was merged into in the end; None when there is none."""
+    """The ticket, or the one that it was finally merged into; None if it does not exist."""
     return merges.survivor(lambda id: reading.record("ticket", id), reading.record("ticket", ticket_id))
 
 
@@ -94,7 +94,7 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
 
 
 def _named(known: Iterable[ReferencedMessage], message_id: str | None) -> list[ReferencedMessage]:
-    """Those with exactly this id, then those with it in another case."""
+    """Messages with exactly this id, then those with it in another case."""
     if not message_id:
         return []
     folded = message_id.lower()

@@ -1,8 +1,8 @@
-"""Workers who answer mail about a ticket from their mail program: their words become a reply or a note on it.
+"""Workers who reply from their mail program to mail about a ticket: their text becomes a reply or a note on it.
 
-By the signed name that the mail carries, and only from the worker's own address; never by From alone. A reply is a
-queued draft, made and sent like any that its worker wrote, so that nothing slow runs here and a failure is told to
-them. A command that is not understood loses nothing: the words become a draft, or the note that they were to be."""
+The signed name in the mail identifies the ticket, and the mail must come from the worker's own address; From alone
+never suffices. A reply is a queued draft, sent like any other of its worker, so that nothing slow runs here and
+failures are reported to them. An unknown command loses no text: it becomes a draft, or the intended note."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ from server.tickets.parameters import ReplyRequest
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 
 REFUSED = "ticket.answer.refused"
-REMEMBERED_DAYS = 60  # in which the same mail does nothing a second time
+REMEMBERED_DAYS = 60  # within which a repeated mail has no effect
 DAY_SECONDS = 86400
 
 WORKER_ANSWER = Table(
@@ -43,13 +43,13 @@ WORKER_ANSWER = Table(
     [Column("digest", "TEXT"), Column("ticket_id"), Column("came_at")],
     [Index(("came_at",), "those that are too old")],
     key=("digest",),
-)  # of the mail's id, or of its bytes where it had none
+)  # digest of the mail's id, or of its bytes if it had none
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
-    """A mail that answers one of ours to a worker. email: where it came from. is_automatic: a program wrote it, such as
-    a notice that they are away, or it is our mail that came back: nothing follows from it."""
+    """A reply to our mail to a worker. email: its sender. is_automatic: a program wrote it, such as an absence notice,
+    or our mail bounced: it has no effect."""
 
     id: AnswerId
     email: str
@@ -57,7 +57,7 @@ class WorkerAnswer:
 
 
 def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> WorkerAnswer | None:
-    """None for ordinary mail. Raises Rejected for a worker's mail with a name that was not made here, or is too old."""
+    """Returns None for other mail. Raises Rejected if the signed name is invalid or too old."""
     mail = incoming.mail
     named = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.everybody(mail)]
     if not reading.ctx.service.settings.answer_by_mail:
@@ -87,8 +87,8 @@ def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> Wor
 
 
 def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> tuple[Record, bool]:
-    """Do what a worker's answer says; the ticket, and whether anything was done: not for a mail that a program wrote,
-    nor for one that came before. Raises Rejected for a ticket that is gone or not theirs to answer."""
+    """Executes a worker's reply. Returns the ticket, and whether it changed: not for automatic or repeated mail. Raises
+    Rejected for a ticket that is deleted or that the worker may not reply to."""
     actor = actors.worker(writing.tx, answer.id.worker_id)
     ticket = threading.survivor(writing, answer.id.ticket_id)
     if ticket is None:
@@ -112,13 +112,13 @@ def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) ->
 
 
 class _Answering:
-    """writing: in the worker's name."""
+    """writing: with the worker as actor."""
 
     def __init__(self, writing: RecordWriter, incoming: IncomingMail, ticket: Record, answer: WorkerAnswer) -> None:
         self._writing, self._incoming, self._ticket, self._answer = writing, incoming, ticket, answer
 
     def take(self) -> None:
-        """Do it. Raises nothing for what the worker wrote."""
+        """Executes the reply. Never raises because of the worker's text."""
         file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
         try:
             said, reopen_at = self._read(file_ids)
@@ -133,14 +133,14 @@ class _Answering:
         self._say(said, reopen_at, file_ids)
 
     def keep_repeated(self) -> None:
-        """Keep the words of a second answer to one mail where the worker finds them. They do not go out in the worker's
-        name: whoever has seen the mail or its headers can write one."""
+        """Stores the text of a second reply to one mail where the worker finds it. It is not sent: anybody who has seen
+        the mail or its headers can write one."""
         text, reason = commands.said(self._incoming.text), "the mail that it answers was answered before"
         file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
         self._keep(text, file_ids, reason, by_address=True)
 
     def _read(self, file_ids: list[int]) -> tuple[MailedAnswer, int]:
-        """What they wrote, and when the ticket opens again, Unix seconds, 0 for never. Raises Invalid."""
+        """The text, and when the ticket reopens, Unix seconds, 0 for never. Raises Invalid."""
         said, writing = commands.read(self._incoming.text), self._writing
         if said == MailedAnswer("") and not file_ids:
             raise Invalid("nothing stands above the line or the quoted text")
@@ -157,7 +157,7 @@ class _Answering:
             raise Invalid(error.message) from error
 
     def _require_change(self) -> None:
-        """Who may read a ticket may add a note, and no more."""
+        """A worker who may only read the ticket may only add a note."""
         try:
             self._writing.require("update", "ticket", self._ticket["id"])
         except Forbidden as error:
@@ -190,7 +190,7 @@ class _Answering:
             writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": COMMENT, "record_id": id})
 
     def _set_status(self, said: MailedAnswer, reopen_at: int) -> None:
-        """What the commands say, where no reply does it."""
+        """Sets the status that the commands request, unless a reply sets it."""
         values: dict[str, Any] = {} if said.status is None else {"status_id": said.status}
         if reopen_at:
             status = self._ticket["status_id"] if said.status is None else said.status
@@ -199,7 +199,7 @@ class _Answering:
             self._writing.update("ticket", self._ticket["id"], values)
 
     def _reply(self, said: MailedAnswer, reopen_at: int, file_ids: list[int]) -> None:
-        """It waits for the customer then, unless the worker says otherwise."""
+        """Queues the reply; the ticket then waits for the customer unless a command sets another status."""
         status = WAITING if said.status is None else said.status
         draft_id = self._draft(said.text or self._incoming.subject, status, reopen_at, file_ids)
         self._writing.update("draft", draft_id, {"is_queued": 1, "queue_delivery_date": self._writing.now})
@@ -228,8 +228,8 @@ class _Answering:
         )
 
     def _keep(self, text: str, file_ids: list[int], reason: str, by_address: bool = False) -> None:
-        """The words wait on the ticket as a draft, or are the note that they were to be; the worker is told why.
-        by_address: the note is the address's, not the worker's."""
+        """Stores the text as a draft, or as the intended note, and notifies the worker of the reason. by_address: the
+        author of the note is the address, not the worker."""
         if self._answer.id.is_note and (text or file_ids):
             self._note(text or self._incoming.subject, file_ids, by_address)
         elif text or file_ids:
@@ -247,7 +247,7 @@ def _is_first(writing: RecordWriter, incoming: IncomingMail, ticket_id: int) -> 
 
 @periodic("answers of workers", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Forget those that came too long ago to come again."""
+    """Deletes digests older than the period in which a repetition is recognized."""
     table, before = WORKER_ANSWER.sql, now - REMEMBERED_DAYS * DAY_SECONDS
     is_any = service.store.read(
         lambda tx: tx.value(

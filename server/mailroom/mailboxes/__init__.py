@@ -1,10 +1,10 @@
-"""Mailboxes on other servers, looked at again and again: their mails go through the mailroom like all others.
+"""Mailboxes on other servers, checked at intervals: their mails go through the mailroom like all others.
 
-    due.py           which mailbox is looked at when
-    checking.py      one look at one mailbox
-    fetch_state.py   which mails were taken, in the transaction that takes them
-    problems.py      what went wrong, on the record and to administrators
-    dead_letters.py  mails that nobody can take
-    letters.py       those mails as administrators see them
+    due.py           finds mailboxes that are due
+    checking.py      one check of one mailbox
+    fetch_state.py   which mails were fetched, in the transaction that stores them
+    problems.py      failures, on the record and as notifications to administrators
+    dead_letters.py  mails that could not be stored, as files
+    letters.py       these mails as administrators see them
 
-A mail is removed from its server only when it is stored here, on disk."""
+A mail is removed from its server only after it is stored here, on disk."""

@@ -1,7 +1,7 @@
-"""One look at one mailbox: every mail that waits is taken or kept apart, in order, and then removed from the server.
+"""Checks one mailbox: stores each waiting mail, or sets it aside as a file, in order, then removes it from the server.
 
-One mail that cannot be taken stops nobody: it is kept as a file. What is no fault of the mail, such as a full disk or a
-lost connection, ends the look; the next one goes on there."""
+A mail that cannot be stored does not stop the others. A failure for other reasons, such as a full disk or a lost
+connection, ends the check; the next one continues there."""
 
 import re
 from dataclasses import replace
@@ -20,17 +20,17 @@ from server.record_types.base import Record
 from server.records.reading import RecordReader
 from server.settings import KiB
 
-MAX_MAILS = 500  # of one look; others get their turn in between
-MAX_IN_A_ROW = 5  # mails that were not handed out, before the server and not the mails is taken to be at fault
-MAX_HEAD_BYTES = 256 * KiB  # of a mail that is too large to be fetched
-# Describe a body that is left out; with the lines that go on with them.
+MAX_MAILS = 500  # in one check, so that other mailboxes get their turn
+MAX_IN_A_ROW = 5  # failed fetches after which the server, not the mail, counts as the cause
+MAX_HEAD_BYTES = 256 * KiB  # of a mail that is too large to fetch
+# Headers, with their continuation lines, that describe an omitted body.
 _OF_BODY = re.compile(rb"^(?:content-[a-z-]+|mime-version)[ \t]*:.*\n?(?:[ \t].*\n?)*", re.IGNORECASE | re.MULTILINE)
 _log = log.get("mailbox")
 
 
 def check(service: Service, mailbox_id: int, now: int) -> int:
-    """Take what waits in a mailbox; answers how many mails. A failure is noted on the record and not raised, unless the
-    database takes no writes. Nothing happens to a mailbox that is gone or not enabled."""
+    """Stores the waiting mails of a mailbox and returns their number. Failures are recorded on the mailbox and not
+    raised, unless the database accepts no writes. Does nothing if the mailbox is deleted or disabled."""
     ctx = own_context(service, now)
     box = service.store.read(lambda tx: RecordReader(ctx, tx).record("mailbox", mailbox_id))
     if box is None or not box["is_enabled"]:
@@ -53,8 +53,8 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
 
 
 class _MailboxReader:
-    """mails: how many were taken. letters: path and reason of those that were kept apart. missed: the mails that the
-    server did not hand out, in this look or before."""
+    """mails: number of stored mails. letters: path and reason of mails that were set aside. missed: mails that the
+    server did not deliver, in this check or before."""
 
     def __init__(self, ctx: Context, box: Record) -> None:
         self._ctx = ctx
@@ -65,16 +65,16 @@ class _MailboxReader:
         self.missed: list[MissedMail] = []
 
     def take_all(self) -> bool:
-        """Take the first MAX_MAILS; tells whether there are more."""
+        """Stores the first MAX_MAILS; returns whether there are more."""
         login, connected = open_mailbox(self._ctx, self._box)
         with connected as inbox:
             taken = FetchState(self._ctx.service, self._box, login, inbox)
-            # One more than are taken, to know whether there are more.
+            # One more, to know whether there are more.
             listed = inbox.waiting(taken.last_uid, MAX_MAILS + 1)
             taken.note_listed(listed)
             again = inbox.listed(taken.passed_over()) if taken.passed_over() else []
             new = taken.in_order([each for each in listed if each.uid not in taken.uids], again, self._ctx.now)
-            # A look that was cut short has left these behind.
+            # An interrupted check left these on the server.
             done = taken.to_remove({each.uid for each in listed})
             in_a_row, is_over = 0, False
             for waiting in new[:MAX_MAILS]:
@@ -83,7 +83,7 @@ class _MailboxReader:
                 except MailNotRetrieved as error:
                     is_over, in_a_row = error.is_over, in_a_row + 1
                     is_mail = self._miss(taken, waiting.uid, error)
-                    if is_over and is_mail:  # the others were read before it
+                    if is_over and is_mail:  # the others were read first
                         break
                     if is_over or in_a_row == MAX_IN_A_ROW:
                         raise
@@ -98,7 +98,8 @@ class _MailboxReader:
         return len(new) > MAX_MAILS
 
     def _miss(self, taken: FetchState, uid: str, error: MailNotRetrieved) -> bool:
-        """Note a mail that was not handed out; returns whether the mail, and not the server, seems to be the cause."""
+        """Records a mail that the server did not deliver; returns whether the mail, not the server, seems to be the
+        cause."""
         missed = taken.note_missed(uid, error.message, self._ctx.now, is_over=error.is_over)
         _log.warning("mailbox.mail.missed", mailbox=self._box["id"], uid=uid, tries=missed.tries, error=error.message)
         if missed.tries == problems.MISSED_TOLD_AT:
@@ -106,13 +107,13 @@ class _MailboxReader:
         return missed.tries > LAST_FROM
 
     def _take(self, taken: FetchState, inbox: Inbox, waiting: WaitingMail) -> list[str]:
-        """Take one mail; answers its uid when it may be removed from the server."""
+        """Stores one mail; returns its uid if it may be removed from the server."""
         limit = self._limit()
         is_large = waiting.size > limit
         raw = inbox.head(waiting.uid, MAX_HEAD_BYTES) if is_large else inbox.whole(waiting.uid, limit + 1)
         if raw is not None and len(raw) > limit:
             is_large, raw = True, inbox.head(waiting.uid, MAX_HEAD_BYTES)
-        if raw is None:  # somebody removed it meanwhile
+        if raw is None:  # another client removed it
             self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left=True))
             return []
         if is_large:
@@ -142,7 +143,7 @@ class _MailboxReader:
         self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left))
 
     def _through_the_mailroom(self, taken: FetchState, uid: str, raw: bytes, is_left: bool) -> None:
-        """Once more when time ran out, which may have been somebody else's."""
+        """Stores a mail; tries again after a timeout, which another write may have caused."""
         for is_last in (False, True):
             try:
                 ctx = replace(self._ctx, now=clock.now())
@@ -159,15 +160,15 @@ class _MailboxReader:
         self.letters.append((path, why))
 
     def _limit(self) -> int:
-        """The largest mail that is fetched, in bytes."""
+        """The largest mail to fetch, in bytes."""
         most = int(self._ctx.service.settings.max_mail_bytes)
         own = self._box["max_msg_size_kb"] * KiB
         return min(own, most) if own else most
 
 
 def open_mailbox(ctx: Context, box: Record) -> tuple[Login, Inbox]:
-    """A mailbox, and how it was got to. A token that its server refuses is not used for the next look. Raises
-    InboxFailed; what connected_accounts.access_token raises."""
+    """Opens a mailbox and returns it with the conversation. A token that its server refuses is not used again. Raises
+    InboxFailed, and the errors of connected_accounts.access_token."""
     login = _login(ctx, box)
     try:
         return login, inboxes.connect(login)
@@ -193,7 +194,7 @@ def _login(ctx: Context, box: Record) -> Login:
 
 
 def _stub(head: bytes, size: int, limit: int) -> bytes:
-    """A mail that is too large: its headers, and a text in place of what it holds."""
+    """A replacement for a mail that is too large: its headers, and a text in place of its body."""
     told = f"This mail has {size:,} bytes, more than the {limit:,} that its mailbox takes. It is still on its server."
     fields = _OF_BODY.sub(b"", head.replace(b"\r\n", b"\n")).strip(b"\n")
     return b"%s\nX-Mailbox-Error: too large\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % (fields, told.encode())

@@ -1,4 +1,4 @@
-"""Mails that nobody can take, as files in the data folder: to be looked at, and imported once the cause is gone."""
+"""Mails that could not be stored, as files in the data folder: to be inspected, and imported once the cause is gone."""
 
 import hashlib
 import os
@@ -9,18 +9,18 @@ from server.dataclass import dataclass
 from server.errors import Full, NotFound, Unavailable
 from server.settings import Settings
 
-FOLDER = "failed-mail"  # in the data folder
+FOLDER = "failed-mail"  # folder below the data folder
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-WHY = ".why"  # ending of the file beside a mail that tells why it could not be taken
+WHY = ".why"  # ending of the file next to a mail with the reason why it was not stored
 KEY_CHARACTERS = 24
-MAX_WHY_CHARACTERS = 2000  # of such a file that are read
-MAX_NAME_CHARACTERS = 120  # of a file, before its ending
+MAX_WHY_CHARACTERS = 2000  # read from such a file
+MAX_NAME_CHARACTERS = 120  # length of a file name without its ending
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A mail that was kept. key: what it is known by in addresses. at: when it was kept, Unix seconds. why: it could
-    not be taken, "" where that is not known."""
+    """A mail that was set aside. key: its id in URLs. at: when it was set aside, Unix seconds. why: the reason, "" if
+    unknown."""
 
     key: str
     name: str
@@ -30,8 +30,8 @@ class DeadLetter:
 
 
 def keep(settings: Settings, name: str, raw: bytes, why: str = "") -> str:
-    """Write a mail to a file, which is on disk when this returns; answers its path within the data folder. The same
-    name is the same file. why: it could not be taken. Raises Full when it cannot be written."""
+    """Writes a mail to a file, synced to disk, and returns its path within the data folder. The same name is the same
+    file. why: the reason. Raises Full if it cannot be written."""
     path = Path(FOLDER) / f"{_UNSAFE.sub('_', name)[:MAX_NAME_CHARACTERS]}.eml"
     whole = Path(settings.data) / path
     part = whole.with_suffix(".part")
@@ -52,7 +52,7 @@ def keep(settings: Settings, name: str, raw: bytes, why: str = "") -> str:
 
 
 def list_dead_letters(settings: Settings) -> list[DeadLetter]:
-    """The mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
+    """The mails that were set aside, the newest first. Raises Unavailable if the folder cannot be read."""
     folder = Path(settings.data) / FOLDER
     try:
         found = [letter for each in folder.glob("*.eml") if (letter := _letter(each)) is not None]
@@ -62,7 +62,7 @@ def list_dead_letters(settings: Settings) -> list[DeadLetter]:
 
 
 def exist(settings: Settings) -> bool:
-    """Whether any mail was kept."""
+    """Whether there are such mails."""
     return next((Path(settings.data) / FOLDER).glob("*.eml"), None) is not None
 
 
@@ -80,7 +80,7 @@ def path_of(settings: Settings, letter: DeadLetter) -> Path:
 
 
 def note(settings: Settings, letter: DeadLetter, why: str) -> None:
-    """It could not be taken again, for this reason. Raises Full when that cannot be written."""
+    """Stores the reason of another failure. Raises Full if it cannot be written."""
     path = path_of(settings, letter).with_suffix(WHY)
     try:
         path.write_text(why, "utf-8")
@@ -89,7 +89,7 @@ def note(settings: Settings, letter: DeadLetter, why: str) -> None:
 
 
 def remove(settings: Settings, letter: DeadLetter) -> None:
-    """Forget a mail for good. Raises Unavailable when its file cannot be removed."""
+    """Deletes a mail. Raises Unavailable if its file cannot be removed."""
     path = path_of(settings, letter)
     try:
         path.unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def remove(settings: Settings, letter: DeadLetter) -> None:
 
 
 def _letter(path: Path) -> DeadLetter | None:
-    """None for one that somebody took or discarded since it was listed."""
+    """Returns None for a mail that was imported or discarded since it was listed."""
     why = path.with_suffix(WHY)
     try:
         seen = path.stat()
@@ -111,7 +111,7 @@ def _letter(path: Path) -> DeadLetter | None:
 
 
 def _sync(folder: Path) -> None:
-    """The name of a new file is on disk, too. Not everywhere can a folder be opened."""
+    """Syncs the folder, so that the name of a new file is on disk too. Some systems cannot open folders."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Finds mailboxes that are to be looked at: those that are enabled, the one not looked at for the longest time first.
+"""Finds enabled mailboxes that are due, the one with the oldest check first.
 
 After a failure the wait grows with the number of failures in a row."""
 
@@ -15,13 +15,13 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 KIND = "mailbox.check"
-WAIT_SECONDS = 120  # after one failure; so much more with every further one
-MAX_WAIT_SECONDS = 1800  # seconds between two checks of a mailbox that fails again and again
+WAIT_SECONDS = 120  # wait after one failure; grows by the same amount with every further one
+MAX_WAIT_SECONDS = 1800  # longest wait between two checks of a failing mailbox
 
 
 @periodic("mailboxes to look at")
 def find_due(service: Service, now: int) -> int | None:
-    """Add a job for every mailbox that is due; answers when the next one will be."""
+    """Adds a job for every mailbox that is due; returns when the next one will be."""
     found = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
     due = [id for at, id in found if at <= now]
     if due:
@@ -30,7 +30,7 @@ def find_due(service: Service, now: int) -> int | None:
 
 
 def add(tx: Transaction, ids: list[int], now: int) -> None:
-    """Add a job for each of these mailboxes. One that is being looked at just now has its job, and gets no other."""
+    """Adds a job for each of these mailboxes, except those that are being checked."""
     for id in ids:
         JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}", is_slow=True)
 
@@ -41,7 +41,7 @@ def _check(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
-    """(when it is due, id) of every mailbox that is enabled, the first one first."""
+    """(due time, id) of every enabled mailbox, the earliest first."""
     mailbox, state = table_named("mailbox"), MAILBOX_STATE.sql
     rows = tx.rows(
         lambda: (

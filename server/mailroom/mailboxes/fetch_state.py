@@ -1,5 +1,5 @@
-"""Which mails of a mailbox were taken. Noted in the transaction that stores a mail, so that none is taken twice, and
-none is missed, wherever the process ends."""
+"""Tracks which mails of a mailbox were fetched. Written in the transaction that stores a mail, so that each mail is
+stored exactly once, wherever the process ends."""
 
 import hashlib
 from typing import Any
@@ -18,14 +18,14 @@ from server.store import blobs
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-RETRY_SECONDS, MAX_RETRY_SECONDS = 120, 1800  # after the second try of a mail, longer with each one
-LAST_FROM = 2  # tries that lost the connection; from then on the mail is read after all others
-NOT_KNOWN = -1  # history_below, before the mails that were there first are known
+RETRY_SECONDS, MAX_RETRY_SECONDS = 120, 1800  # wait after the second try of a mail; grows with each one
+LAST_FROM = 2  # lost connections after which a mail is read last
+NOT_KNOWN = -1  # value of history_below before the first listing
 
 
 @dataclass(frozen=True, slots=True)
 class MissedMail:
-    """A mail that the server did not hand out. since, tried_at: Unix seconds of the first and the last try."""
+    """A mail that the server did not deliver. since, tried_at: Unix seconds of the first and the last try."""
 
     uid: str
     tries: int
@@ -39,11 +39,11 @@ class MissedMail:
 
 
 class FetchState:
-    """What was taken of one mailbox, while it is open. last_uid: every mail up to it, where uids rise. uids: what is
-    noted one by one, each with whether it stays on the server."""
+    """The fetched mails of one mailbox, while it is open. last_uid: all mails up to it are done, if uids rise. uids:
+    mails recorded individually, each with whether it stays on the server."""
 
     def __init__(self, service: Service, box: Record, login: Login, inbox: Inbox) -> None:
-        """Reads what is known, and begins anew where it is of another place or of other uids."""
+        """Loads the state, and resets it if it belongs to another place or to other uids."""
         self._store = service.store
         self._id = int(box["id"])
         self._is_rising = inbox.is_rising
@@ -57,15 +57,16 @@ class FetchState:
         self.missed = {each.uid: each for each in self._store.read(self._read_missed)}
 
     def may_come_again(self, uid: str) -> bool:
-        """Whether the mail may have been taken before, under another uid."""
+        """Whether the mail may have been stored before, under another uid."""
         return self._is_rising and int(uid) < self._again_below
 
     def is_history(self, uid: str) -> bool:
-        """Whether the mail was there before the mailbox was first read."""
+        """Whether the mail was in the mailbox before its first check."""
         return int(uid) < self._history_below if self._is_rising else uid in self._history
 
     def note_listed(self, listed: list[WaitingMail]) -> None:
-        """Called with the mails on the server; at the first look they are history where the next uid is not known."""
+        """Records the mails on the server. At the first check they are history if the server does not report the next
+        uid."""
         if self._history_below != NOT_KNOWN:
             return
         uids = [each.uid for each in listed]
@@ -74,8 +75,8 @@ class FetchState:
         self._store.write(self._write_history)
 
     def in_order(self, listed: list[WaitingMail], missed: list[WaitingMail], now: int) -> list[WaitingMail]:
-        """The mails to read now: as listed, but those that cost a connection again and again at the end, and none
-        that was tried lately. missed: of those that were passed over, the ones that are still on the server."""
+        """The mails to read now, in the listed order, with mails that repeatedly cost a connection last, and without
+        mails that were tried recently. missed: missed mails that are still on the server."""
         everything = {each.uid: each for each in (*missed, *listed)}
         self._forget_missed(sorted(self.missed.keys() - everything.keys()))
         ready = [
@@ -84,8 +85,8 @@ class FetchState:
         return sorted(ready, key=lambda each: each.uid in self.missed and self.missed[each.uid].tries >= LAST_FROM)
 
     def note_missed(self, uid: str, error: str, now: int, *, is_over: bool) -> MissedMail:
-        """A mail was not handed out. is_over: the connection was lost, which may be no fault of the mail: it keeps its
-        place in the order for once."""
+        """Records a mail that was not delivered. is_over: the connection was lost, which may have another cause: the
+        mail keeps its place in the order once."""
         known = self.missed.get(uid)
         missed = MissedMail(uid, known.tries + 1 if known else 1, known.since if known else now, now, error)
         self.missed[uid] = missed
@@ -100,19 +101,18 @@ class FetchState:
         return missed
 
     def passed_over(self) -> list[str]:
-        """Mails that were missed and are not listed any more as being above `last_uid`."""
+        """Missed mails up to `last_uid`, which the server no longer lists with new mail."""
         return [uid for uid in self.missed if self._is_rising and int(uid) <= self.last_uid]
 
     def to_remove(self, listed: set[str]) -> list[str]:
-        """What was taken before and is to be removed from the server. Where uids do not rise, those that are no longer
-        there are forgotten; listed: those that are."""
+        """Stored mails to remove from the server. If uids do not rise, forgets mails that are not listed any more."""
         if self._is_rising:
             return sorted(self.uids)
         self.forget(sorted(self.uids.keys() - listed))
         return sorted(uid for uid, is_left in self.uids.items() if uid in listed and not is_left)
 
     def note(self, tx: Transaction, uid: str, is_left: bool = False) -> None:
-        """The mail is taken; part of its transaction. is_left: it stays on the server in any case."""
+        """Records a stored mail, in its transaction. is_left: it stays on the server in any case."""
         if self._is_rising:
             self._pass(tx, int(uid))
         if uid in self.missed:
@@ -123,7 +123,7 @@ class FetchState:
             tx.add(MAILBOX_TAKEN, {"mailbox_id": self._id, "uid": uid, "is_left": int(is_left)})
 
     def forget(self, uids: list[str]) -> None:
-        """These mails are no longer on the server."""
+        """Forgets mails that are no longer on the server."""
         if uids:
             table: Any = MAILBOX_TAKEN.sql
             self._store.write(
@@ -134,7 +134,7 @@ class FetchState:
             )
 
     def _pass(self, tx: Transaction, uid: int) -> None:
-        """Every mail up to this one is taken or noted as missed."""
+        """Records that every mail up to this one is stored or missed."""
         table: Any = MAILBOX_STATE.sql
         tx.run(
             lambda: table.update({table.last_uid: slot(0)}).where(
@@ -144,7 +144,7 @@ class FetchState:
         )
 
     def _forget_missed(self, uids: list[str]) -> None:
-        """They are no longer on the server."""
+        """Forgets missed mails that are no longer on the server."""
         if uids:
             for uid in uids:
                 del self.missed[uid]
@@ -193,7 +193,7 @@ class FetchState:
 
 
 def is_stored(tx: Transaction, message: Any, raw: bytes) -> bool:
-    """Whether a message with exactly these bytes is there. message: its table. For mails that may come again under
-    another uid: most are known by their Message-Id, these are known too when they have none."""
+    """Whether a message with exactly these bytes exists. message: its table. For mails that may return under another
+    uid: most are recognized by their Message-Id, this also finds mails without one."""
     row = tx.first(blobs.BLOB, sha256=hashlib.sha256(raw).hexdigest())
     return row is not None and tx.first(message, raw_blob_id=row[0]) is not None

@@ -1,4 +1,4 @@
-"""Mails that could not be taken, as administrators see them: why, what they say, taking them now, discarding them."""
+"""Mails that could not be stored, for administrators: list, read, import, discard."""
 
 from pathlib import Path
 
@@ -16,16 +16,16 @@ from server.mailroom.mailboxes.dead_letters import DeadLetter
 from server.records.writing import RecordWriter
 from server.settings import KiB
 
-DOING = "read mail that could not be taken"  # what administrators alone may
+DOING = "read mail that could not be taken"  # allowed to administrators only
 
-MAX_SHOWN_BYTES = 256 * KiB  # of a mail, on its page
-TURN_SECONDS = 30  # that somebody waits while another mail is taken
+MAX_SHOWN_BYTES = 256 * KiB  # shown of a mail on its page
+TURN_SECONDS = 30  # longest wait while another mail is imported
 _log = log.get("mailbox")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLetter:
-    """A mail to be read. raw: its beginning. is_whole: whether that is all."""
+    """A mail to display. raw: its beginning. is_whole: whether that is the whole mail."""
 
     letter: DeadLetter
     sender: str
@@ -35,13 +35,13 @@ class OpenedLetter:
 
 
 def list_letters(ctx: Context) -> list[DeadLetter]:
-    """The newest first. Raises AdminOnly, Unavailable when their folder cannot be read."""
+    """The mails, the newest first. Raises AdminOnly, Unavailable if their folder cannot be read."""
     ctx.require_admin(DOING)
     return dead_letters.list_dead_letters(ctx.service.settings)
 
 
 def open_letter(ctx: Context, key: str) -> OpenedLetter:
-    """One of them. Raises AdminOnly, NotFound, Unavailable."""
+    """Returns the beginning of a mail. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     raw = _read(ctx, letter, MAX_SHOWN_BYTES)
@@ -51,18 +51,18 @@ def open_letter(ctx: Context, key: str) -> OpenedLetter:
 
 
 def file_of(ctx: Context, key: str) -> tuple[DeadLetter, Path]:
-    """One of them, and its file. Raises AdminOnly, NotFound, Unavailable."""
+    """Returns a mail and its file. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     return letter, dead_letters.path_of(ctx.service.settings, letter)
 
 
 def take(ctx: Context, key: str) -> Receipt:
-    """Take it in now, as if it had just arrived; then it is kept apart no more.
+    """Imports a mail as if it had just arrived, and removes its file.
 
-    Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
+    Raises AdminOnly, NotFound, Unavailable; and the errors of the mailroom, which are recorded with the mail."""
     ctx.require_admin(DOING)
-    # A mail without Message-Id that two take at once would be two tickets.
+    # Two simultaneous imports of a mail without Message-Id would create two tickets.
     with turns.exclusive(ctx.service, "taking mail that was kept apart", TURN_SECONDS):
         return _take(ctx, dead_letters.find(ctx.service.settings, key))
 
@@ -85,7 +85,7 @@ def _take(ctx: Context, letter: DeadLetter) -> Receipt:
 
 
 def discard(ctx: Context, key: str) -> str:
-    """Forget it for good; answers its name. Raises AdminOnly, NotFound, Unavailable."""
+    """Deletes a mail; returns its name. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     _log_act(ctx, "mail.discarded", letter)
@@ -94,7 +94,7 @@ def discard(ctx: Context, key: str) -> str:
 
 
 def _log_act(ctx: Context, point: str, letter: DeadLetter) -> None:
-    """Tell of it before the file goes: what was done must not be lost by a crash in between."""
+    """Logs the act before the file is removed, so that a crash in between does not lose it."""
     ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log(point, APP, 0, {"file": letter.name}))
 
 

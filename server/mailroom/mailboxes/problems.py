@@ -1,4 +1,4 @@
-"""What went wrong with a mailbox: on its record, in its activity, and to administrators."""
+"""Records failures of a mailbox: on its record, in its activity, and as notifications to administrators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by itself
+TOLD_AT = (2, 5, 10, 20)  # failures in a row: a single one usually resolves itself
 MISSED_TOLD_AT = 3  # tries of one mail
 MAX_ERROR_CHARACTERS = 500
 
 
 def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: Sequence[MissedMail] = ()) -> None:
-    """The mailbox was read; has_more: not to its end. mails: how many were found. missed: those that the server does
-    not hand out."""
+    """Records a successful check; has_more: not to its end. mails: number of mails. missed: mails that the server does
+    not deliver."""
 
     def write(tx: Transaction) -> None:
         _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": _missed_text(missed)}, has_more)
@@ -29,7 +29,7 @@ def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: 
 
 
 def note_failure(ctx: Context, id: int, error: str) -> None:
-    """The mailbox could not be read, or not to its end."""
+    """Records that the mailbox could not be read, or not to its end."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -48,7 +48,7 @@ def note_failure(ctx: Context, id: int, error: str) -> None:
 
 
 def note_missed(ctx: Context, id: int, missed: MissedMail) -> None:
-    """Notify administrators of a mail that the server still lists and did not hand out again and again."""
+    """Notifies administrators of a mail that the server lists but repeatedly does not deliver."""
     text = (
         f"An email could not be read, {missed.tries} times; it stays on its server, and is tried again as long as it "
         f"is there. Read it there, and move or delete it. {missed.error}"
@@ -62,7 +62,7 @@ def note_missed(ctx: Context, id: int, missed: MissedMail) -> None:
 
 
 def _missed_text(missed: Sequence[MissedMail]) -> str:
-    """What the record of a mailbox says of them, "" for none."""
+    """The text about missed mails on the record of a mailbox, "" for none."""
     if not missed:
         return ""
     count = f"{len(missed)} emails" if len(missed) > 1 else "1 email"
@@ -70,7 +70,7 @@ def _missed_text(missed: Sequence[MissedMail]) -> str:
 
 
 def kept_apart(ctx: Context, id: int, letters: list[tuple[str, str]]) -> None:
-    """Mails that could not be taken: (path, reason) of each. One entry for all of them."""
+    """Logs mails that could not be stored, (path, reason) of each, as one entry."""
     if not letters:
         return
     path, why = letters[0]

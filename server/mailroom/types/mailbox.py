@@ -1,4 +1,4 @@
-"""Mailboxes: where mail is fetched from, such as an IMAP account. Fetching itself is done by mailroom/mailboxes."""
+"""Mailboxes: sources of incoming mail, such as an IMAP account. mailroom/mailboxes fetches the mail."""
 
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Name, Text, Timestamp, Uint, UpdatedAt
@@ -12,12 +12,12 @@ from server.mailroom.types.mailbox_parts.fetch_state import (
 )
 from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 
-SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent
+SAME_LOGIN = ("host", "port", "username")  # the stored password is sent only to these
 LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")
 
 
 class Mailbox(RecordType):
-    """An account on a mail server, with its login. The password is written and never shown."""
+    """An account on a mail server, with its login. The password can be written but not read."""
 
     uri = "mailbox"
     aliases = ("email mailbox", "email mailboxes", "mailboxes")
@@ -93,7 +93,7 @@ class Mailbox(RecordType):
         if "folder" in change.new and not change.new["folder"]:
             change.new["folder"] = "INBOX"
         if not change.is_create and any(change.changes(name) for name in LOGIN):
-            change.new.setdefault("num_fails", 0)  # it is looked at again without a wait
+            change.new.setdefault("num_fails", 0)  # due at once
 
     def wakes(self, change: Change) -> bool:
         return bool(change.value("is_enabled"))

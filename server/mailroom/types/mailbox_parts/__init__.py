@@ -1,1 +1,1 @@
-"""What belongs to mailboxes beside the declaration of their type."""
+"""Tables of mailboxes besides the declaration of their type."""

@@ -1,4 +1,4 @@
-"""How far a mailbox was read, and which of its mails were taken. Written in the transaction of each mail."""
+"""The progress of each mailbox, and its fetched mails. Written in the transaction of each mail."""
 
 from server.store.tables import Column, Table
 
@@ -42,10 +42,10 @@ MAILBOX_MISSED = Table(
         Column("error", "TEXT"),
     ],
     key=("mailbox_id", "uid"),
-)  # mails that the server lists and did not hand out; each is tried again as long as it is listed
+)  # mails that the server lists but did not deliver; each is tried again as long as it is listed
 
 MAILBOX_LOOK = Table(
     "mailbox_look",
     [Column("mailbox_id"), Column("arrived_at"), Column("failing_since")],
     key=("mailbox_id",),
-)  # arrived_at: when a look last found a mail; failing_since: when the first look failed of those that all did, or 0
+)  # arrived_at: when a check last found a mail; failing_since: first of the present row of failed checks, or 0
