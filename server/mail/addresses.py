@@ -1,7 +1,6 @@
-"""Mail addresses: lists of them read from header fields, checked, written, and compared with exclude patterns.
+"""Mail addresses: parses lists in header fields, checks and formats addresses, matches exclude patterns.
 
-Not for address records or who may be written to; those are decided where tickets are.
-"""
+Address records, and the decision who may be written to, are elsewhere."""
 
 import base64
 import ipaddress
@@ -36,14 +35,14 @@ _NEEDLESS_QUOTES = late_pattern(rf'"({_DOT_ATOM})"(?=@)')
 _QUOTED_AT = re.compile(r'@(?:\[[^]\s]*]|[^\s",;:<>()]+)')
 _ROUTE = re.compile(r'(?:@[^:]*|[^@:"]*):')  # <@relay.example:ann@x.example>, <mailto:ann@x.example>
 _COMMENT = re.compile(r"\([^()]*\)")
-# Where a comment stood: `ann (work) @x.example` is an address, `ann @x.example` is none.
+# Place of a comment: `ann (work) @x.example` is an address, `ann @x.example` is not.
 _GAP = "\0"
 _GAPS = re.compile(rf"{_GAP}(?: ?{_GAP})+")
 _AT_WITH_GAP = re.compile(rf" ?{_GAP} ?@ ?{_GAP}? ?| ?@ ?{_GAP} ?")
 
 
 class NamedAddress(NamedTuple):
-    """A display name ("" for none) and an address as it was written."""
+    """A display name ("" for none) and an address as written."""
 
     name: str
     address: str
@@ -67,8 +66,7 @@ def valid(address: str) -> bool:
 
 
 def the_one(text: str) -> str | None:
-    """The address of a field that takes a single one, in lower case; None for none, and for more than one. A name
-    beside the address is dropped.
+    """The address of a field with a single one, in lower case and without its name; None for none, and for several.
 
     >>> the_one('"Doe, Joe" <Joe@X.example>'), the_one("joe@x.example (Joe)"), the_one("a@x.example, b@x.example")
     ('joe@x.example', 'joe@x.example', None)
@@ -82,7 +80,7 @@ def the_one(text: str) -> str | None:
 
 
 def without_plus(email: str) -> str:
-    """The address that `mailbox+anything@host` is delivered to; another address as it is. RFC 5233.
+    """The address that `mailbox+anything@host` is delivered to; returns other addresses unchanged (RFC 5233).
 
     >>> without_plus("billing+vip@desk.example"), without_plus("+1555@desk.example"), without_plus('"a+b"@desk.example')
     ('billing@desk.example', '+1555@desk.example', '"a+b"@desk.example')
@@ -93,7 +91,7 @@ def without_plus(email: str) -> str:
 
 
 def parse_list(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
-    """The valid addresses of a field, at most `limit`, in order; what is no address is skipped. Takes linear time.
+    """The valid addresses of a field, at most `limit`, in order; skips text that is not an address. Takes linear time.
 
     `,` and `;` separate; quoted names may hold both; `mail@host (Name)`, groups and bare addresses are understood.
 
@@ -111,13 +109,13 @@ def parse_list(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
 
 
 def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
-    """As parse_list, for what somebody wrote to be mailed to. Raises Invalid that tells the first text that is no
-    address, so that nobody is left out silently.
+    """Parses recipients that a person entered. Raises Invalid with the first text that is not an address, so that no
+    recipient is omitted silently.
 
     >>> parse_all("ann@x.example; Bob <bob@x.example>")[1].name
     'Bob'
     """
-    if _WORD.fullmatch(text) and valid(text):  # the most frequent of all
+    if _WORD.fullmatch(text) and valid(text):  # the most frequent form
         return [NamedAddress("", text)][:limit]
     reader = _AddressReader(text, limit)
     found = reader.read()
@@ -128,7 +126,7 @@ def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
 
 
 def _is_network_address(literal: str) -> bool:
-    """Whether an address stands in the brackets of a domain: [192.0.2.1], [IPv6:2001:db8::1]."""
+    """Whether the brackets of a domain hold an IP address: [192.0.2.1], [IPv6:2001:db8::1]."""
     version, colon, rest = literal[1:-1].partition(":")
     try:
         ipaddress.IPv6Address(rest) if colon else ipaddress.IPv4Address(version)
@@ -149,17 +147,16 @@ def format_address(name: str, address: str) -> str:
         raise Invalid(f"'{address[:ADDRESS_CHARACTERS]}' is not a mail address; use name@host.", field="address")
     if not name:
         return address
-    if name.isascii() and name.isprintable() and "=?" not in name:  # which many readers decode in quotes, too
+    if name.isascii() and name.isprintable() and "=?" not in name:  # many mail programs decode these inside quotes, too
         return '"' + re.sub(r'(["\\])', r"\\\1", name) + f'" <{address}>'
     return f"{encoded(name)} <{address}>"
 
 
 def matches_pattern(address: str, pattern: str) -> bool:
-    """True when an exclude pattern covers the address, without regard to case.
+    """True if an exclude pattern matches the address, ignoring case.
 
-    Pattern: `*` stands for anything and the whole address must match, or `/regex/` that is searched in it. A regular
-    expression that cannot be read covers nothing.
-    """
+    Pattern: `*` matches any text and the whole address must match, or `/regex/` that is searched in it. An invalid
+    regular expression matches nothing."""
     compiled = _pattern(pattern.strip())
     return compiled is not None and compiled.search(address) is not None
 
@@ -182,7 +179,7 @@ def _pattern(pattern: str) -> Any:
 
 
 def encoded(name: str) -> str:
-    """A text as encoded words, for where a header field takes only ASCII. Follows RFC 2047."""
+    """A text as encoded words, for header fields that allow only ASCII (RFC 2047)."""
     words, piece = [], ""
     for character in name:
         if len((piece + character).encode("utf-8", "replace")) > ENCODED_WORD_BYTES:
@@ -198,13 +195,13 @@ def _encoded_word(text: str) -> str:
 
 class _AddressReader:
     """One pass over a field. An opening quote or parenthesis without its end is an ordinary character, and so are all
-    later ones: looking for each one's end again would take quadratic time."""
+    later ones: a search for each end again would take quadratic time."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text, self.limit, self.position = text, limit, 0
         self.found: list[NamedAddress] = []
         self.unread = ""  # the first text between commas without an address or with a cut one, or a word with @
-        self._begun = 0  # where the text since the last comma begins
+        self._begun = 0  # start of the text since the last comma
         self.has_quotes = self.has_comments = True
         self._next_mailbox()
 
@@ -226,7 +223,7 @@ class _AddressReader:
         self.angle: str | None = None
         self.is_cut_off = False  # `<ann@x` may have been `<ann@x.example>`
         self.quoted = ""
-        self.bare: list[str] = []  # of the phrase, what is not in quotes
+        self.bare: list[str] = []  # unquoted words of the phrase
 
     def _special(self, character: str) -> None:
         if character in ",;":
@@ -296,7 +293,7 @@ class _AddressReader:
         before = len(self.found)
         if self.angle is not None:
             self._add(name, _in_angles(self.angle))
-        # A quoted text is never a part of an address, be it one by itself: "ann@x.example" without more is taken.
+        # A quoted text is never part of an address, but may be one by itself, such as "ann@x.example".
         elif not self._bare() and self.quoted:
             self._add(self.comment, self.quoted)
         if self.is_cut_off or len(self.found) == before:
@@ -304,11 +301,11 @@ class _AddressReader:
         self._next_mailbox()
 
     def _left_out(self, text: str) -> None:
-        is_group = self.angle is None and text.rstrip().endswith(":")  # `friends:;` names nobody, which is no mistake
+        is_group = self.angle is None and text.rstrip().endswith(":")  # `friends:;` is a valid empty group
         self.unread = self.unread or ("" if is_group else text.strip())
 
     def _bare(self) -> bool:
-        """Take the addresses among the words that are not in quotes; answers whether there were any."""
+        """Adds the addresses among the unquoted words; returns whether there were any."""
         text = _GAPS.sub(_GAP, " ".join("".join(self.bare).split()))
         words = _AT_WITH_GAP.sub("@", text).replace(_GAP, " ").split()
         named = {word: _bare_address(word) for word in words if "@" in word}
@@ -328,12 +325,12 @@ class _AddressReader:
 
 
 def _bare_address(word: str) -> str:
-    """A word without what stands around it: <ann@x.example>, 'ann@x.example'. One quote is part of the address."""
+    """A word without enclosing characters: <ann@x.example>, 'ann@x.example'. A single quote is part of the address."""
     word = word.strip("<>")
     return word[1:-1] if len(word) > 2 and word[0] == word[-1] == "'" else word
 
 
 def _in_angles(text: str) -> str:
-    """The address of `<...>`, without a route before it and without comments."""
+    """The address inside `<...>`, without route and comments."""
     text = _ROUTE.sub("", text, count=1) if _ROUTE.match(text) else text
     return text.strip() if '"' in text or "(" not in text else "".join(_COMMENT.sub("", text).split())

@@ -1,7 +1,7 @@
-"""Signed names, by which mail to a worker is recognized when the worker replies to it: their form, text without them.
+"""The format of signed names, which identify replies of workers to mail about a ticket, and their removal from text.
 
-A name works like a password for one reply, so no stored or shown text repeats it. Who signs and checks names is
-notifying/answer_ids.py."""
+A name works like a password for one reply, so no stored or displayed text contains it. notifying/answer_ids.py signs
+and checks names."""
 
 import re
 
@@ -12,7 +12,7 @@ REMOVED = "signed-name-removed"
 _NAME = r"(?<![a-z0-9])([nr])-(\d{1,15})-(\d{1,15})-(\d{1,6})-(?:([a-z2-7]{6})-)?([a-z2-7]{24})(?![a-z0-9])"
 NAME = re.compile(_NAME)
 _IN_TEXT = late_pattern(_NAME, re.IGNORECASE)
-# In the bytes of a mail a line may break within a name, as quoted-printable and some programs do.
+# Quoted-printable and some programs break lines within a name.
 _BREAK = rb"(?:=?\r?\n[ \t]*)?"
 _LETTERS = rb"(?:[a-z2-7]" + _BREAK + rb"){23}[a-z2-7]"
 _IN_BYTES = late_pattern(
@@ -37,6 +37,6 @@ def without_names(text: str) -> str:
 
 
 def bytes_without_names(raw: bytes) -> bytes:
-    """The bytes of a mail with each signed name replaced, also where a line breaks within it. Encoded as base64, it is
-    not recognized."""
+    """The bytes of a mail with each signed name replaced, also across a line break. Names in base64 are not
+    recognized."""
     return _IN_BYTES.sub(REMOVED.encode(), raw)

@@ -1,5 +1,5 @@
-"""What our own mail server found out about who sent a mail: Authentication-Results, of hosts that are trusted only,
-since anybody can write such a header. Only reads. Follows RFC 8601, RFC 7489."""
+"""Reads the verdict of our own mail server on the sender: Authentication-Results of trusted hosts only, since anybody
+can write such a header. Follows RFC 8601, RFC 7489."""
 
 import re
 from collections.abc import Container, Iterable
@@ -13,18 +13,18 @@ _RESULT = late_pattern(r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([
 
 
 class DmarcResult(NamedTuple):
-    """What a host of ours found out: its name, and pass, fail or another word; both "" when none says anything."""
+    """The verdict of a trusted host: its name, and pass, fail or another word; both "" if there is none."""
 
     host: str
     result: str
 
 
 def dmarc_result(headers: Iterable[tuple[str, str]], trusted: Container[str]) -> DmarcResult:
-    """Whether the mail is from the domain of its From, by the word of a trusted host.
+    """Whether a trusted host confirms that the mail comes from the domain of its From.
 
-    headers: (name, value), the first on top. trusted: names of hosts in small letters. The topmost DMARC result of a
-    trusted host counts: it added that when the mail came, and further ones may be forged. Programs on one host may add
-    a header each, so those that say nothing of DMARC are passed over.
+    headers: (name, value), the topmost first. trusted: host names in lower case. The topmost DMARC result of a trusted
+    host counts: the host added it when the mail arrived, and later ones may be forged. Several programs on one host may
+    each add a header, so headers without DMARC are skipped.
 
     >>> dmarc_result([("Authentication-Results", "mx.example; spf=pass; dmarc=fail (p=none)")], {"mx.example"})
     DmarcResult(host='mx.example', result='fail')

@@ -1,4 +1,5 @@
-"""Mail that a program wrote: by itself, in answer, or for many; and which gets no automatic answer. Only reads."""
+"""Detects mail that a program wrote: automatic mail, automatic replies, bulk mail; and mail that must not get an
+automatic reply."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +7,7 @@ from collections.abc import Iterable
 from server.late_pattern import late_pattern
 from server.mail import addresses, headers
 
-RECEIVED = 50  # more passages from host to host are a loop
+RECEIVED = 50  # more Received fields mean a loop
 INSTALLATION_HEADER = "X-Svc-Installation"
 
 _MACHINES = frozenset({"postmaster", "mailer-daemon"})
@@ -25,7 +26,7 @@ _PROGRAM = late_pattern(
     r"^owner-|-(?:request|bounces?|owner)$|^(?:listserv|majordomo|nobody|auto[-_.]?reply|auto[-_.]?responder)$",
     re.IGNORECASE,
 )
-# How mail programs begin the subject of what they answer while somebody is away.
+# Beginnings of subjects of absence notices.
 _ABSENT = late_pattern(
     r"\s*(?:\[?auto(?:matic|mated)?[- ]?(?:reply|response)\b|auto:|out of (?:the )?office\b|on vacation\b|"
     r"abwesenheits|automatische antwort|autom\. antwort|r.ponse automatique|absence du bureau|absent du bureau|"
@@ -39,14 +40,14 @@ _ABSENT = late_pattern(
 
 _SUPPRESSED = frozenset({"all", "oof", "autoreply"})
 _LIST_MARKS = late_pattern(r"[\s,;]+")
-_NOT_SAID = frozenset({"", "no", "none", "false", "0", "off"})  # values by which X-Autoreply and its like say nothing
+_NOT_SAID = frozenset({"", "no", "none", "false", "0", "off"})  # values of X-Autoreply and the like that say nothing
 _SAYS_ABSENT = tuple(name for name in _ANSWER_HEADERS if name != "list-unsubscribe")
 _RECEIPT = late_pattern(
     r"\s*(?:(?:not )?read|gelesen|ungelesen|lu|non lu|le\u00eddo|letto|gelezen|lido|l\u00e6st|l\u00e4st|\u5df2\u8bfb"
     r"|\u958b\u5c01\u6e08\u307f|return receipt|delivered|zugestellt)\s?:",
     re.IGNORECASE,
 )
-DELAY_CHARACTERS = 4_000  # of a text in which words about a delay are looked for
+DELAY_CHARACTERS = 4_000  # characters of a text that are searched for words about a delay
 _DELAY = late_pattern(
     r"\bdelayed\b|warning: (?:could not send|message)|not (?:yet )?been (?:able to be )?delivered (?:yet|after|within)"
     r"|has not yet been delivered|still (?:being )?(?:trying|retried)|will (?:keep|continue|be) (?:trying|retr)"
@@ -63,12 +64,12 @@ _GIVEN_UP = late_pattern(
 
 
 def from_machine(address: str | None) -> bool:
-    """True for postmaster@ and mailer-daemon@ anything."""
+    """True for postmaster@ and mailer-daemon@ any domain."""
     return address is not None and address.partition("@")[0].lower() in _MACHINES
 
 
 def is_nameless(head: headers.Head) -> bool:
-    """Whether a mail server wrote the mail and gave no address to answer: MAILER-DAEMON alone, <>, a null return path.
+    """Whether a mail server wrote the mail without a reply address: MAILER-DAEMON alone, <>, a null return path.
 
     Only for mail without a usable sender."""
     return (
@@ -80,7 +81,7 @@ def is_nameless(head: headers.Head) -> bool:
 
 
 def _names_nobody(value: str) -> bool:
-    """Whether a From field ends with <>, or has a name of a mail server for a word."""
+    """Whether a From field ends with <>, or contains the usual name of a mail server."""
     lower = value.lower()
     if "<>" not in lower and not any(name in lower for name in _MACHINES):
         return False
@@ -90,18 +91,18 @@ def _names_nobody(value: str) -> bool:
 
 
 def is_auto_submitted(head: headers.Head) -> bool:
-    """True when Auto-Submitted is there and is not "no". Follows RFC 3834."""
+    """True if Auto-Submitted is present and not "no" (RFC 3834)."""
     value = head.first("auto-submitted").partition(";")[0].partition("(")[0].strip().lower()
     return value not in ("", "no")
 
 
 def is_returned(head: headers.Head) -> bool:
-    """Whether the mail came with a null return path: it must not come back itself."""
+    """Whether the mail has a null return path, so that it must not be bounced."""
     return head.has("return-path") and any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
 
 
 def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> bool:
-    """True for mail that a program wrote, by itself or in answer: not for what people write to a list."""
+    """True for automatic mail and automatic replies, but not for people's mail to a list."""
     return (
         is_auto_submitted(head)
         or head.first("precedence").lower() == "auto_reply"
@@ -112,9 +113,9 @@ def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> boo
 
 
 def is_notice(head: headers.Head, senders: Iterable[str | None], text: str, is_failure: bool) -> bool:
-    """True for mail that a program wrote and that tells of no failure: an absence, a receipt, a delay.
+    """True for mail of a program that does not report a failure: an absence, a receipt, a delay.
 
-    is_failure: mail of ours came back for good. What a mail server says and nobody understands counts as a failure."""
+    is_failure: our mail bounced permanently. An unknown report of a mail server counts as a failure."""
     if is_failure:
         return False
     senders = tuple(senders)
@@ -124,12 +125,12 @@ def is_notice(head: headers.Head, senders: Iterable[str | None], text: str, is_f
 
 
 def is_auto_replied(head: headers.Head) -> bool:
-    """Whether the mail says that it is an automatic reply. RFC 3834, 5."""
+    """Whether the mail is marked as an automatic reply (RFC 3834, 5)."""
     return head.first("auto-submitted").strip().lower().startswith("auto-replied")
 
 
 def is_absence(head: headers.Head) -> bool:
-    """Whether a program replied while somebody is away, by the marks of common programs."""
+    """Whether the mail is an absence notice, by the marks of common programs."""
     subject = headers.one_line(head.first("subject"))
     return (
         any(head.first(name).strip().lower() not in _NOT_SAID for name in _SAYS_ABSENT if head.has(name))
@@ -139,13 +140,13 @@ def is_absence(head: headers.Head) -> bool:
 
 
 def tells_delay(head: headers.Head, text: str) -> bool:
-    """Whether a mail server tells in words that it still tries to deliver a mail."""
+    """Whether the text of a mail server says that it is still trying to deliver a mail."""
     told = f"{headers.one_line(head.first('subject'))}\n{text[:DELAY_CHARACTERS]}"
     return _DELAY.search(told) is not None and _GIVEN_UP.search(told) is None
 
 
 def _is_receipt(head: headers.Head) -> bool:
-    """A receipt, by its type or, from programs that write one as text, by its subject and what it answers."""
+    """Whether the mail is a receipt: by its type, or by subject and reference for programs that write one as text."""
     kind, parameters = headers.parameters(head.first("content-type"))
     if kind == "multipart/report" and parameters.get("report-type", "").lower() == "disposition-notification":
         return True
@@ -156,18 +157,18 @@ def _is_receipt(head: headers.Head) -> bool:
 
 
 def _is_status(head: headers.Head) -> bool:
-    """A delivery status; one that tells of a failure is a bounce."""
+    """Whether the mail is a delivery status; if it reports a failure, it is a bounce."""
     kind, parameters = headers.parameters(head.first("content-type"))
     return kind == "multipart/report" and parameters.get("report-type", "").lower() == "delivery-status"
 
 
 def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:
-    """True for mail that must never get an automatic answer."""
+    """True for mail that must never get an automatic reply."""
     return is_machine_written(head, senders) or is_for_many(head)
 
 
 def is_for_many(head: headers.Head) -> bool:
-    """Whether the mail went through a list, or round and round."""
+    """Whether the mail went through a list, or in a loop."""
     return (
         head.has("list-id")
         or head.first("precedence").lower() in ("bulk", "list", "junk")
@@ -176,7 +177,7 @@ def is_for_many(head: headers.Head) -> bool:
 
 
 def wants_no_answer(head: headers.Head) -> bool:
-    """True for mail that gets no automatic answer: what a program wrote, or sent to many, and what asks for none."""
+    """True for mail that gets no automatic reply: written by a program, sent to many, or requesting none."""
     senders = _senders(head)
     return (
         is_by_itself(head)
@@ -187,14 +188,14 @@ def wants_no_answer(head: headers.Head) -> bool:
 
 
 def is_by_itself(head: headers.Head) -> bool:
-    """Whether a program wrote or passed on a mail, so that nobody's words are in it."""
+    """Whether a program wrote or forwarded a mail, so that it contains no words of a person."""
     return is_automatic(head, _senders(head)) or is_absence(head)
 
 
 def suppresses_answers(head: headers.Head) -> bool:
-    """Whether a mail asks for no automatic answer by X-Auto-Response-Suppress ([MS-OXCMAIL], 2.2.3.2.14).
+    """Whether X-Auto-Response-Suppress forbids automatic replies ([MS-OXCMAIL], 2.2.3.2.14).
 
-    Its other values are about receipts and delivery reports, and it says nothing about who wrote the mail."""
+    Its other values are about receipts and delivery reports, and the field says nothing about the author."""
     values = " ".join(head.all("x-auto-response-suppress")).lower()
     return not _SUPPRESSED.isdisjoint(_LIST_MARKS.split(values))
 
@@ -204,7 +205,7 @@ def _senders(head: headers.Head) -> list[str]:
 
 
 def takes_no_answer(email: str) -> bool:
-    """True for an address behind which a program writes, by its spelling: noreply@, do-not-reply@, bounces+x@.
+    """True for the address of a program, by its spelling: noreply@, do-not-reply@, bounces+x@.
 
     >>> takes_no_answer("No.Reply-7@x.example"), takes_no_answer("shop-donotreply@x.example"), takes_no_answer("a@b")
     (True, True, False)

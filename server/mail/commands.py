@@ -10,10 +10,10 @@ ORIGINAL_LINE = "#original_message"
 
 
 def apply(content: str, signature: str, original: str | None) -> str:
-    """`content` with each line that is exactly a command, blanks around it aside, replaced; other lines untouched.
+    """Replaces each line of `content` that is exactly a command, apart from surrounding blanks.
 
-    original: the quoted text of the message answered, or None where there is none; its line then stays as it is. What
-    is put in is not looked at again.
+    original: the quoted text of the original message; None leaves its command as it is. Replacements are not searched
+    again.
 
     >>> apply("Hi\\n  #sig\\n#signature please", "Ida", None)
     'Hi\\nIda\\n#signature please'
@@ -22,7 +22,7 @@ def apply(content: str, signature: str, original: str | None) -> str:
 
 
 def pieces(content: str) -> list[tuple[str, str]]:
-    """`content` cut at its command lines: (SIGNATURE, ORIGINAL or TEXT, the lines as they stand).
+    """`content` split at its command lines: (SIGNATURE, ORIGINAL or TEXT, the lines unchanged).
 
     >>> pieces("Hi\\n\\n#sig\\n#original_message")
     [('text', 'Hi\\n'), ('signature', '#sig'), ('original', '#original_message')]

@@ -1,8 +1,7 @@
-"""Composes outgoing mail: checked values to the bytes that a mail server is given, and the subject of an answer.
+"""Composes outgoing mail: turns checked values into the bytes for a mail server, and builds subjects of replies.
 
-Not for choosing sender and recipients (outbox), nor for delivery (transports/); Bcc is not known here.
-The header is written here and not by `email`, whose folding encodes long ids and the commas between recipients.
-"""
+Sender and recipients are chosen in outbox, delivery is in transports/; Bcc is unknown here. The header is written here
+and not by `email`, whose folding encodes long ids and the commas between recipients."""
 
 import re
 import secrets
@@ -42,7 +41,7 @@ AUTOREPLY_HEADERS = (
     ("Precedence", "auto_reply"),
     ("X-Auto-Response-Suppress", "All"),
 )
-GENERATED_HEADERS = (("Auto-Submitted", "auto-generated"),)  # of other mail that a program wrote
+GENERATED_HEADERS = (("Auto-Submitted", "auto-generated"),)  # Auto-Submitted of other automatic mail
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,7 @@ def compose(mail: OutgoingMail) -> bytes:
 
 
 def automatic_headers(is_autoreply: bool, is_generated: bool) -> tuple[tuple[str, str], ...]:
-    """What tells other programs that one wrote the mail: to answer another mail, or for another reason.
-
-    Follows RFC 3834."""
+    """Headers that mark automatic mail: automatic replies and other mail of a program (RFC 3834)."""
     return AUTOREPLY_HEADERS if is_autoreply else GENERATED_HEADERS if is_generated else ()
 
 
@@ -116,7 +113,7 @@ def new_message_id(domain: str) -> str:
 
 
 def ascii_address(address: str) -> str:
-    """The address with its domain as DNS knows it. The mailbox stays; one beyond ASCII needs SMTPUTF8.
+    """The address with its domain IDNA-encoded. The mailbox is unchanged; beyond ASCII it needs SMTPUTF8.
 
     >>> ascii_address("ann@münchen.example")
     'ann@xn--mnchen-3ya.example'
@@ -126,8 +123,8 @@ def ascii_address(address: str) -> str:
 
 
 def ascii_head(raw: bytes) -> bytes:
-    """A mail whose recipients beyond ASCII are named and no addresses any more, for servers that take none: those get
-    nothing, and the others see who they are. Follows RFC 6857, section 3.1.3."""
+    """A mail with non-ASCII recipients shown by name only, for servers without SMTPUTF8. Those recipients get no mail,
+    and the others see who they are. Follows RFC 6857, section 3.1.3."""
     head, line, body = raw.partition(b"\r\n\r\n")
     fields = re.split(rb"\r\n(?![ \t])", head)
     return b"\r\n".join(map(_ascii_field, fields)) + line + body
@@ -145,7 +142,7 @@ def _ascii_field(field: bytes) -> bytes:
 
 
 def references_of_reply(references: Sequence[str], message_id: str) -> tuple[str, ...]:
-    """The References of an answer: those of the message answered and its id, at most MAX_REFERENCES, the first kept.
+    """The References of a reply: those of the original message and its id, at most MAX_REFERENCES, including the first.
 
     >>> references_of_reply(["a@x", "b@x"], "c@x")
     ('a@x', 'b@x', 'c@x')
@@ -165,7 +162,7 @@ def subject_of_compose(subject: str, prefix: str = "", mask: str = "", with_mask
 
 
 def subject_of_reply(subject: str, prefix: str = "", mask: str = "", with_mask: bool = False) -> str:
-    """The subject of an answer: `Re: ` once, and the mask once.
+    """The subject of a reply: `Re: ` once, and the mask once.
 
     >>> subject_of_reply("RE: re: [#A-1-2] Forklift", "Depot", "A-1-2", with_mask=True)
     'Re: [Depot #A-1-2] Forklift'
@@ -178,7 +175,7 @@ def subject_of_reply(subject: str, prefix: str = "", mask: str = "", with_mask: 
 
 
 def subject_of_forward(subject: str) -> str:
-    """The subject that a forwarded message gets where nobody chose one: `Fwd: ` once.
+    """The default subject of a forwarded message: `Fwd: ` once.
 
     >>> subject_of_forward("WG: Fwd: Forklift"), subject_of_forward("Re: Forklift")
     ('Fwd: Forklift', 'Fwd: Re: Forklift')
@@ -230,7 +227,7 @@ def _body(mail: OutgoingMail) -> EmailMessage:
 
 def _add_inline(message: EmailMessage, files: Iterable[OutFile]) -> None:
     html = message.get_body(("html",))
-    assert isinstance(html, EmailMessage)  # it was added before
+    assert isinstance(html, EmailMessage)  # it is already there
     for file in files:
         html.add_related(
             file.content,

@@ -1,8 +1,7 @@
-"""The Date field of a mail as a moment: RFC 5322, sections 3.3 and 4.3, and what programs write in its place.
+"""Parses the Date field of a mail: RFC 5322, sections 3.3 and 4.3, and the deviations of common programs.
 
-No library reads these without guessing: email.utils takes the 10 of `10:00 +03:00` for the zone's hours and ignores the
-rest, and general parsers fill in what is missing from today's date.
-"""
+No library parses these without guessing: email.utils takes the 10 of `10:00 +03:00` for the zone's hours and ignores
+the rest, and general parsers fill in missing parts from today's date."""
 
 import re
 import unicodedata
@@ -54,15 +53,15 @@ _ZONES = {
 
 
 class SentDate(NamedTuple):
-    """at: Unix seconds, 0 where the field cannot be read. problem: why it cannot, or what is uncertain, in a few words,
-    "" for nothing."""
+    """at: Unix seconds, 0 if the field cannot be parsed. problem: the reason, or the uncertain part, in a few words, ""
+    for none."""
 
     at: int
     problem: str
 
 
 def read_date(value: str) -> SentDate:
-    """The moment that a Date field names; one without a zone, or with an unknown one, is UTC.
+    """The moment of a Date field; without a zone, or with an unknown one, it is read as UTC.
 
     >>> read_date("Tue, 24 Nov 2026 10:00:00 GMT+0200")
     SentDate(at=1795507200, problem='')
@@ -97,7 +96,7 @@ def _moment(rest: str, time: re.Match[str]) -> SentDate | None:
 
 
 def _day(text: str, *, is_american: bool) -> tuple[int, int, int] | None:
-    """(year, month, day), which may be no such day."""
+    """(year, month, day), which may be an invalid day."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
             named = match.groupdict()
@@ -110,7 +109,7 @@ def _day(text: str, *, is_american: bool) -> tuple[int, int, int] | None:
     first, second, year = map(int, slashed.groups())
     if first > 12 or first == second:
         return year, second, first
-    return (year, first, second) if second > 12 or is_american else None  # else it may be either
+    return (year, first, second) if second > 12 or is_american else None  # otherwise ambiguous
 
 
 def _month(word: str) -> int:
@@ -119,7 +118,7 @@ def _month(word: str) -> int:
 
 
 def _year(digits: str) -> int:
-    """Of two digits, and of the three that count from 1900: RFC 5322, section 4.3."""
+    """The year of two digits, or of three digits that count from 1900 (RFC 5322, section 4.3)."""
     number = int(digits)
     if len(digits) == 4:
         return number
@@ -127,7 +126,7 @@ def _year(digits: str) -> int:
 
 
 def _offset(time: re.Match[str]) -> tuple[int, str]:
-    """(seconds east of Greenwich, what is uncertain about them)."""
+    """(seconds east of Greenwich, the uncertainty about them)."""
     name = time["name"] or ""
     if time["sign"]:
         digits = time["hours"] + (time["minutes"] or "")
@@ -144,6 +143,6 @@ def _offset(time: re.Match[str]) -> tuple[int, str]:
 
 
 def _not_a_zone(time: re.Match[str]) -> str:
-    """A word behind the time that is a month: the time may stand before the date."""
+    """Whether the word after the time is a month: the time may precede the date."""
     name = time["name"] or ""
     return name if name.lower() not in _ZONES and _month(name) else ""

@@ -1,27 +1,26 @@
-"""What we and a mail server said to each other, for somebody who sets one up. Passwords and tokens are left out, and so
-are mails.
+"""Records the conversation with a mail server for an administrator who sets one up. Omits passwords, tokens and mails.
 
-It is recorded only where somebody asks for it: connections that are made inside `recorded` find it by themselves."""
+Connections that are opened inside `recorded` find the dialogue by themselves; others are not recorded."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-MAX_LINES = 200  # of one dialogue; what follows is left out
-MAX_LINE_CHARACTERS = 300  # of one of its lines
+MAX_LINES = 200  # of one dialogue; further lines are dropped
+MAX_LINE_CHARACTERS = 300  # of one line
 _SECRET = re.compile(r"^(\S+ +)?(AUTH(?:ENTICATE)? +\S+|LOGIN|PASS)\b.*", re.IGNORECASE | re.DOTALL)
 _current: ContextVar["Dialogue | None"] = ContextVar("dialogue", default=None)
 
 
 class Dialogue:
-    """lines: what we said begins with >, what the server said with <."""
+    """lines: those that we sent begin with >, those of the server with <."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def sent(self, data: str | bytes, is_secret: bool = False) -> None:
-        """We sent this. is_secret: it answers a question for a password."""
+        """Records a line that we sent. is_secret: it is the response to a password prompt."""
         text = _text(data)
         if text.strip().count("\n"):
             self._add(f"> (a mail of {len(data):,} bytes)")
@@ -31,7 +30,7 @@ class Dialogue:
             self._add("> " + _SECRET.sub(r"\1\2 (left out)", text.strip()))
 
     def heard(self, data: str | bytes) -> None:
-        """The server said this."""
+        """Records a line of the server."""
         for line in _text(data).splitlines() or [""]:
             self._add(f"< {line}")
 
@@ -43,7 +42,7 @@ class Dialogue:
 
 @contextmanager
 def recorded() -> Iterator[Dialogue]:
-    """Record what is said by connections that are made inside, on this thread."""
+    """Records the connections that are opened inside, on this thread."""
     made = Dialogue()
     mark = _current.set(made)
     try:
@@ -53,7 +52,7 @@ def recorded() -> Iterator[Dialogue]:
 
 
 def current() -> Dialogue | None:
-    """The dialogue that is recorded just now, None for none."""
+    """The dialogue of this thread, None if nothing is recorded."""
     return _current.get()
 
 

@@ -1,7 +1,7 @@
-"""Display names of mail addresses, which strangers choose: made safe to show, and split into first and last name.
+"""Display names of mail addresses, which strangers choose: sanitizes them, and splits them into first and last name.
 
-A name is words of a person or a company. What could be taken for an address, for markup or for another direction of
-writing is removed, and a name that is nothing else is empty."""
+A name consists of words of a person or a company. Text that could pass for an address or markup, and characters that
+change the writing direction, are removed; a name without other text is empty."""
 
 import re
 import unicodedata
@@ -9,10 +9,10 @@ import unicodedata
 from server.late_pattern import late_pattern
 
 CHARACTERS = 100
-READ_CHARACTERS = 500  # of a header that are looked at
+READ_CHARACTERS = 500  # characters of a header that are read
 MARKS = 4  # accents on one letter
 
-_JOINERS = frozenset("\u200c\u200d")  # of Persian and Indian letters, and of emoji
+_JOINERS = frozenset("\u200c\u200d")  # joiners in Persian and Indian scripts, and in emoji
 _AT = frozenset("@\uff20\ufe6b")
 _QUOTES = "\"'\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u00ab\u00bb`\u00b4"
 _ANGLES = late_pattern(r"[<>\u2039\u203a\uff1c\uff1e\u3008\u3009\u27e8\u27e9]")
@@ -31,8 +31,8 @@ _PARTICLES = frozenset(
 
 
 def clean(name: str, email: str = "") -> str:
-    """A display name that can be shown: one line, no invisible or direction-changing characters, at most CHARACTERS;
-    "" where it is no name, such as another address or the address itself.
+    """A display name that is safe to show: one line, no invisible or direction-changing characters, at most CHARACTERS;
+    "" if it is not a name, such as another address or the address itself.
 
     >>> clean(" 'Ann\\u202e  Kite' "), clean("boss@company.example"), clean("Kite, Ann")
     ('Ann Kite', '', 'Kite, Ann')
@@ -50,7 +50,7 @@ def clean(name: str, email: str = "") -> str:
 
 
 def without_list(name: str) -> str:
-    """The person of a name that a mailing list wrote: `'Ann Kite' via Support` is Ann Kite.
+    """The name of a person that a mailing list rewrote: `'Ann Kite' via Support` is Ann Kite.
 
     >>> without_list("'Ann Kite' via Support"), without_list("Ann Kite")
     ('Ann Kite', '')
@@ -60,7 +60,7 @@ def without_list(name: str) -> str:
 
 
 def first_and_last(name: str) -> tuple[str, str]:
-    """A clean name as first and last name; all of it is the first one where it cannot be told.
+    """A clean name as first and last name; a name that cannot be split is the first name.
 
     >>> first_and_last("Ludwig van der Rohe"), first_and_last("Kite, Ann (Sales)"), first_and_last("Acme Pumps, Inc.")
     (('Ludwig', 'van der Rohe'), ('Ann', 'Kite'), ('Acme Pumps, Inc.', ''))
@@ -101,7 +101,7 @@ def _visible(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Without quotes around all of it; an apostrophe within stays."""
+    """Removes quotes around the whole name; an apostrophe within stays."""
     while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
         text = text[1:-1].strip()
     return text.strip(_QUOTES.replace("'", "").replace("\u2019", "")).strip()

@@ -12,8 +12,8 @@ _SPACES = re.compile(r"\s+")
 
 
 def new_key() -> tuple[str, str]:
-    """(private key as PEM, public key as DNS holds it). Takes some 0.1 s of a processor."""
-    from cryptography.hazmat.primitives import serialization  # 20 ms to import, and few processes make keys
+    """(private key as PEM, public key in the form for DNS). Takes about 0.1 s of CPU time."""
+    from cryptography.hazmat.primitives import serialization  # 20 ms to import, and few processes generate keys
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     made = rsa.generate_private_key(65537, KEY_BITS)
@@ -30,7 +30,7 @@ def entry_of(public: str) -> str:
 
 
 def publishes(text: str, public: str) -> bool:
-    """Whether a DNS entry is that of a public key, however it is spaced.
+    """Whether a DNS entry contains a public key, ignoring blanks.
 
     >>> publishes("v=DKIM1; h=sha256 ; p= AB CD", "ABCD"), publishes("v=DKIM1; p=", "ABCD")
     (True, False)
@@ -40,9 +40,9 @@ def publishes(text: str, public: str) -> bool:
 
 
 def signed(raw: bytes, domain: str, selector: str, private_key: str) -> bytes:
-    """A mail with a signature of its domain in front; as it is where the key cannot sign it, which is logged: a mail
-    without a signature is better than none."""
-    import dkim  # 80 ms to import, and only who signs needs it
+    """The mail with a signature of its domain on top. If the key cannot sign it, logs that and returns the mail
+    unchanged: a mail without a signature is better than none."""
+    import dkim  # 80 ms to import, and needed for signing only
 
     try:
         mail = dkim.DKIM(raw)

@@ -1,7 +1,6 @@
-"""Text whose lines were broken for the way (`format=flowed`), put together again: RFC 3676.
+"""Joins the broken lines of `format=flowed` text (RFC 3676).
 
-A line that ends in a space goes on in the next one of the same quotation depth; with `delsp` that space was added.
-"""
+A line that ends in a space continues in the next one of the same quotation depth; with `delsp` that space was added."""
 
 import re
 
@@ -10,9 +9,9 @@ _QUOTED = re.compile(r">*")
 
 
 def join_lines(text: str, *, deletes_space: bool = False) -> str:
-    """The text with each paragraph on one line; quotation marks stand before each line, with one space behind them.
+    """The text with each paragraph on one line; quotation marks precede each line, with one space after them.
 
-    deletes_space: the parameter DelSp. An empty line ends a paragraph, though RFC 3676, section 4.1 lets it be joined.
+    deletes_space: the parameter DelSp. An empty line ends a paragraph, though RFC 3676, section 4.1 allows joining it.
 
     >>> join_lines("one \\ntwo\\n> three \\n> four\\n")
     'one two\\n> three four\\n'

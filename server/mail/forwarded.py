@@ -1,5 +1,5 @@
-"""The author of a mail that somebody forwarded: from the header lines that mail programs put above it, in many
-languages, or from an attached mail. Only a guess, which a person confirms."""
+"""Finds the author of a forwarded mail: in the header lines that mail programs put above it, in many languages, or in
+an attached mail. The result is a guess, which a person confirms."""
 
 import re
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ from server.late_pattern import late_pattern
 from server.mail import addresses, display_names, headers
 from server.mail.addresses import NamedAddress
 
-LINES = 200  # of a text in which a forwarded mail may begin
-HEAD_LINES = 10  # from the first header line of a forwarded mail to the last that counts
-HEAD_BYTES = 64 * 1024  # of an attached mail
+LINES = 200  # characters of a text that are searched for a forwarded mail
+HEAD_LINES = 10  # header lines of a forwarded mail that are read
+HEAD_BYTES = 64 * 1024  # bytes of an attached mail that are read
 
 _PREFIX = late_pattern(
     r"\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|wg|tr|rv|i|enc|doorst|vs|vb|vl|pd|\u03c0\u03c1\u03b8|\u0432\u043f|\u8f6c\u53d1"
@@ -46,7 +46,7 @@ _MAILTO = late_pattern(
 
 
 def author_of(subject: str, text: str, attached: Iterable[bytes] = ()) -> NamedAddress | None:
-    """The author of the mail that this one forwards; None where none can be told.
+    """The author of the mail that this one forwards; None if unknown.
 
     attached: mails that came as files.
 

@@ -1,8 +1,7 @@
-"""The header block of a mail or a part: its fields, their encoded words, parameters and ids.
+"""Parses the header block of a mail or a part: its fields, their encoded words, parameters and ids.
 
-Everything here takes time in proportion to its input, whatever that is, and never raises on it. Addresses are read in
-addresses.py, dates in dates.py; what the fields mean for a ticket is not decided here.
-"""
+All functions take linear time and never raise because of their input. Addresses are parsed in addresses.py, dates in
+dates.py."""
 
 import binascii
 import re
@@ -16,7 +15,7 @@ from server.mail import charsets
 
 FIELDS = 1_000  # header fields kept
 FIELD_BYTES = 64 * 1024  # kept of one field
-BLOCK_BYTES = 1024 * 1024  # kept of one header block; what comes after is kept when it is short
+BLOCK_BYTES = 1024 * 1024  # bytes of one header block; short fields after that are preserved
 SHORT_BYTES = 1_000
 WORDS = 200  # encoded words decoded in one field
 PARAMETERS = 100  # looked at in one field
@@ -57,8 +56,7 @@ _ID = re.compile(r"<[^<>]*>")
 class Head:
     """A header block. `fields`: (name, value) in order, unfolded, encoded words still in place.
 
-    `body_at` is where the body begins in the bytes; `notes` tell what was left out.
-    """
+    `body_at`: position of the body in the bytes; `notes`: what was omitted."""
 
     fields: tuple[tuple[str, str], ...]
     body_at: int
@@ -97,11 +95,10 @@ def split(
     block_bytes: int = BLOCK_BYTES,
     charset: str = "",
 ) -> Head:
-    """The header block that begins at `start`: up to an empty line, or to what can be no header any more.
+    """Parses the header block that begins at `start`: up to an empty line, or a line that cannot be part of a header.
 
-    charset: label of the set that raw bytes are in where they are not UTF-8. Ours: a broken
-    line among headers is skipped. Fields too long are cut, and more than `fields` lines of them left out. Notes tell.
-    """
+    charset: label of the charset of raw bytes that are not UTF-8. A broken line among headers is skipped. Long fields
+    are cut, and fields above `fields` omitted; notes report both."""
     end = len(raw) if end is None else end
     found: list[tuple[str, str]] = []
     cut: list[str] = []
@@ -137,14 +134,14 @@ def split(
 
 
 def header_value(text: str, words: int = WORDS) -> str:
-    """A field's value as people read it: encoded words decoded, tabs and line breaks as spaces."""
+    """A field's value in readable form: encoded words decoded, tabs and line breaks as spaces."""
     if "=?" in text:
         text = decode_words(text, words)
     return text if text.isprintable() else _CONTROLS.sub(" ", text).replace("\t", " ").strip()
 
 
 def one_line(text: str) -> str:
-    """`text` decoded and with every run of white space as one space. For subjects, names and file names."""
+    """`text` decoded, each run of white space as one space. For subjects, names and file names."""
     return _SPACES.sub(" ", header_value(text)).strip()
 
 
@@ -218,7 +215,7 @@ def ids_in(value: str) -> list[str]:
 
 
 def own_id(value: str) -> str | None:
-    """The id of a Message-Id field with its angle brackets, also when it came without them; None when it is empty."""
+    """The id of a Message-Id field with angle brackets, added if missing; None if it is empty."""
     match = _ID.search(value)
     found = _without_spaces(match[0] if match else f"<{value.strip('<>')}>")
     return found if 2 < len(found) <= ID_CHARACTERS else None
@@ -230,7 +227,7 @@ def _after_empty_line(raw: bytes, position: int, end: int) -> int:
 
 
 def _after_broken(raw: bytes, position: int, end: int, found: list[tuple[str, str]]) -> int:
-    """Where the headers go on behind lines that are none; `position` itself when it is the body that begins there."""
+    """The position where the headers continue after broken lines; `position` itself if the body begins there."""
     after = position
     for _ in range(BROKEN_LINES):
         if _EMPTY_LINE.match(raw, after, end):
@@ -254,7 +251,7 @@ def _notes(cut: list[str], broken: list[str]) -> Iterator[str]:
 
 def _text(value: bytes, charset: str = "") -> str:
     plain = value.strip()
-    if plain.isascii() and (text := plain.decode("ascii")).isprintable():  # as most are
+    if plain.isascii() and (text := plain.decode("ascii")).isprintable():  # the usual case
         return text
     if not value.isascii() and b"=?" in value:
         value = _RAW_WORD.sub(_escaped_word, value)
@@ -265,7 +262,8 @@ def _text(value: bytes, charset: str = "") -> str:
 
 
 def _escaped_word(word: re.Match[bytes]) -> bytes:
-    """An encoded word with its raw bytes escaped, so that they are read in the set of the word; UTF-8 stays that."""
+    """An encoded word with its raw bytes escaped, so that they are decoded in the word's charset; UTF-8 is
+    unchanged."""
     label, text = word[1], word[2]
     if charsets.is_utf8(text):
         label = b"utf-8"

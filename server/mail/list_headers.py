@@ -1,4 +1,4 @@
-"""Header fields that mark mail as that of a list, such as List-Id and List-Unsubscribe, as lines that people write.
+"""Parses header fields of mailing lists, such as List-Id and List-Unsubscribe, that people enter as lines.
 
 Follows RFC 2369, RFC 2919, RFC 8058."""
 
@@ -56,7 +56,7 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def _wrong(name: str, value: str) -> str:
-    """What is wrong with a value, "" for nothing."""
+    """The mistake in a value, "" for none."""
     if not _PRINTED.fullmatch(value):
         return "takes letters, digits and signs of ASCII alone"
     if name == ID:

@@ -1,8 +1,6 @@
-"""Raw messages out of files: one mail, an mbox file, a Maildir, a folder of .eml files.
+"""Reads raw messages from files: one mail, an mbox file, a Maildir, a folder of .eml files.
 
-Reads only, and one message at a time, so that a file of any size passes through little memory. Does not look into the
-mails.
-"""
+Reads one message at a time, so that a file of any size needs little memory. Does not parse the mails."""
 
 import os
 import re
@@ -22,7 +20,7 @@ _ESCAPED = re.compile(rb">+From ")
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """What is at `path`: "maildir", "folder", "mbox" or "message". Raises Invalid when there is nothing."""
+    """The kind of file at `path`: "maildir", "folder", "mbox" or "message". Raises Invalid if it does not exist."""
     place = Path(path)
     if place.is_dir():
         return "maildir" if (place / "cur").is_dir() and (place / "new").is_dir() else "folder"
@@ -33,11 +31,10 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def messages(path: str | os.PathLike[str], most: int = MESSAGE_BYTES) -> Iterator[bytes]:
-    """The raw messages at `path`, in the order of the file or of the names. Empty files give none.
+    """The raw messages at `path`, in the order of the file or of the names. Empty files have none.
 
-    most: bytes of a message; of a longer one, one byte more is given, so that parsing refuses it by its size. Raises
-    Invalid when there is nothing at `path`, OSError when a file cannot be read.
-    """
+    most: bytes of a message; a longer one is cut one byte above, so that parsing refuses it by its size. Raises Invalid
+    if `path` does not exist, OSError if a file cannot be read."""
     kind = kind_of(path)
     if kind == "mbox":
         with Path(path).open("rb") as file:
@@ -51,7 +48,7 @@ def messages(path: str | os.PathLike[str], most: int = MESSAGE_BYTES) -> Iterato
 
 
 def count(path: str | os.PathLike[str]) -> int:
-    """How many messages there are at `path`, without keeping any. Raises as messages does."""
+    """The number of messages at `path`. Raises as messages does."""
     kind = kind_of(path)
     if kind != "mbox":
         return sum(1 for place in _files(Path(path), kind) if place.stat().st_size)

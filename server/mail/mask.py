@@ -1,7 +1,6 @@
-"""Masks, the public references of tickets: found in subjects and drawn for new tickets.
+"""Masks, the public references of tickets: finds them in subjects and generates new ones.
 
-Whether a mask is taken, and which ticket it names, is for the caller to look up.
-"""
+The caller checks whether a mask is in use, and which ticket has it."""
 
 import re
 import secrets
@@ -17,7 +16,7 @@ MASK_CHARACTERS = 255
 MASKS_TRIED = 20  # brackets of one subject, from the right
 DRAWS = 1_000  # a pattern whose literals hold an unfit word is drawn no longer
 
-LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"  # without O, which looks like a zero
+LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"  # letters without O, which looks like a zero
 DIGITS = "123456789"
 _CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
 _UNFIT = re.compile("ASS|CUM|DIK|DIE|FAG|FCK|FUC|FUK|FUX|GAY|HIV|JAP|KKK|NIG|NGR|PIS|SEX|SHT|SUC|SUK|TIT|TWT|WTF|XXX")
@@ -32,7 +31,7 @@ SPARE_BITS = 64  # so that what the remainder prefers is one in 2^64
 
 
 class RandomSource(Protocol):
-    """What draws: such as a random.Random."""
+    """A source of random numbers, such as a random.Random."""
 
     def getrandbits(self, bits: int, /) -> int: ...
 
@@ -44,10 +43,10 @@ class _System:
 
 
 def masks_in(subject: str) -> list[str]:
-    """What may be a mask in a subject: upper case, the rightmost bracket pair first, none twice.
+    """Candidates for masks in a subject: upper case, the rightmost bracket pair first, without repetition.
 
-    A mask is what follows the first `#` in a bracket pair; also one that was folded in its middle, which leaves a
-    blank there, or whose marks were replaced by those of another script.
+    A mask follows the first `#` in a bracket pair. Recognizes masks with a blank from folding, or with punctuation of
+    another script.
 
     >>> masks_in("AW: [a #nosuch] Boat [Desk #jkq-75671-699 ]")
     ['JKQ-75671-699', 'NOSUCH']
@@ -121,7 +120,7 @@ def _tokens(pattern: str) -> tuple[tuple[str, bool], ...]:
     return tuple(tokens)
 
 
-@lru_cache(maxsize=16)  # as above; the day changes once a day
+@lru_cache(maxsize=16)  # cached as above; the date changes once a day
 def _choices(tokens: tuple[tuple[str, bool], ...], day: date) -> tuple[tuple[str, int], ...]:
     """For each place the characters that may be drawn and how many they are; 1 for a text that stands there."""
     dates = {"Y": f"{day.year:04}", "M": f"{day.month:02}", "D": f"{day.day:02}"}

@@ -1,4 +1,4 @@
-"""Words for mail servers that cannot be reached: what is wrong, and what to choose. They are safe to show."""
+"""Error texts for mail servers that cannot be reached: the cause, and what to choose instead. They are safe to show."""
 
 import smtplib
 import socket
@@ -9,8 +9,8 @@ from server.dataclass import dataclass
 from server.translation import N_, lazy_gettext
 
 MAX_ANSWER_CHARACTERS = 500
-PROBE_SECONDS = 5.0  # that a port has to answer when it is asked whether it speaks TLS
-GREETING_CHARACTERS = 100  # of one that is shown
+PROBE_SECONDS = 5.0  # timeout of the test whether a port speaks TLS
+GREETING_CHARACTERS = 100  # of a greeting in a message
 Protocol = Literal["SMTP", "IMAP", "POP3"]
 Encryption = Literal["none", "starttls", "tls"]
 # Usual ports: with TLS from the start, and with STARTTLS or none.
@@ -54,7 +54,7 @@ _CERTIFICATES = {
 
 @dataclass(frozen=True, slots=True)
 class MailPort:
-    """How a mail server is to be reached."""
+    """Connection settings of a mail server."""
 
     protocol: Protocol
     host: str
@@ -68,7 +68,7 @@ class MailPort:
 
 
 def reason(error: BaseException) -> str:
-    """Why a connection failed, in a few words."""
+    """The cause of a failed connection in a few words."""
     # By the words as well, since smtplib makes its own exception of a timeout.
     if isinstance(error, TimeoutError) or "timed out" in str(error):
         return N_("no answer in time")
@@ -76,7 +76,7 @@ def reason(error: BaseException) -> str:
 
 
 def wrong_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
-    """What is wrong with a server's certificate."""
+    """The problem of a server's certificate."""
     if error.verify_code in (_WRONG_HOST, _WRONG_ADDRESS):
         return lazy_gettext(
             "the certificate is not valid for {host}: enter the name that it was made for as the host", host=host
@@ -86,7 +86,7 @@ def wrong_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
 
 
 def connection_failure(at: MailPort, error: Exception) -> str:
-    """Why no session began at a mail server, and what to choose instead. May ask the port whether it speaks TLS."""
+    """Why a session with a mail server failed, and what to choose instead. May test whether the port speaks TLS."""
     tls_port, plain_port = PORTS[at.protocol]
     if isinstance(error, ssl.SSLCertVerificationError):
         return wrong_certificate(at.host, error)
@@ -119,7 +119,7 @@ def connection_failure(at: MailPort, error: Exception) -> str:
 
 
 def wrong_protocol(at: MailPort, said: bytes) -> str:
-    """What to do where a server greets as one of another protocol does."""
+    """Advice for a server with the greeting of another protocol."""
     tls_port, plain_port = PORTS[at.protocol]
     text = "".join(char if char.isprintable() else " " for char in said.decode("utf-8", "replace").strip())
     message = N_("{name} does not speak {protocol}; usual ports are {tls} with TLS and {plain} with STARTTLS")
@@ -134,7 +134,7 @@ def wrong_protocol(at: MailPort, said: bytes) -> str:
 
 
 def no_starttls(at: MailPort) -> str:
-    """What to do where a server offers no STARTTLS."""
+    """Advice for a server without STARTTLS."""
     return lazy_gettext(
         "{name} offers no STARTTLS: choose TLS, usually on port {port}, or no encryption within a network that you "
         "trust",
@@ -144,7 +144,7 @@ def no_starttls(at: MailPort) -> str:
 
 
 def speaks_tls(at: MailPort) -> bool:
-    """Whether a TLS handshake succeeds at the start of a connection; the certificate is not looked at."""
+    """Whether a TLS handshake succeeds at the start of a connection; ignores the certificate."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     seconds = min(at.timeout_seconds, PROBE_SECONDS)

@@ -1,9 +1,7 @@
-"""The raw bytes of a mail become one value, Mail. Nothing is looked up or stored here, and damaged mail is no error.
+"""Parses the raw bytes of a mail into one value, Mail. Needs no database, and accepts damaged mail.
 
-Parts are found by slicing the bytes between boundary lines, with a stack and under limits, so that time and memory
-stay in proportion to the size whatever the mail holds. Attached messages are not opened. Threads, senders' rights and
-HTML cleaning are decided elsewhere.
-"""
+Finds parts by slicing the bytes between boundary lines, with a stack and limits, so that time and memory are
+proportional to the size, whatever the mail contains. Attached messages are not opened."""
 
 import re
 from collections.abc import Iterator
@@ -34,23 +32,23 @@ NOTES = 50  # kept
 NOTE_CHARACTERS = 300
 ANSWERED = 20  # ids of In-Reply-To that are looked up
 SKEW_SECONDS = 3600  # that a clock may be ahead, or a zone be wrong in summer, without a note
-DATE_CHARACTERS = 100  # of a Date field that cannot be read, in its note
-PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
+DATE_CHARACTERS = 100  # characters of an invalid Date field in its note
+PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # bytes of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
-BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
+BOUNDARY_TRIES = 100_000  # lines that resemble a boundary
 OPENED = 10  # parts of S/MIME and TNEF in one mail, one inside the other or not
 HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
-HTML_COMPARED = 250_000  # of them, where there is a plain text; the time that it takes grows with them
+HTML_COMPARED = 250_000  # the same if there is a plain text; more would take longer
 NO_SUBJECT = "(no subject)"
 # Where mailing lists, forms and gateways keep the author whose From they replace; Author is RFC 9057.
 ORIGINAL_AUTHOR = ("x-original-sender", "x-original-from", "author", "original-from", "x-google-original-from")
-# Where servers and providers note whom they had the mail for, beside Delivered-To and Envelope-To.
+# Headers in which servers and providers record the recipient, besides Delivered-To and Envelope-To.
 ROUTED_TO = (
     "x-original-to", "x-forwarded-to", "x-delivered-to", "resent-to", "resent-cc", "apparently-to", "x-apparently-to",
     "x-rcpt-to", "x-receiver", "x-real-to", "x-mdrcpt-to", "x-mdaemon-deliver-to", "x-gm-original-to", "x-orig-to",
     "original-recipient", "x-forwarded-for",
 )  # fmt: skip
-PASSAGES = 20  # Received fields that are looked at, the latest first
+PASSAGES = 20  # Received fields that are read, the latest first
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]*\n)?(?:>?From [^\n]*\n)?")
 _BOUNDARY_LINE = re.compile(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
@@ -72,21 +70,21 @@ TEXTS = frozenset({"text/plain", HTML, "text/markdown", "text/x-markdown"})
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """How much of a mail is taken. Sizes in bytes. Only mail_bytes refuses; the others leave things together or out."""
+    """Limits of parsing. Sizes in bytes. Only mail_bytes refuses a mail; the others omit or truncate content."""
 
     mail_bytes: int = 64 * 1024 * 1024
     parts: int = 1_000
     levels: int = 30
     file_bytes: int = 50 * 1024 * 1024
-    text_bytes: int = 8 * 1024 * 1024  # of all text parts together; what is cut is also kept whole, as a file
+    text_bytes: int = 8 * 1024 * 1024  # of all text parts together; a cut text is also attached as a file
     addresses: int = addresses.ADDRESSES
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """An attachment. `name` is safe to show and unique in its mail; `content_id` comes without angle brackets.
+    """An attachment. `name` is safe to show and unique in its mail; `content_id` is without angle brackets.
 
-    size: bytes that it came with. dropped: why its content was left out, "" where it is there."""
+    size: original size in bytes. dropped: why its content was omitted, "" if it was not."""
 
     name: str
     mime_type: str
@@ -148,7 +146,7 @@ class Mail:
     bounce: Bounce | None
 
     def with_header(self, name: str, value: str) -> "Mail":
-        """The same mail with one header in place of all of its name; "" only takes them away."""
+        """Replaces all headers of a name with one; "" removes them."""
         known = name.lower()
         kept = [line for line in self.header_text.split("\n") if line.partition(":")[0].strip().lower() != known]
         fields = [each for each in self.headers if each[0].lower() != known]
@@ -162,10 +160,10 @@ class Mail:
 
 
 def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str = "localhost") -> Mail:
-    """The mail in `raw`, with any line ends. now: Unix seconds. host: right half of an id that has to be made.
+    """Parses the mail in `raw`, with any line ends. now: Unix seconds. host: right half of an id that has to be
+    generated.
 
-    Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else.
-    """
+    Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else."""
     if len(raw) > limits.mail_bytes:
         raise TooLarge(f"The mail has {len(raw)} bytes; at most {limits.mail_bytes} are taken.", size=len(raw))
     if not raw or raw.isspace():
@@ -259,7 +257,7 @@ def _believable_date(head: headers.Head, sent_at: int, now: int) -> int:
 
 def _addresses(head: headers.Head, limits: ParseLimits, *names: str) -> tuple[NamedAddress, ...]:
     values = head.all(*names)
-    if not values:  # as of most
+    if not values:  # the usual case
         return ()
     found: list[NamedAddress] = []
     for value in values:
@@ -276,7 +274,7 @@ def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: Pa
 
 
 def _authors(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: ParseLimits) -> tuple[NamedAddress, ...]:
-    """Who may have written the mail, the likeliest first, each once and with a name where any header gives one."""
+    """Possible authors of the mail, the likeliest first, each once and with a name if any header gives one."""
     named = [*_addresses(head, limits, "reply-to"), *from_list]
     if any(map(head.has, ORIGINAL_AUTHOR)):
         for name in ORIGINAL_AUTHOR:
@@ -293,7 +291,7 @@ def _has_one_author(head: headers.Head, from_list: tuple[NamedAddress, ...]) -> 
 
 
 def _routed_to(head: headers.Head, limits: ParseLimits) -> tuple[NamedAddress, ...]:
-    """Addresses on the way of the mail, those that a header names for it before those of passages between hosts."""
+    """Addresses that the mail was routed to; dedicated headers precede those of Received fields."""
     found = _addresses(head, limits, *ROUTED_TO)
     passages = [match[1] for value in head.all("received")[:PASSAGES] for match in _PASSAGE_FOR.finditer(value)]
     return (*found, *(NamedAddress("", each.lower()) for each in passages if addresses.valid(each)))
@@ -306,7 +304,7 @@ def _sender_name(sender: NamedAddress | None, from_list: tuple[NamedAddress, ...
 
 
 def _answered(head: headers.Head, message_id: str) -> tuple[str, ...]:
-    """The messages that the mail answers; RFC 5322, section 3.6.4 allows several."""
+    """The messages that the mail replies to; RFC 5322, section 3.6.4 allows several."""
     ids = (id for value in head.all("in-reply-to") for id in headers.ids_in(value) if id != message_id)
     return tuple(dict.fromkeys(ids))[:ANSWERED]
 
@@ -335,7 +333,7 @@ def _notes(head: headers.Head, from_list: tuple[NamedAddress, ...], notes: list[
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part without parts of its own: `raw[start:end]` is its body, still in its transfer encoding."""
+    """A leaf part: `raw[start:end]` is its body, still in its transfer encoding."""
 
     head: headers.Head
     mime_type: str
@@ -360,7 +358,7 @@ class _Content:
 
     raw: bytes
     limits: ParseLimits
-    charset: str  # of raw bytes in the heads of parts
+    charset: str  # charset of raw bytes in the heads of parts
     plain: list[str] = field(default_factory=list)
     html: list[str] = field(default_factory=list)
     plain_in: set[int] = field(default_factory=set)  # the alternatives that the texts stand in
@@ -370,7 +368,7 @@ class _Content:
     statuses: list[tuple[_Part, bytes]] = field(default_factory=list)
     originals: list[bytes] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
-    parts: list[_Part] = field(default_factory=list)  # of the mail, or of the one inside that is being read
+    parts: list[_Part] = field(default_factory=list)  # head of the mail, or of the signed mail inside
     winmails: list[tnef.Winmail] = field(default_factory=list)
     text_bytes: int = 0
     count: int = 0
@@ -492,7 +490,7 @@ class _Content:
             self._add_file(part, content)
 
     def _open(self, mime_type: str, name: str, content: bytes) -> bool:
-        """Take what is packed in a part that only some programs open; False when the part is a file as well."""
+        """Unpacks a part in a format that only some programs open; False if the part is a file as well."""
         if self.opened >= OPENED:
             return False
         if mime_type in smime.TYPES or (mime_type == _OCTETS and name == smime.FILE_NAME):
@@ -502,7 +500,7 @@ class _Content:
         return False
 
     def _open_signed(self, content: bytes) -> bool:
-        """The mail inside takes the place of the part; its own From and Subject say nothing."""
+        """Replaces the part with the mail inside; ignores its From and Subject."""
         inner = smime.signed_content(content)
         if inner is None and smime.is_encrypted(content):
             self.notes.append("encrypted with S/MIME; only the recipient's key opens it")
@@ -518,7 +516,7 @@ class _Content:
         return True
 
     def _open_winmail(self, content: bytes) -> bool:
-        """One that cannot be read as a whole also stays, so that nothing is lost."""
+        """Unpacks a winmail.dat. One that cannot be read completely is also attached, so that no content is lost."""
         winmail = tnef.unpack(content)
         if winmail is None:
             return False
@@ -538,7 +536,7 @@ class _Content:
         return is_whole
 
     def _add_packed_text(self, winmail: tnef.Winmail) -> None:
-        """What a winmail.dat says, where the mail does not say it by itself."""
+        """Adds the text of a winmail.dat if the mail has none of its own."""
         html, text = winmail.html, winmail.text
         if winmail.rtf and not html and not (text or self.plain):
             words, is_html = rtf.words_of(rtf.unpacked(winmail.rtf))
@@ -574,7 +572,7 @@ class _Content:
             self._add_named(f"attached_message_{part_names.random_text()}.txt", "text/plain", content, None, False)
 
     def _charset_of(self, part: _Part, content: bytes) -> str:
-        """The label that the part declares; else that of its HTML, else of another text of the mail."""
+        """The charset that the part declares; else that of its HTML, else of another text of the mail."""
         label = part.parameters.get("charset", "")[: charsets.LABEL_CHARACTERS]
         if charsets.codec_of(label) is not None or content.isascii() or charsets.is_utf8(content):
             return label

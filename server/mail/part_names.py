@@ -1,12 +1,12 @@
-"""Names of the files of a mail: what a part calls itself, else one that says what it holds."""
+"""Names of the files of a mail: the name that a part declares, else one that describes its content."""
 
 import secrets
 
 from server.file_names import safe_name
 from server.mail import headers
 
-NAME_CHARACTERS = 80  # of a subject that names a file
-MESSAGE_FIELDS, MESSAGE_HEAD_BYTES = 100, 16 * 1024  # of an attached message, searched for its subject
+NAME_CHARACTERS = 80  # of a subject that is used as a file name
+MESSAGE_FIELDS, MESSAGE_HEAD_BYTES = 100, 16 * 1024  # bytes of an attached message that are searched for its subject
 MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 

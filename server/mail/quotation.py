@@ -1,6 +1,6 @@
-"""The quotation of a message in mail about it, as text and as HTML: below a reply, in a notification, in a forward.
+"""The quotation of a message, as text and as HTML: in a reply, a notification, a forwarded mail.
 
-Words are in the language that is spoken (translation.py)."""
+Texts are in the current language (translation.py)."""
 
 from collections.abc import Iterable
 from datetime import tzinfo
@@ -14,14 +14,14 @@ from server.translation import _
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """`html` is safe to show."""
+    """`html` is sanitized."""
 
     text: str
     html: str
 
 
 def quote_message(text: str, sender: str, second: int, zone: tzinfo) -> Quotation:
-    """Quote a message below the line that says who wrote it and when. `second`: Unix, written in `zone`.
+    """Quotes a message below a line with its author and time. `second`: Unix seconds, shown in `zone`.
 
     >>> from datetime import UTC
     >>> quote_message("Hello\\n\\nworld", "Ann Kite", 1_795_647_788, UTC).text
@@ -37,8 +37,8 @@ def quote_message(text: str, sender: str, second: int, zone: tzinfo) -> Quotatio
 
 
 def forward_message(text: str, html: str, head: Iterable[tuple[str, str]]) -> Quotation:
-    """A whole message to pass on, below its header block. `html`: already safe, "" for a message of plain text.
-    `head`: names of header fields, translated, with their values; blank ones are left out."""
+    """Renders a whole message to forward, below its header block. `html`: sanitized, "" for plain text. `head`:
+    translated names of header fields with their values; blank ones are omitted."""
     title = " ".join(("-" * 10, _("Forwarded message"), "-" * 10))
     fields = [(name, " ".join(value.split())) for name, value in head if value.strip()]
     rows = "<br>".join(f"<strong>{escape(name)}</strong> {escape(value)}" for name, value in fields)

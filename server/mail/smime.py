@@ -1,8 +1,7 @@
-"""What is signed inside an S/MIME part whose content and signature are one: the mail behind `smime.p7m`.
+"""Extracts the mail inside an opaque-signed S/MIME part, `smime.p7m`.
 
-The content is taken out as it stands; the signature is not checked, and nothing may follow from there being one. Only
-the few fields before the content are walked over, in either way of writing lengths. Follows RFC 5652, sections 3 and 5,
-RFC 8551, section 3.5.2."""
+The signature is not verified, so nothing may depend on it. Parses only the few fields before the content, in definite
+and indefinite lengths. Follows RFC 5652, sections 3 and 5, RFC 8551, section 3.5.2."""
 
 from collections.abc import Iterator
 
@@ -14,11 +13,11 @@ _INTEGER, _OCTETS, _OBJECT, _SEQUENCE, _SET = 0x02, 0x04, 0x06, 0x30, 0x31
 _OCTETS_IN_PIECES, _EXPLICIT = 0x24, 0xA0
 _OID = bytes.fromhex("06092a864886f70d0107")  # PKCS #7; the next byte says which type of it
 _SIGNED, _ENVELOPED, _AUTHENTICATED = b"\x02", b"\x03", bytes.fromhex("060b2a864886f70d0109100117")
-_END = b"\0\0"  # of what has no length of its own
+_END = b"\0\0"  # content of indefinite length
 
 
 def signed_content(content: bytes) -> bytes | None:
-    """The bytes that were signed; None when `content` is no signed data, holds no content, or is damaged."""
+    """The signed bytes; None if `content` is not signed data, has no content, or is damaged."""
     try:
         position = _into(content, 0, _SEQUENCE)
         if not content.startswith(_OID + _SIGNED, position):
@@ -33,7 +32,7 @@ def signed_content(content: bytes) -> bytes | None:
 
 
 def is_encrypted(content: bytes) -> bool:
-    """Whether only who has the recipient's key can read it."""
+    """Whether reading it requires the recipient's key."""
     try:
         position = _into(content, 0, _SEQUENCE)
     except (IndexError, ValueError):
@@ -62,14 +61,14 @@ def _pieces(content: bytes, position: int) -> Iterator[bytes]:
 
 
 def _into(content: bytes, position: int, tag: int) -> int:
-    """Where the value of the element at `position` begins. Raises ValueError when it has another tag."""
+    """The position of the value of the element at `position`. Raises ValueError if it has another tag."""
     if content[position] != tag:
         raise ValueError("another element was expected")
     return _length(content, position + 1)[0]
 
 
 def _past(content: bytes, position: int, tag: int) -> int:
-    """Where the element at `position` ends, which has to tell its length and be there as a whole."""
+    """The end of the element at `position`, which must have a definite length and be complete."""
     start = _into(content, position, tag)
     length = _length(content, position + 1)[1]
     if length is None or start + length > len(content):

@@ -1,13 +1,13 @@
-"""How likely a mail is spam, from words counted in tickets that workers judged. Pure functions; the counts are kept
-and trained elsewhere, and no score does anything by itself.
-"""
+"""Computes how likely a mail is spam, from word counts of tickets that workers judged.
+
+Pure functions; the counts are stored and trained elsewhere, and a score has no effect by itself."""
 
 import re
 from collections.abc import Mapping
 from math import prod
 
 TEXT_CHARACTERS = 15_000
-SEEN_ENOUGH = 5  # below this count a word tells nothing yet
+SEEN_ENOUGH = 5  # a word with a lower count is ignored
 UNKNOWN = 0.4
 DECIDING_WORDS = 15
 LOWEST, HIGHEST = 0.0001, 0.9999
@@ -27,7 +27,8 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def words(text: str) -> set[str]:
-    """The words of subject and text that count: lower case, 3 to 24 letters and digits, no numbers, no common ones.
+    """The words of subject and text that count: lower case, 3 to 24 letters and digits, without numbers and common
+    words.
 
     >>> sorted(words("Win 1000 prizes and a CAR!"))
     ['car', 'prizes', 'win']

@@ -1,10 +1,10 @@
-"""Numbers of other helpdesks in subjects, by which they find their own tickets: a reply repeats them."""
+"""Finds ticket numbers of other helpdesks in subjects: a reply must repeat them."""
 
 import re
 
 from server.late_pattern import late_pattern
 
-MOST = 3  # of one subject
+MOST = 3  # marks of one subject
 SUBJECT_CHARACTERS = 500
 
 _MARK = late_pattern(
@@ -22,7 +22,7 @@ _MARK = late_pattern(
 
 
 def marks_in(subject: str) -> list[str]:
-    """What another helpdesk may know its ticket by, in order, at most MOST.
+    """Candidates for ticket numbers of another helpdesk, in order, at most MOST.
 
     >>> marks_in("Re: [70012345] order of pumps"), marks_in("Re: [Boat] 3 pumps")
     (['[70012345]'], [])

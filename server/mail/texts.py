@@ -1,13 +1,13 @@
-"""Which of a mail's two texts stands for it, where the plain one and the HTML say different things."""
+"""Chooses the text of a mail when plain text and HTML differ."""
 
 import re
 
 from server.dataclass import dataclass
 
 LEAST_WORDS = 3  # in an HTML part that can stand for the mail
-COVERED_SHARE = 0.3  # of the words of the HTML; a plain text with fewer of them says next to nothing of it
+COVERED_SHARE = 0.3  # share of the words of the HTML; a plain text with fewer of them does not represent it
 PLACEHOLDER_WORDS = 60  # in a plain text that says only that there is HTML, in several languages at most
-OTHER_CHARACTERS = 32_000  # of words that only one of the two texts has
+OTHER_CHARACTERS = 32_000  # words in only one of the two texts
 
 _URL = re.compile(r"<?(?:https?:|mailto:|cid:)[^\s<>]*>?", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class ChosenText:
-    """is_plain: whether the plain text was taken. other_words: of the text that was not, so that they are found."""
+    """is_plain: whether the plain text was chosen. other_words: of the other text, so that search finds them."""
 
     text: str
     is_plain: bool
@@ -23,8 +23,8 @@ class ChosenText:
 
 
 def choose_text(plain: str, html_text: str, *, are_alternatives: bool) -> ChosenText:
-    """The text of a mail with both. are_alternatives: whether they stand for each other; a plain text beside the HTML,
-    such as the footer of a list, is added to it."""
+    """Chooses the text of a mail with both. are_alternatives: whether they are alternatives; a plain text besides the
+    HTML, such as the footer of a list, is appended."""
     plain_words, html_words = _words(plain), _words(html_text)
     unsaid = [word for word in html_words if word not in plain_words]
     covered = len(html_words) - len(unsaid)
@@ -37,7 +37,7 @@ def choose_text(plain: str, html_text: str, *, are_alternatives: bool) -> Chosen
 
 
 def _words(text: str) -> dict[str, None]:
-    """The words, each once, in their order."""
+    """The distinct words in order."""
     return dict.fromkeys(_WORD.findall(_URL.sub(" ", text).casefold()))
 
 

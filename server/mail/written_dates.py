@@ -1,4 +1,4 @@
-"""Instants in words, in the language that is spoken."""
+"""Dates and times as text in the current language."""
 
 from datetime import datetime, tzinfo
 

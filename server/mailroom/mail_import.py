@@ -203,8 +203,8 @@ class _Import:
 def _write_of(
     ctx: Context, source: str, number: int, raw: bytes, history: History
 ) -> Callable[[Transaction], Receipt | str]:
-    """The write of the mail with this number of its source. It answers what became of the mail, or why it is not
-    stored; either way the mail is done. Raises Unavailable when the mail before it is not."""
+    """Returns the write of the mail with this number in its source. It returns the outcome, or the reason why the mail
+    is not stored; either way the mail is done. Raises Unavailable if the mail before it is not."""
     take: Callable[[Transaction], Receipt] | None = None
     refused = ""
     try:

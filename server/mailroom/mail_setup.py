@@ -32,7 +32,7 @@ DOING = "set up mail"  # allowed to administrators only
 SUBJECT = "A mail to try this"
 TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
 MAX_SENDERS = 500  # addresses in the list
-HOSTS = 20  # routes in the list
+HOSTS = 20  # host names of sender addresses in the list
 
 
 class TestFailed(Unavailable):

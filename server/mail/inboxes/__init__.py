@@ -1,8 +1,7 @@
-"""Mailboxes on other servers, and the mails that wait in them.
+"""Reads waiting mails from mailboxes on other servers.
 
-A protocol is a module with `connect(login)`, which answers an Inbox. Which mailbox is looked at when, what becomes of
-its mails, and which of them were taken before, is decided in desk.
-"""
+A protocol is a module with `connect(login)`, which returns an Inbox. The mailroom decides when to check a mailbox, and
+tracks its mails."""
 
 import re
 import ssl
@@ -30,7 +29,7 @@ _ENCRYPTIONS: dict[str, Encryption] = {"": "none", "starttls": "starttls", "ssl"
 Result = TypeVar("Result")
 _BUSY = re.compile(r"\[(?:IN-USE|INUSE|LOGIN-DELAY|SYS/TEMP|UNAVAILABLE|LIMIT|SERVERBUG|OVERQUOTA)\b", re.IGNORECASE)
 _NEEDS_ENCRYPTION = re.compile(r"\[PRIVACYREQUIRED\]|LOGINDISABLED|LOGIN (?:is )?disabled", re.IGNORECASE)
-# How servers of other protocols greet.
+# Greetings of servers of other protocols.
 _GREETS_OTHERWISE = {
     "IMAP": re.compile(r"None$|\+OK|[245]\d\d[ -]|HTTP/|.*unexpected response|.*not IMAP4 compliant", re.IGNORECASE),
     "POP3": re.compile(r"\* (?:OK|PREAUTH|BYE)|[245]\d\d[ -]|HTTP/", re.IGNORECASE),
@@ -39,12 +38,12 @@ PROTOCOLS = tuple(f"{name}{mark and '-'}{mark}" for name in ("pop3", "imap") for
 
 
 class InboxFailed(Unavailable):
-    """A mailbox could not be read, or not further. The message is safe to show."""
+    """A mailbox could not be read, or not to its end. The message is safe to show."""
 
 
 class MailNotRetrieved(InboxFailed):
-    """The server lists a mail and does not hand it out. is_over: whether the connection was lost with it, so that no
-    other mail can be read either. The message is safe to show."""
+    """The server lists a mail but does not deliver it. is_over: the connection was lost, so that no other mail can be
+    read either. The message is safe to show."""
 
     is_over = False
 
@@ -56,13 +55,13 @@ class ConnectionLost(MailNotRetrieved):
 
 
 class LoginRefused(InboxFailed):
-    """The server lets nobody in with this password or token."""
+    """The server refuses this password or token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How to get to a mailbox. token: of OAuth2, "" where the password is used. folder: of IMAP. is_kept: whether mails
-    stay on the server; nothing is changed there then."""
+    """Connection settings of a mailbox. token: of OAuth2, "" for a password. folder: of IMAP. is_kept: mails stay on
+    the server, unchanged."""
 
     protocol: str
     host: str
@@ -76,7 +75,7 @@ class Login:
 
     @property
     def encryption(self) -> Encryption:
-        """How the connection is made safe. Certificates must be valid for the host."""
+        """The encryption of the connection. Certificates must be valid for the host."""
         return _ENCRYPTIONS[self.protocol.partition("-")[2]]
 
     @property
@@ -86,38 +85,36 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class WaitingMail:
-    """A mail on the server. uid: what the server calls it. size: in bytes, as the server says."""
+    """A mail on the server. uid: assigned by the server. size: in bytes, as the server reports it."""
 
     uid: str
     size: int
 
 
 class Inbox(Protocol):
-    """A mailbox that is open. All methods raise InboxFailed.
+    """An open mailbox. All methods raise InboxFailed.
 
-    scope: uids mean something within it only; another one means that the server has given its mails new uids.
-    is_rising: uids are numbers, and a mail that comes later has a higher one. end: the uid that the next mail will
-    have, 0 where it is not known."""
+    scope: uids are valid only within it; a new scope means that the server has assigned new uids. is_rising: uids are
+    numbers that increase with each new mail. end: the next uid to be assigned, 0 if unknown."""
 
     scope: str
     is_rising: bool
     end: int
 
     def waiting(self, after: int, most: int) -> list[WaitingMail]:
-        """The first mails with uids above `after`, at most so many, in order; all mails where uids do not rise."""
+        """Lists the first mails with uids above `after`, up to a maximum, in order; all mails if uids do not rise."""
 
     def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
-        """Those of these mails that are still on the server."""
+        """The mails among these that are still on the server."""
 
     def head(self, uid: str, most: int) -> bytes | None:
-        """The header block, at most so many bytes; None when the mail is gone. Raises MailNotRetrieved."""
+        """The header block, up to a number of bytes; None if the mail is gone. Raises MailNotRetrieved."""
 
     def whole(self, uid: str, most: int) -> bytes | None:
-        """The mail, at most so many bytes; None when it is gone. Raises MailNotRetrieved."""
+        """The mail, up to a number of bytes; None if it is gone. Raises MailNotRetrieved."""
 
     def remove(self, uids: Sequence[str]) -> None:
-        """Remove mails from the server. When it returns they are gone, or marked so that nobody sees them. It is the
-        last thing that is done with a mailbox."""
+        """Removes mails from the server, or marks them as deleted. Must be the last operation on a mailbox."""
 
     def __enter__(self) -> Self: ...
 
@@ -125,7 +122,7 @@ class Inbox(Protocol):
 
 
 def connect(login: Login) -> Inbox:
-    """Open a mailbox. Raises InboxFailed, Invalid for a protocol that there is not."""
+    """Opens a mailbox. Raises InboxFailed, Invalid for an unknown protocol."""
     module = _MODULES.get(login.protocol.partition("-")[0])
     if module is None or login.protocol not in PROTOCOLS:
         raise Invalid(
@@ -145,8 +142,8 @@ def connection_lost(host: str, uid: str, error: InboxFailed) -> ConnectionLost:
 
 
 def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) -> Result:
-    """What `work` answers. All that can go wrong with a server becomes InboxFailed; refused: what the library raises
-    when the server says no."""
+    """Runs `work` and returns its result; raises InboxFailed for all server errors. refused: the exception of the
+    library for a refusal."""
     try:
         return work()
     except ssl.SSLCertVerificationError as error:
@@ -160,7 +157,7 @@ def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) 
 
 
 def begin(login: Login, refused: type[Exception], work: Callable[[], Result]) -> Result:
-    """What `work` returns, which begins a session. Raises InboxFailed in words that say what to choose instead."""
+    """Runs `work`, which begins a session. Raises InboxFailed with a hint what to choose instead."""
     at = MailPort(
         "IMAP" if login.protocol.startswith("imap") else "POP3",
         login.host,
@@ -187,7 +184,7 @@ def begin(login: Login, refused: type[Exception], work: Callable[[], Result]) ->
 
 
 def wrong_login(login: Login, error: Exception) -> InboxFailed:
-    """The server knows another password, or takes no such token; or it cannot tell just now (RFC 3206, RFC 5530)."""
+    """The error for a refused login: a wrong password or token, or a temporary failure (RFC 3206, RFC 5530)."""
     text = server_text(error)
     if _BUSY.search(text):
         return InboxFailed(
@@ -206,7 +203,7 @@ def wrong_login(login: Login, error: Exception) -> InboxFailed:
 
 
 def server_text(error: Exception) -> str:
-    """What the server said, on one line."""
+    """The server's text on one line."""
     words = error.args[0] if error.args else b""
     text = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
     text = text[2:-1] if re.fullmatch(r"b(['\"]).*\1", text, re.DOTALL) else text  # a library that wrote bytes as text

@@ -1,4 +1,4 @@
-"""Mailboxes of IMAP servers, by the uids that they give to mails. Follows RFC 3501, RFC 4315."""
+"""Mailboxes of IMAP servers, with the uids of the server. Follows RFC 3501, RFC 4315."""
 
 import imaplib
 import socket
@@ -23,14 +23,14 @@ from server.mail.inboxes import (
 )
 
 SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
-STEP = 500  # mails that one command names
+STEP = 500  # mails in one command
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
 def connect(login: Login) -> "ImapInbox":
-    """Raises InboxFailed, which shows neither user name nor password."""
+    """Opens a folder. Raises InboxFailed, whose message contains neither user name nor password."""
     client = begin(login, imaplib.IMAP4.error, lambda: _connected(login))
     try:
         return ask_server(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
@@ -87,7 +87,7 @@ class ImapInbox:
 
     def _uids(self, after: int, most: int) -> list[int]:
         """Rising. Asked for in spans, which grow where there are no mails."""
-        if not self.end:  # an old server does not say
+        if not self.end:  # old servers do not report it
             return sorted(uid for uid in self._client.search(["UID", f"{after + 1}:*"]) if uid > after)[:most]
         found: list[int] = []
         start, span = after + 1, SPAN
@@ -109,7 +109,7 @@ class ImapInbox:
             content, why = self._part(uid, part, most)
             if content:
                 return content
-            # A server may answer OK without the mail, as it does for one that is gone: only its list tells these apart.
+            # A server may respond OK without a mail, also for a deleted one: only the list of mails tells these apart.
             if not self.listed([uid]):
                 return None
         except InboxFailed as error:
@@ -118,7 +118,7 @@ class ImapInbox:
 
     @_guarded
     def _part(self, uid: str, part: str, most: int) -> tuple[bytes, str]:
-        """(the part, why it is empty). Never more than so many bytes, whatever size the server told before."""
+        """(the part, why it is empty). Limited in bytes, whatever size the server announced."""
         try:
             answer = self._client.fetch([int(uid)], [f"{part}<0.{most}>"])
         except imaplib.IMAP4.abort:
@@ -135,7 +135,7 @@ class ImapInbox:
             self._client.add_flags(step, [DELETED], silent=True)
             if self._client.has_capability("UIDPLUS"):
                 self._client.uid_expunge(step)
-            elif set(self._client.search("DELETED")) <= set(step):  # else it would take along what others have marked
+            elif set(self._client.search("DELETED")) <= set(step):  # must not delete other clients' mail
                 self._client.expunge()
 
     def __enter__(self) -> Self:
@@ -171,7 +171,7 @@ def _connected(login: Login) -> IMAPClient:
 
 
 def _record(client: IMAPClient) -> None:
-    """Let what is said be recorded, if somebody asks for it: the library tells of each line that goes either way."""
+    """Records each line in both directions, if a dialogue is being recorded."""
     recording = dialogue.current()
     if recording is None:
         return

@@ -1,4 +1,4 @@
-"""Mailboxes of POP3 servers, by the unique ids that they give to mails. Follows RFC 1939, RFC 2595."""
+"""Mailboxes of POP3 servers, with the unique ids of the server. Follows RFC 1939, RFC 2595."""
 
 import base64
 import contextlib
@@ -27,7 +27,7 @@ poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
 
 
 def connect(login: Login) -> "Pop3Inbox":
-    """Raises InboxFailed, which shows neither user name nor password."""
+    """Opens a mailbox. Raises InboxFailed, whose message contains neither user name nor password."""
     server = begin(login, poplib.error_proto, lambda: _connected(login))
     try:
         return ask_server(login.host, poplib.error_proto, lambda: Pop3Inbox(server, login))
@@ -37,7 +37,7 @@ def connect(login: Login) -> "Pop3Inbox":
 
 
 class _RecordedPop3(poplib.POP3):
-    """A connection whose words can be recorded."""
+    """A connection whose dialogue can be recorded."""
 
     def _putcmd(self, line: str) -> None:
         if (recording := dialogue.current()) is not None:
@@ -56,7 +56,7 @@ class _RecordedPop3Tls(_RecordedPop3, poplib.POP3_SSL):
 
 
 class Pop3Inbox:
-    """inboxes.Inbox. What is removed is gone when the server says goodbye, so that the mailbox is closed then."""
+    """inboxes.Inbox. The server deletes removed mails at the end of the session, so removing closes the mailbox."""
 
     is_rising = False
     scope = ""
@@ -99,7 +99,7 @@ class Pop3Inbox:
             try:
                 _, lines, _ = ask()
             except poplib.error_proto as error:
-                # What the server says is bytes; what the library says of a lost connection is text.
+                # Bytes come from the server; the library reports a lost connection as text.
                 if isinstance(error.args[0], bytes) and error.args[0].startswith(b"-ERR"):
                     return b"", server_text(error)
                 raise

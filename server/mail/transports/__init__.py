@@ -1,9 +1,7 @@
-"""Ways for composed mail to leave, by the extension id that a mail transport record carries.
+"""Transports for composed mail, by the extension id in a mail transport record.
 
-A transport is a module with `settings_from(params)`, which checks what is stored, `send(settings, envelope_from,
-recipients, raw, sign)`, and `probe(settings)`. Which transport, when, and what follows from a failure is decided in
-desk.
-"""
+A transport is a module with `settings_from(params)`, which checks stored settings, `send(settings, envelope_from,
+recipients, raw, sign)`, and `probe(settings)`. The outbox chooses the transport and handles failures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -20,18 +18,18 @@ TRANSPORTS = tuple(_MODULES)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """The recipients who did not get a mail, each with the server's response. `refused`: for good, `deferred`: for now
-    (RFC 5321, 4.2.1)."""
+    """The recipients who did not get a mail, each with the server's response. `refused`: permanently, `deferred`:
+    temporarily (RFC 5321, 4.2.1)."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
     deferred: Mapping[str, str] = field(default_factory=dict)
 
 
 class TransportFailed(Unavailable):
-    """No recipient got the mail. The message is safe to show.
+    """The mail reached no recipient. The message is safe to show.
 
-    is_permanent: another attempt fails, too. is_unreachable: no mail gets through the transport at present, whatever
-    it says, such as when the server is down or refuses the login. report: the recipients that the server refused."""
+    is_permanent: another attempt would fail, too. is_unreachable: the transport is unavailable for all mail at present,
+    such as when the server is down or refuses the login. report: the recipients that the server refused."""
 
     def __init__(
         self,
@@ -49,37 +47,37 @@ class TransportFailed(Unavailable):
 
 
 class TokenRefused(TransportFailed):
-    """The mail server takes no login by the token of a connected account; another token may be better."""
+    """The mail server refuses the token of a connected account; a new token may work."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, is_permanent=False, is_unreachable=True)
 
 
-Sign = Callable[[bytes], bytes]  # the last to see a mail: nothing of it may change afterwards
+Sign = Callable[[bytes], bytes]  # runs last: the mail must not change afterwards
 
 
 def unsigned(raw: bytes) -> bytes:
-    """Signs nothing."""
+    """Returns the mail unchanged."""
     return raw
 
 
 class Transport(Protocol):
-    """What each module of this folder offers. `Any` is the module's own type of settings."""
+    """The interface of each module in this folder. `Any` is the module's own type of settings."""
 
     def settings_from(self, params: Mapping[str, object]) -> Any:
-        """The settings in `params`, checked. Raises Invalid that names the key."""
+        """Checks the settings in `params`. Raises Invalid with the key."""
 
     def send(
         self, settings: Any, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
     ) -> DeliveryReport:
-        """Deliver `raw`, once `sign` has signed what will be sent. Raises TransportFailed when no recipient gets it."""
+        """Delivers `raw` after `sign` has signed its final bytes. Raises TransportFailed if no recipient gets it."""
 
     def probe(self, settings: Any) -> None:
-        """Go as far as a mail would, and send none. Raises TransportFailed."""
+        """Connects and signs in without sending mail. Raises TransportFailed."""
 
 
 def transport(extension_id: str) -> Transport:
-    """The transport of that id. Raises Invalid for one that is not in TRANSPORTS."""
+    """The transport with that id. Raises Invalid if it is not in TRANSPORTS."""
     name = _MODULES.get(extension_id)
     if name is None:
         raise Invalid(

@@ -1,4 +1,4 @@
-"""Accepts every mail and delivers none: for trying the service out, and for installations that only receive."""
+"""Accepts every mail and discards it: for trials, and for installations that only receive."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,15 +6,15 @@ from server.mail.transports import DeliveryReport, Sign, unsigned
 
 
 def settings_from(params: Mapping[str, object]) -> None:
-    """There is nothing to set; what is stored is not looked at."""
+    """Has no settings and ignores stored ones."""
 
 
 def send(
     settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
 ) -> DeliveryReport:
-    """Do nothing, successfully."""
+    """Discards the mail."""
     return DeliveryReport()
 
 
 def probe(settings: None) -> None:
-    """There is nothing to reach."""
+    """Always succeeds."""

@@ -1,6 +1,5 @@
-"""Delivers mail to an SMTP server, one connection a mail. Not for retrying, and not for logging: messages of its errors
-hold what the server said, and neither user name nor password.
-"""
+"""Delivers mail to an SMTP server, one connection for each mail. Does not retry or log; error messages contain the
+server's text, but neither user name nor password."""
 
 import base64
 import hmac
@@ -28,8 +27,8 @@ MAX_TIMEOUT_SECONDS = 300
 NO_UTF8 = "takes no addresses with letters beyond ASCII"
 OK, FORWARDS, CLOSING, AUTHENTICATION_REQUIRED = 250, 251, 421, 530
 AUTHENTICATED, ALREADY_AUTHENTICATED, CHALLENGE = 235, 503, 334
-LOGINS = ("CRAM-MD5", "PLAIN", "LOGIN")  # that smtplib speaks
-MOST_CHALLENGES = 5  # of one login
+LOGINS = ("CRAM-MD5", "PLAIN", "LOGIN")  # methods that smtplib supports
+MOST_CHALLENGES = 5  # challenges in one login
 MOST_AT_ONCE = 10_000  # recipients of one transaction
 
 Refusal = tuple[int, bytes]  # the code and text of a response
@@ -50,8 +49,9 @@ _PORTS = {Encryption.NONE: 25, Encryption.STARTTLS: 587, Encryption.TLS: 465}
 
 @dataclass(frozen=True, slots=True)
 class SmtpSettings:
-    """How to reach a mail server. `username` empty: no login. `account`: the connected account whose token takes the
-    place of the password; whoever sends puts it into `token`. `verify`: the certificate must be valid for `host`."""
+    """Connection settings of a mail server. `username` empty: no login. `account`: connected account whose token
+    replaces the password; the caller of send puts it into `token`. `verify`: the certificate must be valid for
+    `host`."""
 
     host: str
     port: int
@@ -91,7 +91,7 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
         field = "password" if settings.password else "username"
         raise Invalid("a connected account takes a username and no password", field=field)
     for key, value in (("username", settings.username), ("password", settings.password)):
-        if "\0" in value:  # it parts the two in a login (RFC 4616)
+        if "\0" in value:  # separates user name and password in a login (RFC 4616)
             raise Invalid(f"{key} has a NUL character in it; remove it", field=key)
     return settings
 
@@ -115,13 +115,14 @@ def send(
 
 
 def probe(settings: SmtpSettings) -> None:
-    """Connect and sign in as for a mail, and send none. Raises TransportFailed."""
+    """Connects and signs in without sending mail. Raises TransportFailed."""
     with _Session(settings) as server:
         server.noop()
 
 
 class _Session:
-    """A connection that is signed in. Its errors become TransportFailed: those before any mail are `is_unreachable`."""
+    """A connection that is signed in. Its errors become TransportFailed; errors before the first mail are
+    `is_unreachable`."""
 
     def __init__(self, settings: SmtpSettings) -> None:
         self._settings = settings
@@ -185,7 +186,7 @@ class _Connection(smtplib.SMTP):
         return code, text
 
     def auth(self, mechanism: str, authobject: Any, *, initial_response_ok: bool = True) -> tuple[int, bytes]:
-        """As that of smtplib, which knows no more than ASCII."""
+        """Like smtplib's, which supports only ASCII."""
         self._is_logging_in = True
         try:
             first = authobject() if initial_response_ok else None
@@ -202,7 +203,7 @@ class _Connection(smtplib.SMTP):
         return code, text
 
     def auth_cram_md5(self, challenge: bytes | None = None) -> str | None:  # type: ignore[override]
-        """As that of smtplib, with a password in UTF-8 (RFC 2195)."""
+        """Like smtplib's, with a password in UTF-8 (RFC 2195)."""
         if challenge is None:
             return None
         return f"{self.user} {hmac.new(self.password.encode(), challenge, 'md5').hexdigest()}"
@@ -279,7 +280,7 @@ def _context(settings: SmtpSettings) -> ssl.SSLContext:
 
 
 def _deliver(server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes, sign: Sign) -> dict[str, Refusal]:
-    """Hand over a mail in as many transactions as the server's limits ask for. Returns the refused recipients."""
+    """Delivers a mail in as many transactions as the server's limits require. Returns the refused recipients."""
     # Only where it is needed, since a server that offers it may know none to pass such mail on to.
     needs_utf8 = not (_head(raw).isascii() and all(address.isascii() for address in (sender, *recipients)))
     refusals: dict[str, Refusal] = {}
@@ -388,7 +389,7 @@ def _next_batch(recipients: Sequence[str], most: int, most_domains: int) -> list
 
 
 def _is_too_many(code: int, text: bytes) -> bool:
-    """Whether a recipient is refused because the transaction has enough of them: 452 4.5.3, and 552 of old servers."""
+    """Whether a recipient is refused because the transaction has too many: 452 4.5.3, and 552 of old servers."""
     words = text.lower()
     return code in (452, 552) and (b"4.5.3" in words or b"5.5.3" in words or b"too many" in words)
 
@@ -401,7 +402,7 @@ def _as_deferral(error: Exception) -> Refusal:
 
 
 def _require_size(server: smtplib.SMTP, size: int) -> None:
-    """Raises TransportFailed for a mail that is larger than the server takes (RFC 1870)."""
+    """Raises TransportFailed for a mail that is larger than the server accepts (RFC 1870)."""
     most = whole_in(server.esmtp_features.get("size", ""), 1, sys.maxsize)
     if most is not None and size > most:
         raise TransportFailed(
