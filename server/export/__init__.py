@@ -1,10 +1,10 @@
-"""All that there is, in files that other programs and people can read: JSON lines, attachments and mails as they are.
+"""Exports everything to files that other programs and people can read: JSON lines, attachments and original mails.
 
-    exporting.py  the whole of it, from one snapshot     lines.py     records as lines
+    exporting.py  the whole export, from one snapshot    lines.py     records as lines
     contents.py   attachments, mails, images             target.py    a folder or a zip file
-    secret.py     what is left out unless it is asked for
+    secret.py     secrets, which are omitted by default
 
-Not a backup: nothing reads it back."""
+An export is not a backup: no command reads it back."""
 
 from server.export.exporting import Summary, export
 

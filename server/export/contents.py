@@ -1,4 +1,4 @@
-"""Contents of records as files of an export: attachments under their names, mails as they came, images."""
+"""Contents of records as files of an export: attachments under their names, original mails, images."""
 
 import re
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from server.store.transaction import Transaction
 
 MAIL = "raw_blob_id"
 IMAGE = "image_blob_id"
-FOLDER_FILES = 1000  # in one folder, at most
+FOLDER_FILES = 1000  # files in one folder
 MAX_NAME_CHARS = 100  # characters of an attachment's name in the name of its file
 _UNSAFE = re.compile(r"[^\w.,()+ -]|^\.+")
 
 
 def columns(record_type: RecordType) -> list[str]:
-    """The columns that name a content."""
+    """The columns that refer to a content."""
     return [name for name in record_type.table.names if name.endswith("blob_id")]
 
 
@@ -44,7 +44,7 @@ def path_of(record_type: RecordType, column: str, record: Record) -> str:
 
 
 def count(tx: Transaction, record_type: RecordType) -> int:
-    """How many contents the records of a type have."""
+    """The number of contents of all records of a type."""
     return sum(_count(tx, record_type, column) for column in columns(record_type))
 
 
@@ -58,7 +58,7 @@ def _count(tx: Transaction, record_type: RecordType, column: str) -> int:
 
 
 def write(tx: Transaction, target: Target, record_type: RecordType) -> Iterator[tuple[str, int]]:
-    """Write the contents of all records of a type, a piece at a time; gives (key, bytes) of each."""
+    """Writes the contents of all records of a type, in pieces; yields (key, bytes) of each."""
     for column in columns(record_type):
         for record in _with_content(tx, record_type, column):
             with written(target, path_of(record_type, column, record)) as (file, told):
@@ -68,7 +68,7 @@ def write(tx: Transaction, target: Target, record_type: RecordType) -> Iterator[
 
 
 def _with_content(tx: Transaction, record_type: RecordType, column: str) -> Iterator[Record]:
-    """The records that name a content in this column, with as much of each as its path needs."""
+    """The records with a content in this column, with the columns that its path needs."""
     table: Any = record_type.table.sql
     wanted = ("id", column, *(("name",) if record_type.uri == "attachment" else ()))
     rows = tx.each(

@@ -24,8 +24,8 @@ from server.store.tables import Table
 from server.store.transaction import Transaction
 
 MANIFEST = "manifest.json"
-MAX_SECONDS = 7 * 86400  # seconds that an export may take
-FORMAT = 1  # rises when programs that read exports must change
+MAX_SECONDS = 7 * 86400  # time limit of an export
+FORMAT = 1  # increases when programs that read exports must change
 ABOUT = (
     "Every file in records/ holds the records of one type, one JSON object a line, by id: the columns of the record, "
     "`links` as <context>:<id>, `attachment_ids`, and values of custom fields under `custom` as custom_<id>, whose "
@@ -49,12 +49,11 @@ class Summary:
 def export(
     ctx: Context, place: Path, tables: Sequence[Table], progress: Progress, *, with_secrets: bool = False
 ) -> Summary:
-    """Write everything to a new folder, or to a new zip file for a place that ends in .zip.
+    """Writes everything to a new folder, or to a new zip file for a path that ends in .zip.
 
-    tables: all of the database. progress: told how many records, rows and files of how many are done. with_secrets:
-    also passwords, tokens, sessions and what else lets somebody in. Everybody's records are written: the caller is
-    trusted.
-    Raises Conflict for a place where something is, NotFound for one in no folder, Full."""
+    tables: all of the database. progress: called with the numbers of records, rows and files that are done, and in
+    total. with_secrets: includes passwords, tokens, sessions and other credentials. Rights are not checked: the caller
+    is trusted. Raises Conflict for a path that exists, NotFound for one in a missing folder, Full."""
     with opened(place) as target:
         _tell(ctx, with_secrets)
         return ctx.service.store.read(

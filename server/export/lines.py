@@ -1,4 +1,4 @@
-"""Records as lines of JSON: their columns by name, times as people write them, and what hangs on them."""
+"""Records as lines of JSON: columns by name, readable times, and data that belongs to each record."""
 
 import json
 import re
@@ -15,13 +15,13 @@ from server.record_types.registry import Registry
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
-PAGE = 100  # records whose links, files and so on are looked up together
-_LAST_SECOND = 253_402_300_799  # of the year 9999
+PAGE = 100  # records whose links, files and so on are read together
+_LAST_SECOND = 253_402_300_799  # end of the year 9999, Unix seconds
 _TIME = re.compile(r".*_at\Z|date_(?:start|end)\Z")
 
 
 class Lines:
-    """Makes the lines of one snapshot."""
+    """Renders the lines of one snapshot."""
 
     def __init__(self, tx: Transaction, registry: Registry, with_secrets: bool) -> None:
         self._tx = tx
@@ -40,7 +40,7 @@ class Lines:
                 yield line(self._shown(record_type, record, times) | extras.get(record["id"], {}))
 
     def of_table(self, table: Table) -> Iterator[bytes]:
-        """All rows of a table that belongs to no type."""
+        """All rows of a table without a record type."""
         rows = self._tx.each(lambda: table.sql.select(*table.all_columns))
         for row in rows:
             yield line(dict(zip(table.names, row, strict=True)))
@@ -60,7 +60,7 @@ class Lines:
         return shown
 
     def _extras(self, record_type: RecordType, records: list[Record]) -> dict[int, dict[str, Any]]:
-        """{record id: {key: value}}; a key is there when there is something."""
+        """{record id: {key: value}}, without empty values."""
         found: dict[int, dict[str, Any]] = {}
         beside = [trait.export(self._tx, record_type, records) for trait in record_type.traits]
         for id, keys in chain(*beside, record_type.export(self._tx, records)):
@@ -82,7 +82,7 @@ def line(values: Mapping[str, Any]) -> bytes:
     """
     try:
         return (json.dumps(values, ensure_ascii=False, default=_bytes) + "\n").encode()
-    except UnicodeEncodeError:  # bytes that are no text are kept as halves of characters
+    except UnicodeEncodeError:  # bytes that are not text are stored as surrogates
         return (json.dumps(values, default=_bytes) + "\n").encode()
 
 

@@ -1,6 +1,6 @@
-"""What an export leaves out unless it is asked for: whoever has it gets in somewhere.
+"""Secrets, which an export omits by default: anybody who has one gains access to an account or system.
 
-Scripts, snippets and mails are content, whatever their authors wrote into them."""
+Scripts, snippets and mails are content, even if their authors wrote secrets into them."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ PLAIN_TABLES = frozenset(
 
 
 def without_secrets(uri: str, record: Record) -> Record:
-    """The record without what is secret."""
+    """The record without its secrets."""
     found = dict(record)
     for path in SECRETS.get(uri, ()):
         column, _, key = path.partition(".")

@@ -1,4 +1,4 @@
-"""Where an export goes: a new folder, or a new zip file. It has its name only once it is whole."""
+"""The destination of an export: a new folder, or a new zip file. It gets its name only when it is complete."""
 
 import hashlib
 import io
@@ -29,10 +29,10 @@ class Target(Protocol):
     """The destination of an export; one file is open at a time."""
 
     def open(self, path: str) -> BinaryIO:
-        """A new file; folders in its path are made."""
+        """Opens a new file; creates the folders of its path."""
 
     def finish(self) -> None:
-        """All is written."""
+        """Completes the export."""
 
     def drop(self) -> None:
         """Removes everything that was written."""
@@ -40,9 +40,9 @@ class Target(Protocol):
 
 @contextmanager
 def opened(place: Path) -> Iterator[Target]:
-    """A folder, or a zip file for a name that ends so. It is there when all went well, and nothing is when it did not.
+    """A folder, or a zip file for a path that ends in .zip. It exists only if the block succeeds.
 
-    Raises Conflict for a place where something is already, NotFound for one in a folder that is not there, Full."""
+    Raises Conflict for a path that exists, NotFound for one in a missing folder, Full."""
     if place.exists() and not (place.is_dir() and place.suffix.lower() != ZIP and not any(place.iterdir())):
         raise Conflict(f"there is something at {place} already; choose another name")
     if not place.absolute().parent.is_dir():

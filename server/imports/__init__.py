@@ -1,2 +1,1 @@
-"""Records from tables that people have: a CSV file is read, its columns are mapped, and every row is written as the API
-would, all of them or none."""
+"""Imports tables: reads a CSV file, maps its columns, and writes every row as the API would, all of them or none."""

@@ -21,8 +21,8 @@ from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 KIND = "csv.import"
-MAX_AT_ONCE = 500  # rows that a request tries or imports itself
-PROGRESS: StoreLocal[dict[str, tuple[int, int]]] = StoreLocal()  # by code: number of rows done, number of all rows
+MAX_AT_ONCE = 500  # rows up to which a request does the work itself
+PROGRESS: StoreLocal[dict[str, tuple[int, int]]] = StoreLocal()  # {code of the file: (rows done, all rows)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def start(ctx: Context, upload: CsvUpload, mapping: CsvMapping, expand: str, *, 
 
 
 def task_of(upload: CsvUpload | None) -> CsvTask | None:
-    """The task of a file, None if there is none yet."""
+    """The task of a file, None before it is started."""
     if upload is None or not upload.task:
         return None
     kept = json.loads(upload.task)
@@ -83,7 +83,7 @@ def _result_of(stored: dict[str, Any]) -> CsvResult:
 
 
 def progress(ctx: Context, code: str) -> tuple[int, int]:
-    """(rows done, all rows) of a file that is worked on, in this process or another; (0, 0) before that."""
+    """(rows done, all rows) of a file in progress, in this process or another; (0, 0) before that."""
     here = PROGRESS.made(ctx.service.store, dict).get(code)
     elsewhere = [each[code] for each in processes.shared_by_others(ctx.service, KIND) if code in each]
     done, total = here or (elsewhere[0] if elsewhere else (0, 0))
@@ -111,7 +111,7 @@ def _work(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _context(service: Service, upload: CsvUpload, now: int) -> Context:
-    """Whoever uploaded the file, with the rights that they have now. Raises Forbidden."""
+    """The context of the worker who uploaded the file, with their present rights. Raises Forbidden."""
     actor = service.store.read(lambda tx: actors.worker(tx, upload.worker_id))
     if actor is None:
         raise Forbidden("who uploaded the file is no worker any more")

@@ -1,4 +1,4 @@
-"""One cell on its way to a field: names in place of ids, words in any case, lists."""
+"""Converts a cell to the value of a field: names to ids, words in any case, lists."""
 
 import re
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 MAX_LABELS = 1000  # records of a type that are read once for all rows; in a larger type each name is searched
-MAX_FOUND = 20  # records that a search for one name looks at
+MAX_FOUND = 20  # records that a search for one name reads
 _LABEL = "_label"
 _LISTED = re.compile(r"[\n;]")
 
 
 class NameFinder:
-    """Ids by what people call records, as far as the caller may read them; each name is looked up once."""
+    """Finds ids by the names of records that the caller may read; looks up each name once."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
@@ -33,7 +33,7 @@ class NameFinder:
         self._found: dict[tuple[str, str], int] = {}
 
     def id_of(self, record_type: RecordType, text: str) -> str:
-        """The id that a cell means: a number, `svc:<type>:<name>`, or the name of one record. Raises Invalid."""
+        """The id for a cell: a number, `svc:<type>:<name>`, or the name of one record. Raises Invalid."""
         if is_whole(text) or text.startswith("svc:") or not record_type.offers("search"):
             return text
         key = record_type.uri, text.casefold()
@@ -74,7 +74,7 @@ class NameFinder:
         return records.reading(self.ctx, read) if pointing and "@" in text else 0
 
     def _known(self, record_type: RecordType) -> dict[str, list[int]] | None:
-        """All records by their names in small letters; None where there are too many."""
+        """All records by lower-case name; None if there are too many."""
         uri = record_type.uri
         if uri not in self._labels:
             answer = records.search(self.ctx, uri, SearchRequest("", MAX_LABELS, expand=_LABEL))
@@ -122,10 +122,9 @@ def sent(target: CsvTarget, cell: str, row: Mapping[str, str], names: NameFinder
 
 
 def listed(cell: str) -> list[str]:
-    """The values of a cell with several: one a line, or with semicolons between them, or else with commas.
+    """The values of a cell with several: one a line, else separated by semicolons, else by commas.
 
     >>> listed("a; b"), listed("a, b"), listed("a, b;c")
-    (['a', 'b'], ['a', 'b'], ['a, b', 'c'])
-    """
+    (['a', 'b'], ['a', 'b'], ['a, b', 'c'])"""
     parts = _LISTED.split(cell) if _LISTED.search(cell) else cell.split(",")
     return [part.strip() for part in parts if part.strip()]

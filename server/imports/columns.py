@@ -1,5 +1,6 @@
-"""What the columns of a table can be written to: the fields of a record type that callers may send, and its custom
-fields; which column is meant for which; and by which of them a record is found again."""
+"""The targets of CSV columns: the writable fields of a record type and its custom fields.
+
+Also guesses the target of each column, and which targets identify a record."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,15 +21,15 @@ from server.translation import Words, shown
 
 ID = "id"  # a column that identifies the record and is not written
 _BY_OTHER_WAYS = (CustomValues, Fieldsets, Image, References)
-_SECRETS = ("password", "secret")  # which stand in no table, and take long to hash
-_CUSTOM_KEYS = ("S", "N")  # kinds of custom fields that numbers of customers and the like are kept in
+_SECRETS = ("password", "secret")  # not in any column of a table, and slow to hash
+_CUSTOM_KEYS = ("S", "N")  # kinds of custom fields that may hold customer numbers and the like
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
 class CsvTarget:
-    """name: as it is sent. field: of the type, else custom. names: what else a column for it may be called. is_key:
-    whether a record can be found by it."""
+    """A target of a column. name: as in requests. field: of the type, else custom. names: other headers for it. is_key:
+    whether it identifies a record."""
 
     name: str
     field: Field | None = None
@@ -39,8 +40,8 @@ class CsvTarget:
 
 @dataclass(frozen=True)
 class CsvMapping:
-    """names: for each column of the file the target that it is written to, "" for none. key: the target by which
-    records are found that are changed; "" where all are new."""
+    """names: the target of each column, "" for none. key: the target that identifies existing records; "" if all are
+    new."""
 
     uri: str
     names: tuple[str, ...]
@@ -48,7 +49,7 @@ class CsvMapping:
 
 
 def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
-    """The targets of a type by name: `id` first, which only finds records. Raises NotFound."""
+    """The targets of a type by name, first `id`, which only identifies records. Raises NotFound."""
     registry = ctx.service.registry
     record_type = registry.type(uri)
     customs = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
@@ -67,7 +68,7 @@ def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
 
 
 def _called(registry: Registry, field: Field) -> tuple[str, ...]:
-    """What else a column may be called: other names of the field, and of the type that it points to by its name."""
+    """Other headers of a column: other names of the field, and of the type that it refers to by name."""
     found = [field.name.removesuffix("_id").removeprefix("is_"), field.key]
     target = registry.find(field.target) if isinstance(field, Id) and field.target else None
     if target is not None and field.name in (f"{target.uri}_id", target.uri):
@@ -76,8 +77,7 @@ def _called(registry: Registry, field: Field) -> tuple[str, ...]:
 
 
 def _is_key(record_type: RecordType, field: Field) -> bool:
-    """Whether a record can be found by it at once: by a column with an index that names a record, or by the text that
-    stands for such a column."""
+    """Whether it identifies a record with one lookup: a column with a unique index, or the text that stands for one."""
     if field.alternative_to:
         return stands_for(record_type, field) is not None
     if not field.stored or not isinstance(field, (Text, Number)):
@@ -103,9 +103,9 @@ def with_text(reader: RecordReader, record_type: RecordType, own: Id, text: str)
 def guess(
     headers: Sequence[str], found: Mapping[str, CsvTarget], labels: Mapping[str, Words], rows: Sequence[CsvRow] = ()
 ) -> tuple[str, ...]:
-    """For each column the target that its header means, "" for none; no target twice. labels: of targets.
+    """The target of each column by its header, "" for none, without repetition. labels: of targets.
 
-    Where one field takes the name of a record and another its number, the first cells decide."""
+    If one field accepts the name of a record and another its number, the first cells decide."""
     known: dict[str, str] = {}
     for names in (
         [(name, name) for name in found],
@@ -133,17 +133,16 @@ def _holds_numbers(rows: Sequence[CsvRow], place: int) -> bool:
 
 
 def folded(header: str) -> str:
-    """A header without what people write differently.
+    """A header without differences in spelling.
 
     >>> folded("E-Mail"), folded("first_name"), folded("First name")
-    ('email', 'firstname', 'firstname')
-    """
+    ('email', 'firstname', 'firstname')"""
     return _NO_LETTER.sub("", header).casefold()
 
 
 def require(mapping: CsvMapping, found: Mapping[str, CsvTarget], width: int) -> None:
-    """Raises Invalid for a mapping that names what there is not, or one target twice, or nothing to write; Required
-    for a key that no column gives; Conflict for a table that has another number of columns."""
+    """Raises Invalid for a mapping with an unknown target, with one target twice, or without any; Required for a key
+    without a column; Conflict for a table with another number of columns."""
     if len(mapping.names) != width:
         raise Conflict("the file has other columns than this form; choose them again")
     for place, name in enumerate(mapping.names):

@@ -1,9 +1,9 @@
-"""Rows of a table become records, or change those that they are about: tried one by one and undone, to see what is
-wrong with which, and then written all together or not at all. Each goes the way of a record that the API writes.
+"""Turns rows of a table into new or changed records, written like records of the API.
 
-What takes long is done before: cells are read and names looked up on the caller's thread. A trial holds the one writer
-for a few rows at a time. A file of up to MAX_ATOMIC_ROWS is imported in one transaction, all rows or none; a larger one
-would hold up everybody else, so its rows are written in portions, each remembered, and refused rows are left out."""
+A trial writes the rows one by one and rolls back, to find the mistakes in each. Cells are parsed and names looked up
+beforehand on the caller's thread. A trial occupies the single writer for a few rows at a time. A file of up to
+MAX_ATOMIC_ROWS is imported in one transaction, all rows or none; a larger one would block other writes too long, so its
+rows are written in portions with a stored cursor, and refused rows are left out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
@@ -30,8 +30,8 @@ from server.translation import lazy_gettext
 Progress = Callable[[int, int], None]  # rows done, all rows
 PORTION = 50  # rows of a trial, or of the import of a large file, in one transaction, for which other writes wait
 MAX_ATOMIC_ROWS = 5_000  # rows of a file that is imported in one transaction
-SHOWN = 5  # records that a trial answers
-MAX_MISTAKES = 100  # mistakes listed for one file
+SHOWN = 5  # records in the result of a trial
+MAX_MISTAKES = 100  # mistakes in the result of one file
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RowMistake:
 
 @dataclass(frozen=True, slots=True)
 class SentRow:
-    """A row as it is sent. key: what its record is found by, "" for a new one."""
+    """A row as sent to the API. key: identifies its record, "" for a new one."""
 
     number: int
     fields: dict[str, Any]
@@ -73,11 +73,11 @@ class CsvResult:
 
 
 class _TrialEnd(Exception):
-    """Ends a transaction whose rows were tried, which is undone."""
+    """Ends the transaction of a trial, which is rolled back."""
 
 
 class _RowRefused(Exception):
-    """Ends the transaction of an import at the row that is refused."""
+    """Ends the transaction of an import at a refused row."""
 
     def __init__(self, row: int, error: HelpdeskError) -> None:
         super().__init__()
@@ -91,11 +91,11 @@ def attempt(
     expand: str = "_label",
     told: Progress = lambda done, total: None,
 ) -> CsvResult:
-    """What an import would do, row by row. Nothing is kept.
+    """Tries an import row by row, and rolls it back.
 
-    expand: what the records that it answers are shown with. told: is told how far it is. Rows are tried in portions:
-    that two rows far apart clash with each other, the import itself tells. Raises Forbidden, NotFound, NotOffered;
-    Invalid for a mapping that does not fit."""
+    expand: keys to expand in the returned records. told: called with the number of rows done and of all rows. Rows are
+    tried in portions: conflicts between rows of different portions appear only in the import. Raises Forbidden,
+    NotFound, NotOffered; Invalid for an unsuitable mapping."""
     result = CsvResult()
     rows = prepared(ctx, table, mapping, result)
     writing = _Rows(replace(ctx, is_dry=True), mapping)
@@ -115,12 +115,12 @@ def run(
     finish: Callable[[Transaction, CsvResult], None] | None = None,
     name: str = "",
 ) -> CsvResult:
-    """Import a file, once: all rows in one transaction, or none when the result has mistakes.
+    """Imports a file, once: all rows in one transaction, or none if the result has mistakes.
 
     upload: where the file is stored, None for one that is not. told: called with the number of rows done and of all
     rows. finish: stores the result in the same transaction; without it the upload is removed. name: of a file without
-    upload. Raises Forbidden, NotFound, NotOffered; NotFound, too, when the file was imported meanwhile; Invalid for a
-    mapping that does not fit."""
+    upload. Raises Forbidden, NotFound, NotOffered; NotFound, too, if the file was imported already; Invalid for an
+    unsuitable mapping."""
     result = CsvResult()
     rows = prepared(ctx, table, mapping, result)
     if result.mistakes:
@@ -135,7 +135,7 @@ def run(
 
 @dataclass
 class PortionedImport:
-    """The import of a large file. cursor: the number of the last row that is done. result: of the rows so far."""
+    """The import of a large file. cursor: number of the last row that is done. result: of the rows so far."""
 
     cursor: int = 0
     result: CsvResult = field(default_factory=CsvResult)
@@ -149,10 +149,11 @@ class PortionedImport:
         told: Progress,
         save: Callable[[Transaction, "PortionedImport"], None] = lambda tx, done: None,
     ) -> CsvResult:
-        """Import the rows behind the cursor, PORTION of them in a transaction; a refused row is left out and reported.
+        """Imports the rows after the cursor, PORTION of them in a transaction; leaves out refused rows and reports
+        them.
 
-        name: of the file. told: called with the number of rows done and of all rows. save: called in the transaction
-        of each portion, so that an import that was killed goes on behind it. Raises as `run` of a file."""
+        name: of the file. told: called with the number of rows done and of all rows. save: called in the transaction of
+        each portion, so that an interrupted import continues after it. Raises as `run` of a file."""
         unfit = CsvResult()
         rows = prepared(ctx, table, mapping, unfit)
         reported = {(each.row, each.target, each.reason) for each in self.result.mistakes}
@@ -203,7 +204,7 @@ class PortionedImport:
 
 
 def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResult) -> list[SentRow]:
-    """The rows as they are stored; mistakes of the others are added to the result. Raises as `run`."""
+    """The rows as they will be stored; adds mistakes of other rows to the result. Raises as `run`."""
     records.require(ctx, mapping.uri, "create")
     found = columns.targets(ctx, mapping.uri)
     columns.require(mapping, found, len(table.names))
@@ -221,7 +222,7 @@ def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResu
 
 
 def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTarget], names: NameFinder) -> SentRow:
-    """Blank cells are not sent: a new record gets what it begins with, another one keeps what it has."""
+    """Omits blank cells: a new record gets the defaults, an existing one stays unchanged."""
     if any(cell.strip() for cell in row.cells[len(mapping.names) :]):
         raise Invalid(f"has {len(row.cells)} cells, and the file {len(mapping.names)} columns")
     texts = {
@@ -247,7 +248,7 @@ def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTa
 
 
 def _require_first(row: SentRow, seen: dict[str, int], mapping: CsvMapping) -> None:
-    """Raises Invalid for a row that is about the same record as one before."""
+    """Raises Invalid for a row about the same record as an earlier row."""
     if not row.key:
         return
     first = seen.setdefault(row.key.casefold(), row.number)
@@ -264,8 +265,8 @@ class _Rows:
         self.type: RecordType = ctx.service.registry.type(mapping.uri)
 
     def write(self, tx: Transaction, row: SentRow) -> tuple[int, bool]:
-        """The id of the record, and whether it is new. Raises what the operations raise."""
-        tx.store.start_clock()  # each row has the time of one write
+        """The id of the record, and whether it is new. Raises the errors of the operations."""
+        tx.store.start_clock()  # one time for each row
         writing = RecordWriter(self.ctx, tx)
         id = self._found(writing, row.key) if row.key else 0
         if not id:
@@ -297,7 +298,7 @@ class _Rows:
             if definition is None:
                 return ()
             value = key if definition.column == "text" else id_in(key) if definition.kind == "N" else None
-            if value is None:  # what is no number is refused with the other values
+            if value is None:  # text that is not a number is refused with the other values
                 return ()
             return custom.records_with(writing.tx, definition, value, 3)
         pointing = columns.stands_for(self.type, own)
@@ -309,7 +310,7 @@ class _Rows:
 def _try(writing: _Rows, rows: Sequence[SentRow], result: CsvResult, expand: str) -> None:
     """Writes a portion of rows and undoes it. If a row is refused, repeats it with a savepoint for each row, which is
     slower."""
-    tried: list[CsvResult] = []  # the last of them: the writer may run it more than once
+    tried: list[CsvResult] = []  # the last run: the writer may repeat the transaction
 
     def write(tx: Transaction, *, has_parts: bool) -> None:
         one = CsvResult()

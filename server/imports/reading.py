@@ -1,6 +1,6 @@
-"""CSV as spreadsheets write it, read into rows: what separates the cells and how letters are encoded is found out.
+"""Reads CSV as spreadsheets write it, and detects separator and encoding.
 
-Pure: knows no record type. Follows RFC 4180, where spreadsheets keep to it."""
+Independent of record types. Follows RFC 4180, as far as spreadsheets do."""
 
 import codecs
 import csv
@@ -15,14 +15,14 @@ from server.errors import Invalid, Malformed, TooLarge
 MAX_FILE_BYTES = 25 * 1024 * 1024  # bytes of an uploaded file; the command line reads larger ones
 MAX_COLUMNS = 200
 LOOKED_AT = 20  # rows from which the separator is guessed
-SEPARATORS = "\t;,"  # among equally good candidates, the one that is rarest in texts
-LATIN = "Windows-1252"  # what spreadsheets mean by Latin-1
+SEPARATORS = "\t;,"  # the rarest in texts first, which decides between equally good candidates
+LATIN = "Windows-1252"  # spreadsheets call this Latin-1
 _BIG = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """number: as a spreadsheet counts, where the line of names is 1."""
+    """number: as in a spreadsheet, where the header is line 1."""
 
     number: int
     cells: tuple[str, ...]
@@ -30,7 +30,7 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """names: of the columns, none of them blank. separator: between cells. encoding: of its letters."""
+    """names: of the columns, none of them blank. separator: between cells. encoding: of the file."""
 
     names: tuple[str, ...]
     rows: tuple[CsvRow, ...]
@@ -71,14 +71,14 @@ def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:
 
 
 def decoded(raw: bytes) -> tuple[str, str]:
-    """The text of a file, and the name of its encoding: UTF-8, UTF-16 with a mark at its beginning, or else Latin-1.
+    """The text of a file, and the name of its encoding: UTF-8, UTF-16 with a byte order mark, or else Latin-1.
 
-    Raises Malformed for bytes that are no text."""
+    Raises Malformed for bytes that are not text."""
     try:
         is_wide = raw.startswith(_BIG)
         text, encoding = (raw.decode("utf-16"), "UTF-16") if is_wide else (raw.decode("utf-8-sig"), "UTF-8")
     except UnicodeDecodeError:
-        # Five bytes have no letter in Windows-1252; a stray one shall not keep out the rest.
+        # Five bytes are undefined in Windows-1252; a stray one must not prevent reading the rest.
         text, encoding = raw.decode("cp1252", "replace"), LATIN
     if "\x00" in text:
         raise Malformed("the file is no CSV; save the table as CSV and choose that file", field="file")

@@ -90,7 +90,7 @@ def of(ctx: Context, uri: str, code: str) -> CsvUpload:
 
 
 def row(tx: Transaction, code: str, created_after: int = 0, **equals: Any) -> CsvUpload | None:
-    """The file with this code; None if there is none, or it has expired."""
+    """The file with this code; None if it does not exist or has expired."""
     kept = tx.first(CSV_UPLOAD, code=code, **equals)
     if kept is None:
         return None
@@ -110,13 +110,13 @@ def take(tx: Transaction, code: str) -> bool:
 
 
 def keep_task(tx: Transaction, code: str, task: str) -> None:
-    """Note what is done with a file, if it is still kept."""
+    """Stores the task of a file, if the file still exists."""
     if id := _id(tx, code):
         tx.update(CSV_UPLOAD, id, {"task": task})
 
 
 def drop(tx: Transaction, code: str) -> None:
-    """Forget a file."""
+    """Removes a file."""
     tx.delete(CSV_UPLOAD, code=code)
 
 
@@ -127,7 +127,7 @@ def _id(tx: Transaction, code: str) -> int:
 
 @periodic("old files to be imported", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove those that are too old; answers when the next one is."""
+    """Removes expired files; returns when the next one expires."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
@@ -147,7 +147,7 @@ def _next_old(tx: Transaction) -> int | None:
 
 
 def _drop_most(tx: Transaction, worker_id: int) -> None:
-    """Keep the newest of a worker."""
+    """Removes all but the newest files of a worker."""
     table: Any = CSV_UPLOAD.sql
     codes = tx.rows(
         lambda: table.select(table.code).where(table.worker_id == slot(0)).order_by(table.id.desc()), (worker_id,)

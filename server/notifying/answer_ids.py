@@ -1,9 +1,9 @@
-"""The signed name of a mail to a worker about a ticket, by which their answer says who answers what.
+"""Signed names of mails to workers about a ticket, which identify worker and ticket when the worker replies.
 
-It stands in the mail's Message-Id, which mail programs repeat in In-Reply-To, and in its Reply-To where the setting
-`answer_address` has a place for it. The key never leaves the database; nobody can make a name, and one that somebody
-else came to know does nothing without mail from the worker's own address. Each name counts once, and stored text does
-not repeat it (mail/answer_names.py)."""
+A name is in the mail's Message-Id, which mail programs repeat in In-Reply-To, and in its Reply-To if the setting
+`answer_address` has a place for it. The key never leaves the database, so names cannot be forged, and a leaked name has
+no effect without mail from the worker's own address. Each name counts once, and stored text does not contain it
+(mail/answer_names.py)."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ from server.store.transaction import Transaction
 
 KEY = "answer_key"
 DAY_SECONDS = 86400
-VALID_DAYS = 180  # after which a reply is refused
+VALID_DAYS = 180  # maximum age of a name
 MAX_NAMES = 50  # ids of one mail that are checked
 NONCE_BYTES = 4  # random bytes, which are encoded as six letters
 
@@ -37,8 +37,8 @@ USED_NAME = Table(
 
 @dataclass(frozen=True, slots=True)
 class AnswerId:
-    """Which ticket and worker, whether the answer is a note, and the day, in days since 1970, that it was made. nonce:
-    random letters, so that no two mails have one name; "" in names made before there were any."""
+    """Ticket, worker, whether the reply is a note, and the day of creation, in days since 1970. nonce: random letters
+    that make each name unique; "" in older names."""
 
     ticket_id: int
     worker_id: int
@@ -47,7 +47,7 @@ class AnswerId:
     nonce: str = ""
 
     def is_over(self, now: int) -> bool:
-        """now: Unix seconds."""
+        """Whether it has expired. now: Unix seconds."""
         return now // DAY_SECONDS - self.day > VALID_DAYS
 
     def name(self, key: bytes) -> str:
@@ -85,8 +85,8 @@ def use(tx: Transaction, id: AnswerId, now: int) -> bool:
 
 
 def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
-    """The first genuine id among these ids and addresses, else the first forged one, else None. Reads nothing if there
-    is none at all."""
+    """The first genuine id among these ids and addresses, else the first forged one, else None. Queries the database
+    only if there is a candidate."""
     matches = [match for text in list(texts)[:MAX_NAMES] for match in NAME.finditer(text.lower())]
     if not matches:
         return None

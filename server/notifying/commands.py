@@ -1,8 +1,6 @@
-"""What a worker wrote in answer to mail about a ticket: their words without what is quoted, and the lines that do
-something.
+"""Parses a worker's reply to mail about a ticket: the text without quotations, and the command lines.
 
-Ours: a line with `##` in it is not left out, since Markdown has headings; all below the line that the mail asks to
-write above is."""
+A line with `##` is text, since Markdown has headings. All text below the marker line is omitted."""
 
 import re
 from dataclasses import replace
@@ -12,7 +10,7 @@ from server.errors import Invalid, nearest
 from server.markup import quoted
 from server.tickets.types.ticket_parts.status import CLOSED, OPEN, WAITING
 
-ABOVE = "##-"  # begins the line above which the answer is written, in any language
+ABOVE = "##-"  # begins the marker line, above which the worker replies, in any language
 STATUSES = {"o": OPEN, "open": OPEN, "w": WAITING, "waiting": WAITING, "c": CLOSED, "closed": CLOSED}
 SIGNATURE = "#signature"
 _COMMAND = re.compile(r"#([a-z]+)(?:[ \t:]+(.*))?\Z", re.IGNORECASE)
@@ -21,9 +19,8 @@ _BLOCKS = ("comment", "note")
 
 @dataclass(frozen=True, slots=True)
 class MailedAnswer:
-    """text: what is said, `#signature` lines as they are. comments: texts for the team. status: of STATUSES, None as
-    the answer sees fit. reopen: a time text, "" for none. is_watched: None for no change. is_silent: nothing is said,
-    only the commands count."""
+    """text: the reply, with `#signature` lines unchanged. comments: texts for the team. status: of STATUSES, None for
+    the default. reopen: a time text, "" for none. is_watched: None for no change. is_silent: no text, only commands."""
 
     text: str
     comments: tuple[str, ...] = ()
@@ -69,7 +66,7 @@ class _Reader:
         return replace(self._found, text="\n".join(self._lines).strip(), comments=comments)
 
     def _take(self, line: str) -> bool:
-        """One line; False when nothing more counts."""
+        """Parses one line; returns False at the end of the relevant text."""
         match = _COMMAND.match(line.strip())
         name, rest = (match[1].lower(), (match[2] or "").strip()) if match else ("", "")
         if self._block is not None:

@@ -1,5 +1,7 @@
-"""Notification mails to workers: one for each ticket, and one for everything else. They leave out what the worker may
-no longer read. They are plain text, so that quoting them in a reply changes nothing."""
+"""Notification mails to workers: one for each ticket, and one for everything else.
+
+They omit records that the worker may no longer read. They are plain text, so that quoting them in a reply changes
+nothing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -30,13 +32,13 @@ from server.translation import N_, Catalog, _, ngettext, speaking, spoken
 
 MAX_AT_ONCE = 200  # notifications of one worker that are mailed in one go
 MAX_LETTERS = 10  # mails at once; if there are more, one mail covers all
-MAX_LINES = 50  # of such a mail
+MAX_LINES = 50  # notifications in such a mail
 MAX_SHOWN = 5  # messages or notes in one mail
 MAX_TEXT = 5_000  # characters of each
 MAX_NAME = 100  # characters
 UNIQUE = 8  # characters that distinguish two mails of a day about a ticket
 NOTES = frozenset((MENTIONED, NOTE))
-STATUSES = (N_("open"), N_("waiting"), N_("closed"), N_("deleted"))  # by number
+STATUSES = (N_("open"), N_("waiting"), N_("closed"), N_("deleted"))  # by their number
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A mail that is ready, but for its recipient."""
+    """A mail that is ready except for its recipient."""
 
     mail: MailSpec
     way: TransportChoice
@@ -107,7 +109,7 @@ def _rows(tx: Transaction, worker_id: int) -> list[tuple[int, str]]:
 
 
 def _waiting(reader: RecordReader, worker_id: int, id: int, kind: str) -> Waiting | None:
-    """None for one that was read or deleted, or is about what the worker may not read any more."""
+    """Returns None for a notification that was read or deleted, or whose record the worker may no longer read."""
     record = reader.record("notification", id)
     if record is None or record["is_read"] or record["worker_id"] != worker_id:
         return None
@@ -116,7 +118,7 @@ def _waiting(reader: RecordReader, worker_id: int, id: int, kind: str) -> Waitin
 
 
 class _Letters:
-    """Those of one worker, in the language that is spoken."""
+    """The mails of one worker, in the current language."""
 
     def __init__(self, reader: RecordReader, worker_id: int, key: bytes) -> None:
         self._reader, self._worker_id, self._key = reader, worker_id, key
@@ -180,7 +182,7 @@ class _Letters:
         )
 
     def _signed(self, mail: MailSpec, ticket_id: int, is_note: bool) -> MailSpec:
-        """With the name that an answer is known by, and such ids that mail programs show a ticket's together."""
+        """Adds the signed name that identifies a reply, and ids by which mail programs group the mails of a ticket."""
         day = self._reader.now // DAY_SECONDS
         name = AnswerId(ticket_id, self._worker_id, is_note, day, new_nonce()).name(self._key)
         unique, _at, host = mail.message_id.partition("@")  # short, since some programs break lines within an id
@@ -230,7 +232,7 @@ class _Letters:
         ]
 
     def _newest(self, uri: str, number: int, /, **equals: object) -> list[Record]:
-        """The oldest of them first."""
+        """The newest ones, the oldest of them first."""
         record_type, most = self._reader.registry.type(uri), min(number, MAX_SHOWN)
         table, names = record_type.table, tuple(equals)
         rows = self._reader.tx.rows(

@@ -1,5 +1,4 @@
-"""The job that mails a worker what they have not read by then: all that waits at once, so that ten events on a ticket
-are one mail."""
+"""The job that mails unread notifications to a worker: all at once, so that ten events on a ticket are one mail."""
 
 from typing import Any
 
@@ -21,7 +20,7 @@ from server.tickets import letter as mails
 
 @job(JOB)
 def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
-    """Put what waits for a worker on its way."""
+    """Sends the waiting notifications of a worker."""
     ctx, worker_id = own_context(service, now), int(payload["worker_id"])
     language, key = catalogs.worker_catalog(service, worker_id), answer_ids.key(service)
     batch = service.store.read(lambda tx: letters.batch_for(ctx, tx, worker_id, language, key))
@@ -49,7 +48,7 @@ def _queue(writing: RecordWriter, worker_id: int, batch: Batch) -> list[tuple[in
 
 
 def _is_elsewhere(writing: RecordWriter, email: str) -> bool:
-    """Whether mail to it leaves the helpdesk: an address that it sends from is most likely one that it reads, too."""
+    """Whether the address is outside this service: workers most likely read its sender addresses here."""
     address: Record | None = writing.find("address", email=email) if email else None
     return address is not None and not address["mail_transport_id"]
 
