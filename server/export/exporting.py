@@ -55,14 +55,14 @@ def export(
     total. with_secrets: includes passwords, tokens, sessions and other credentials. Rights are not checked: the caller
     is trusted. Raises Conflict for a path that exists, NotFound for one in a missing folder, Full."""
     with opened(place) as target:
-        _tell(ctx, with_secrets)
+        _log_export(ctx, with_secrets)
         return ctx.service.store.read(
             lambda tx: _Export(ctx, tx, target, tables, progress, with_secrets).write(), seconds=MAX_SECONDS
         )
 
 
-def _tell(ctx: Context, with_secrets: bool) -> None:
-    """No rights are checked: whoever can read the database file can export it, also from a full disk."""
+def _log_export(ctx: Context, with_secrets: bool) -> None:
+    """Logs the export. A full disk must not prevent an export, so failures are only reported in the log."""
     try:
         log_export(ctx, f"everything, {'with' if with_secrets else 'without'} secrets")
     except HelpdeskError:

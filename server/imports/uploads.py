@@ -79,9 +79,9 @@ def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
     return code
 
 
-def of(ctx: Context, uri: str, code: str) -> CsvUpload:
-    """A file of the caller. Raises NotFound if it belongs to somebody else, is for another type, was imported, or has
-    expired."""
+def find_upload(ctx: Context, uri: str, code: str) -> CsvUpload:
+    """Returns a file of the caller. Raises NotFound if it belongs to another worker, is for another type, was imported,
+    or has expired."""
     owner = {"worker_id": ctx.actor.worker_id, "uri": uri}
     found = ctx.service.store.read(lambda tx: row(tx, code, created_after=ctx.now - KEPT_SECONDS, **owner))
     if found is None:

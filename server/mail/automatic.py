@@ -120,7 +120,7 @@ def is_notice(head: headers.Head, senders: Iterable[str | None], text: str, is_f
         return False
     senders = tuple(senders)
     if any(map(from_machine, senders)) and not is_auto_replied(head):
-        return _is_receipt(head) or _is_status(head) or tells_delay(head, text)
+        return _is_receipt(head) or _is_status(head) or reports_delay(head, text)
     return is_machine_written(head, senders) or is_absence(head) or _is_receipt(head)
 
 
@@ -139,7 +139,7 @@ def is_absence(head: headers.Head) -> bool:
     )
 
 
-def tells_delay(head: headers.Head, text: str) -> bool:
+def reports_delay(head: headers.Head, text: str) -> bool:
     """Whether the text of a mail server says that it is still trying to deliver a mail."""
     told = f"{headers.one_line(head.first('subject'))}\n{text[:DELAY_CHARACTERS]}"
     return _DELAY.search(told) is not None and _GIVEN_UP.search(told) is None

@@ -37,7 +37,7 @@ def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
     if original is None:
         return found
     address, is_permanent = _failed(text[: quoted.start()] if quoted else text)
-    is_failure = is_permanent or not automatic.tells_delay(head, text)
+    is_failure = is_permanent or not automatic.reports_delay(head, text)
     references = found.original_references if found else ()
     return Bounce(original, address or _listed(head), is_permanent, references, is_failure)
 

@@ -142,7 +142,7 @@ def place_of(writing: RecordWriter, place: Mapping[str, Any]) -> dict[str, int] 
         return {"group_id": group["id"]}
     if bucket_id or group_id or group_name or bucket_name:
         shown = ", ".join(f"{name}: {str(value)[:60]}" for name, value in place.items())
-        _tell(writing, ROUTE, f"no such place ({shown}); routed as without it")
+        _log_problem(writing, ROUTE, f"no such place ({shown}); routed as without it")
     return None
 
 
@@ -160,22 +160,22 @@ def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: 
     for name, value in customs.items():
         owner = next((each for each in owners if known.named(each[0].context, name) is not None), None)
         if owner is None:
-            _tell(writing, FILTER, f"custom_fields: tickets and messages have no field '{name[:60]}'")
+            _log_problem(writing, FILTER, f"custom_fields: tickets and messages have no field '{name[:60]}'")
             continue
         record_type, id = owner
         try:
             writing.tx.part(lambda _: service.update_sent(record_type, id, {name: value}))  # noqa: B023
         except HelpdeskError as error:
-            _tell(writing, FILTER, f"custom_fields: {error.message}")
+            _log_problem(writing, FILTER, f"custom_fields: {error.message}")
 
 
 def write_organization(writing: RecordWriter, org_id: int, sender: Record) -> None:
     """Sets the sender's organization as the automation chose."""
     if org_id and writing.record("org", org_id) is None:
-        _tell(writing, FILTER, f"email_sender_org_id: there is no org {org_id}")
+        _log_problem(writing, FILTER, f"email_sender_org_id: there is no org {org_id}")
     elif sender["org_id"] != org_id:
         writing.as_service().update("address", sender["id"], {"org_id": org_id})
 
 
-def _tell(writing: RecordWriter, event: str, message: str) -> None:
+def _log_problem(writing: RecordWriter, event: str, message: str) -> None:
     writing.create("automation_log", {"level": WARNING, "message": f"{event}: {message}"})

@@ -64,7 +64,7 @@ def watch(service: Service, listener: Listener) -> None:
 
 def state(service: Service) -> State:
     """The state across all processes; off where no service runs, such as in a command."""
-    found = _of(service)
+    found = _running_listener(service)
     own = State() if found is None else found.state()
     others = [State(**{**each, "urls": tuple(each["urls"])}) for each in processes.shared_by_others(service, TOLD)]
     return _together([own, *others]) if others else own
@@ -95,7 +95,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     ctx.require_admin("switch the listener")
     with _changing:
         before, wanted = ctx.service.settings.replace(), live_settings.check_settings(ctx.service, changes)
-        found = _of(ctx.service)
+        found = _running_listener(ctx.service)
         if found is not None:
             found.renew(wanted)
         try:
@@ -108,7 +108,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
 
 def follow(service: Service) -> None:
     """Applies settings that another process has changed."""
-    found = _of(service)
+    found = _running_listener(service)
     with _changing:
         if found is not None and not found.holds(service.settings):
             with suppress(HelpdeskError):  # it is noted in its state
@@ -118,12 +118,12 @@ def follow(service: Service) -> None:
 @periodic("listener for mail that failed", everywhere=True)
 def try_again(service: Service, now: int) -> None:
     """Opens the listener if that failed before, such as on a port that was in use."""
-    found = _of(service)
+    found = _running_listener(service)
     with _changing:
         if found is not None and found.state().error:
             with suppress(HelpdeskError):  # it is noted in its state
                 found.renew(service.settings)
 
 
-def _of(service: Service) -> Listener | None:
+def _running_listener(service: Service) -> Listener | None:
     return LISTENER.get(service.store)

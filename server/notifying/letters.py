@@ -88,7 +88,7 @@ def batch_for(ctx: Context, tx: Transaction, worker_id: int, language: Catalog, 
     reader = RecordReader(ctx, tx)
     waiting = [each for id, kind in rows if (each := _waiting(reader, worker_id, id, kind)) is not None]
     with speaking(language):
-        letters = tuple(_Letters(reader, worker_id, key).of(waiting))
+        letters = tuple(_Letters(reader, worker_id, key).letters(waiting))
     return Batch(letters, ids, len(rows) == MAX_AT_ONCE)
 
 
@@ -124,7 +124,7 @@ class _Letters:
         self._reader, self._worker_id, self._key = reader, worker_id, key
         self._base = reader.ctx.service.base_url
 
-    def of(self, waiting: Sequence[Waiting]) -> Iterable[Letter]:
+    def letters(self, waiting: Sequence[Waiting]) -> Iterable[Letter]:
         """The news of a ticket in a mail of its own: notes are separate from messages whose reply goes to the
         customer."""
         groups: dict[tuple[int, bool], list[Waiting]] = {}

@@ -21,13 +21,13 @@ def follow(change: Change, writing: Writing) -> None:
     is_queueing = bool(change.changes("is_queued") and change.value("is_queued"))
     if ctx.depth:
         by_machine = ctx.is_by_machine and (change.is_create or is_queueing)
-        by_machine = by_machine or of(tx, change.id)[1]
+        by_machine = by_machine or cause_of_draft(tx, change.id)[1]
         tx.put(CAUSE, {"draft_id": change.id, "depth": ctx.depth, "is_by_machine": int(by_machine)})
     elif is_queueing and not change.is_create:
         tx.delete(CAUSE, draft_id=change.id)
 
 
-def of(tx: Transaction, draft_id: int) -> tuple[int, bool]:
+def cause_of_draft(tx: Transaction, draft_id: int) -> tuple[int, bool]:
     """Returns how many automations triggered each other before this draft, and whether automatic mail set them off."""
     row = tx.first(CAUSE, draft_id=draft_id)
     return (int(row[1]), bool(row[2])) if row is not None else (0, False)

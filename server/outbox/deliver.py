@@ -78,7 +78,7 @@ class MailSpec:
         return asdict(self)
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "MailSpec":
+    def from_data(cls, data: dict[str, Any]) -> "MailSpec":
         lists = {name: tuple(data[name]) for name in ("references", "file_ids", "inline_ids")}
         return cls(**{**data, **lists})
 
@@ -150,7 +150,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
 
 def sending_context(service: Service, draft_id: int, now: int) -> Context:
     """The context in which a mail is sent. Events that follow from it count the automations that wrote the mail."""
-    depth, is_by_machine = service.store.read(lambda tx: causes.of(tx, draft_id))
+    depth, is_by_machine = service.store.read(lambda tx: causes.cause_of_draft(tx, draft_id))
     return own_context(service, now, depth=depth, is_by_machine=is_by_machine)
 
 
@@ -163,7 +163,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
-    mail = MailSpec.of(row["mail"])
+    mail = MailSpec.from_data(row["mail"])
     text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
     inline: dict[int, str] = {}
     if html is not None:

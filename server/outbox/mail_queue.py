@@ -114,7 +114,7 @@ def letter(ctx: Context, id: int) -> QueuedMailText:
 
     def read(tx: Transaction) -> QueuedMailText:
         writing = RecordReader(ctx, tx)
-        draft, row = _of(writing, id)
+        draft, row = _unsent(writing, id)
         params = draft["params"] if isinstance(draft["params"], dict) else {}
         mail = row.get("mail") or {}
         cc, bcc, text = (str(params.get(name) or "") for name in ("cc", "bcc", "content"))
@@ -163,14 +163,14 @@ def _log(writing: RecordWriter, point: str, mail: QueuedMail) -> None:
 
 
 def _idle(writing: RecordWriter, id: int) -> QueuedMail:
-    draft, row = _of(writing, id)
+    draft, row = _unsent(writing, id)
     found = _listed({**row, **draft}, writing.now, {})
     if found.state == "sending":
         raise Conflict(lazy_gettext("mail {id} is being sent just now; wait a moment", id=id))
     return found
 
 
-def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
+def _unsent(reading: RecordReader, id: int) -> tuple[Record, Record]:
     """The draft and its row in the queue, {} for none."""
     draft, row = reading.record("draft", id), rows.get(reading.tx, id) or {}
     if draft is None or not (draft["is_queued"] or row.get("last_error")):

@@ -97,7 +97,7 @@ def send_soon(service: Service, draft_id: int, claim: str, now: int) -> bool | N
     return None
 
 
-def send_and_tell(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
+def send_and_wait(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
     """Sends a claimed draft for a request. Returns whether it was sent, None when it is still on its way."""
     sending = SENDING.get(service.store)
     if sending is None:

@@ -107,7 +107,7 @@ class Courier:
         self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
 
     def start(self) -> None:
-        self._service.followers.append(self._told)
+        self._service.followers.append(self._wake_for_changes)
         self._thread.start()
 
     def stop(self) -> None:
@@ -118,7 +118,7 @@ class Courier:
             self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _told(self, channel: str) -> None:
+    def _wake_for_changes(self, channel: str) -> None:
         """Runs on the writer's thread for each change, so it must be quick."""
         if channel in (CHANNEL, deliveries.CHANNEL):
             self._is_known = False
@@ -260,7 +260,7 @@ class Courier:
                 line.waiting.remove(each)
                 line.busy[about] = each.id
                 suspects += bool(state.failures)
-                self._pool.submit(self._tell, receiver, each)
+                self._pool.submit(self._deliver, receiver, each)
         return max(next_at - now, 0.0)
 
     def _fill(self, id: int, line: _Line) -> None:
@@ -273,7 +273,7 @@ class Courier:
         line.has_more = len(found) == KEPT
         line.tail = found[-1].id if found else line.tail
 
-    def _tell(self, receiver: Receiver, each: OutgoingDelivery) -> None:
+    def _deliver(self, receiver: Receiver, each: OutgoingDelivery) -> None:
         """Runs on a thread of the pool."""
         began = time.thread_time()
         try:

@@ -15,7 +15,7 @@ from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
-from server.outbox.sending import send_and_tell
+from server.outbox.sending import send_and_wait
 from server.record_types.base import Record
 from server.record_types.shared.sending import COMPOSE
 from server.records import activity
@@ -72,7 +72,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     if request.send_at:
         return _schedule(ctx, prepared)
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
-    is_refused = bool(claim) and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False
+    is_refused = bool(claim) and send_and_wait(ctx.service, draft_id, claim, ctx.now) is False
     result = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
     return SendResult("draft", draft_id, result) if is_refused else SendResult("ticket", ticket_id, result)
 

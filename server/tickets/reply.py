@@ -19,7 +19,7 @@ from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
-from server.outbox.sending import send_and_tell
+from server.outbox.sending import send_and_wait
 from server.record_types.base import Record
 from server.record_types.shared.sending import FORWARD, REPLY
 from server.records.reading import RecordReader
@@ -100,7 +100,7 @@ def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None, che
 
     draft_id, claim = ctx.service.store.write(write)
     if claim:
-        send_and_tell(ctx.service, draft_id, claim, ctx.now)
+        send_and_wait(ctx.service, draft_id, claim, ctx.now)
     return SendResult("ticket", prepared.read.ticket["id"], _delivery(ctx, prepared, draft_id))
 
 

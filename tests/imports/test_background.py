@@ -35,7 +35,7 @@ def nora(desk: Desk) -> Context:
 
 
 def uploaded(ctx: Context, text: str = "Kite;https://kite.example\n") -> CsvUpload:
-    return uploads.of(ctx, "org", uploads.keep(ctx, "org", "a.csv", f"a;b\n{text}".encode()))
+    return uploads.find_upload(ctx, "org", uploads.keep(ctx, "org", "a.csv", f"a;b\n{text}".encode()))
 
 
 def work(desk: Desk, upload: CsvUpload) -> CsvTask:
@@ -60,7 +60,7 @@ def test_a_trial_is_told_and_the_file_stays(desk: Desk, nora: Context) -> None:
     assert done.result is not None and not done.is_running
     assert [(each.row, each.target) for each in done.result.mistakes] == [(3, "website")]
     assert done.result.created == 1 and done.result.shown[0]["_label"] == "Kite"
-    assert uploads.of(nora, "org", upload.code).content == upload.content and desk.found("org", "") == []
+    assert uploads.find_upload(nora, "org", upload.code).content == upload.content and desk.found("org", "") == []
     background.start(nora, upload, NAMES, "_label", is_trial=True)  # again, with other columns
 
 
@@ -75,7 +75,7 @@ def test_an_import_is_done_once_however_often_its_job_runs(desk: Desk, nora: Con
         done = work(desk, upload)
         assert done.result is not None and done.result.created == 1
     assert len(desk.found("org", "name:Kite")) == 1
-    assert uploads.of(nora, "org", upload.code).content == b""
+    assert uploads.find_upload(nora, "org", upload.code).content == b""
     with pytest.raises(Conflict):
         background.start(nora, upload, NAMES, "", is_trial=True)
 

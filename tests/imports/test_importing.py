@@ -32,7 +32,7 @@ def nora(desk: Desk) -> Context:
 def imported(ctx: Context, uri: str, text: str, *names: str, key: str = "") -> CsvResult:
     """A file with a line of names that nobody guesses from, imported."""
     raw = f"{';'.join(f'h{place}' for place in range(len(names)))}\n{text}".encode()
-    upload = uploads.of(ctx, uri, uploads.keep(ctx, uri, "people.csv", raw))
+    upload = uploads.find_upload(ctx, uri, uploads.keep(ctx, uri, "people.csv", raw))
     return importing.run(ctx, upload, upload.table(), CsvMapping(uri, names, key))
 
 
@@ -158,12 +158,12 @@ def test_a_row_that_is_refused_leaves_nothing_and_the_file_stays(desk: Desk, nor
     raw = ("name;mail\n" + "\n".join([*lines[:6], "Nought 0;n0@kite.example"])).encode()
     before = (count(desk, "contact"), count(desk, "address"), len(desk.log()))
     code = uploads.keep(nora, "contact", "seven.csv", raw)
-    upload = uploads.of(nora, "contact", code)
+    upload = uploads.find_upload(nora, "contact", code)
     result = importing.run(nora, upload, upload.table(), CsvMapping("contact", ("first_name", "email")))
     assert [(each.row, each.target) for each in result.mistakes] == [(8, "email")]
     assert "belongs to contact" in result.mistakes[0].reason
     assert (count(desk, "contact"), count(desk, "address"), len(desk.log())) == before
-    assert uploads.of(nora, "contact", code).name == "seven.csv"
+    assert uploads.find_upload(nora, "contact", code).name == "seven.csv"
 
 
 def test_a_trial_tells_every_row_and_keeps_nothing(desk: Desk, nora: Context) -> None:
@@ -186,14 +186,14 @@ def test_no_more_mistakes_are_told_than_anyone_reads(nora: Context) -> None:
 def test_an_import_is_told_in_the_activity_log_and_the_file_goes(desk: Desk, nora: Context) -> None:
     seen = max([each["id"] for each in desk.log()], default=0)
     code = uploads.keep(nora, "org", "kites.csv", b"name\nLogged\n")
-    upload = uploads.of(nora, "org", code)
+    upload = uploads.find_upload(nora, "org", code)
     mapping = CsvMapping("org", ("name",))
     assert importing.run(nora, upload, upload.table(), mapping).created == 1
     assert desk.acts(seen) == ["Nora Berg imported kites.csv: organizations, 1 created, 0 updated"]
     with pytest.raises(NotFound):
         importing.run(nora, upload, upload.table(), mapping)
     with pytest.raises(NotFound):
-        uploads.of(nora, "org", code)
+        uploads.find_upload(nora, "org", code)
 
 
 def test_rights_are_those_of_who_asks(desk: Desk) -> None:
@@ -211,7 +211,7 @@ def test_rights_are_those_of_who_asks(desk: Desk) -> None:
     code = uploads.keep(milo, "task", "mine.csv", b"title\nx\n")
     for who, uri in ((olga, "task"), (milo, "org")):
         with pytest.raises(NotFound):
-            uploads.of(who, uri, code)
+            uploads.find_upload(who, uri, code)
 
 
 @pytest.mark.parametrize(
@@ -281,11 +281,11 @@ def test_secrets_and_what_the_service_keeps_are_no_targets(nora: Context) -> Non
 def test_files_are_kept_for_a_day_and_a_few_of_each_worker(desk: Desk, nora: Context) -> None:
     code = uploads.keep(nora, "org", "a.csv", b"name\nx\n")
     with pytest.raises(NotFound):
-        uploads.of(replace(nora, now=NOW + uploads.KEPT_SECONDS), "org", code)
+        uploads.find_upload(replace(nora, now=NOW + uploads.KEPT_SECONDS), "org", code)
     later = replace(nora, now=NOW + 1)
     codes = [uploads.keep(later, "org", f"{number}.csv", b"name\nx\n") for number in range(uploads.MAX_UPLOADS)]
     with pytest.raises(NotFound):
-        uploads.of(nora, "org", code)
-    assert all(uploads.of(nora, "org", each) for each in codes)
+        uploads.find_upload(nora, "org", code)
+    assert all(uploads.find_upload(nora, "org", each) for each in codes)
     assert uploads.forget_old(desk.service, NOW + uploads.KEPT_SECONDS) == NOW + 1 + uploads.KEPT_SECONDS
     assert uploads.forget_old(desk.service, NOW + 1 + uploads.KEPT_SECONDS) is None

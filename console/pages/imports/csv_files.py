@@ -71,7 +71,7 @@ def show_columns(visit: Visit) -> PageResponse:
     record_type = _type(visit)
     if (proof := _proof(visit, record_type)) is not None:
         return proof
-    upload = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    upload = uploads.find_upload(visit.ctx, record_type.uri, visit.arguments["code"])
     task = background.task_of(upload)
     if task is not None:
         return _task(visit, record_type, upload, task)
@@ -87,7 +87,7 @@ def run(visit: Visit) -> PageResponse:
     record_type = _type(visit)
     if (proof := _proof(visit, record_type)) is not None:
         return proof
-    upload = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    upload = uploads.find_upload(visit.ctx, record_type.uri, visit.arguments["code"])
     if not upload.content:  # it is imported
         return see(visit.path)
     table = upload.table()

@@ -176,12 +176,12 @@ def _record(client: IMAPClient) -> None:
     if recording is None:
         return
 
-    def told(text: str, *values: object) -> None:
+    def record_line(text: str, *values: object) -> None:
         if text[:2] in ("> ", "< "):
             (recording.sent if text[0] == ">" else recording.heard)(text[3:].strip("'\"").removesuffix("\\r\\n"))
 
     recording.heard(client.welcome or b"")
-    client._imap._mesg = told
+    client._imap._mesg = record_line
 
 
 def _close(client: IMAPClient) -> None:
