@@ -51,7 +51,8 @@ def run(
     sends: bool = True,
 ) -> MacroOutcome:
     """Runs a macro on a ticket as the caller, who must be allowed to change it. name: or id, or label.
-    input_values: its inputs. send_at: Unix seconds when the reply is sent, 0 for now. sends: False leaves every text for review.
+    input_values: its inputs. send_at: Unix seconds when the reply is sent, 0 for now.
+    sends: False leaves every text for review.
 
     The effects of its commands remain, whatever it returns. Raises NotFound, Forbidden, Required and Invalid for
     inputs, ScriptError if it fails, TimedOut, and the errors of changing and replying."""
