@@ -86,8 +86,8 @@ class IncomingBody:
             raise
 
     def discard(self, chunk: bytes) -> bool:
-        """Counts a discarded piece; returns whether the client has now sent more than the server is willing to discard.
-        """
+        """Counts a discarded piece; returns whether the client has now sent more than the server is willing to
+        discard."""
         self._received += len(chunk)
         return self._received > self.most_discarded
 

@@ -36,8 +36,8 @@ LOG = log.get("web")
 def require_framework() -> None:
     """Raises Unavailable if the framework is too old to limit the size of requests."""
     if tornado.version_info[:2] < MIN_TORNADO:
-        wanted = ".".join(map(str, MIN_TORNADO))
-        raise Unavailable(f"Tornado {wanted} or newer is needed, this is {tornado.version}; install it anew")
+        version = ".".join(map(str, MIN_TORNADO))
+        raise Unavailable(f"Tornado {version} or newer is needed, this is {tornado.version}; install it anew")
 
 
 def raise_limit() -> None:
@@ -45,18 +45,18 @@ def raise_limit() -> None:
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    limit = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= limit:
         return
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     except (OSError, ValueError) as error:
         LOG.warning("files.limit", files=soft, reason=str(error))
 
 
 def most_connections() -> int:
-    """Returns half the number of files that the process may open now; the rest is for the database and other programs.
-    """
+    """Returns half the number of files that the process may open now; the rest is for the database and other
+    programs."""
     if resource is None:
         return FILES_WITHOUT_LIMIT // 2
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -164,16 +164,16 @@ class Connections(HTTPServer):
         now, before = time.monotonic(), self._taken
         self._taken = {}
         for stream in [each for each in self._streams if each.writing()]:
-            taken = stream._total_write_done_index
-            since = before[stream][1] if stream in before and before[stream][0] == taken else now
+            written = stream._total_write_done_index
+            since = before[stream][1] if stream in before and before[stream][0] == written else now
             if now - since > self._seconds:
                 stream.close()
             else:
-                self._taken[stream] = (taken, since)
+                self._taken[stream] = (written, since)
 
     def _make_room(self) -> None:
-        """Closes the connection that has waited longest for a request, or the new one if all others have sent theirs.
-        """
+        """Closes the connection that has waited longest for a request, or the new one if all others have sent
+        theirs."""
         for stream, exchange in self._streams.items():
             if exchange is None or exchange.is_waiting:
                 self._forget(stream)

@@ -102,8 +102,8 @@ class Conditions:
 
 def conditions(headers: Any) -> Conditions | None:
     """Returns the conditions of a request; None if it has none."""
-    found = Conditions(headers.get("If-Match", "").strip(), headers.get("If-None-Match", "").strip())
-    return found if found.match or found.none_match else None
+    request_conditions = Conditions(headers.get("If-Match", "").strip(), headers.get("If-None-Match", "").strip())
+    return request_conditions if request_conditions.match or request_conditions.none_match else None
 
 
 def _matches(sent: str, show: Show | None) -> bool:

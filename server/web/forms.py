@@ -97,8 +97,8 @@ def merge(query: Tree, body: Tree) -> Tree:
 
 
 class Path(NamedTuple):
-    """The position of a value: the outermost name and the keys in brackets. `name` is the name as sent, for messages.
-    """
+    """The position of a value: the outermost name and the keys in brackets. `name` is the name as sent, for
+    messages."""
 
     name: str
     outer: str
@@ -215,13 +215,13 @@ class FormBuilder:
         return self._root
 
     def _branch(self, parent: dict[str, Value], key: str, outer: str) -> _FormBranch:
-        found = parent.get(key)
-        if found is None:
-            found = parent[key] = _FormBranch()
+        branch = parent.get(key)
+        if branch is None:
+            branch = parent[key] = _FormBranch()
             self._branches.append((parent, key))
-        elif not isinstance(found, _FormBranch):
+        elif not isinstance(branch, _FormBranch):
             raise _conflict(outer)
-        return found
+        return branch
 
 
 def _index_or_key(branch: _FormBranch, key: str) -> str:
@@ -255,13 +255,13 @@ def encoded(tree: Tree, prefix: str = "") -> list[tuple[str, str]]:
     >>> encoded({"q": "boat", "subtotals": ["owner", "group"], "fields": {"name": "Kite"}})
     [('q', 'boat'), ('subtotals[]', 'owner'), ('subtotals[]', 'group'), ('fields[name]', 'Kite')]
     """
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for key, value in tree.items():
         name = f"{prefix}[{key}]" if prefix else str(key)
         if isinstance(value, dict):
-            found += encoded(value, name)
+            pairs += encoded(value, name)
         elif isinstance(value, list):
-            found += [(f"{name}[]", str(each)) for each in value]
+            pairs += [(f"{name}[]", str(each)) for each in value]
         elif value is not None:
-            found.append((name, str(value)))
-    return found
+            pairs.append((name, str(value)))
+    return pairs

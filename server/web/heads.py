@@ -58,10 +58,10 @@ def _beginning(status: int, kind: str) -> str:
 
 def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
     """Returns a status line and headers as they are sent. Raises ValueError for a value that contains a line break."""
-    told = [f"{name}: {value}" for name, value in fields]
-    if any(_LINE_END.search(each) for each in told):
+    lines = [f"{name}: {value}" for name, value in fields]
+    if any(_LINE_END.search(each) for each in lines):
         raise ValueError(_TWO_LINES)
-    return "\r\n".join((f"{line.version} {line.code} {line.reason}", *told, ""))
+    return "\r\n".join((f"{line.version} {line.code} {line.reason}", *lines, ""))
 
 
 def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
@@ -73,13 +73,13 @@ def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
         if connection:
             headers["Connection"] = connection
         return (_text(start_line(answer.status), headers.get_all()) + "\r\n").encode("latin-1")
-    told = [f"Date: {_http_date(clock.now())}", f"Content-Length: {length}"]
-    told += [f"{name}: {_on_one_line(value)}" for name, value in answer.headers.items()]
+    lines = [f"Date: {_http_date(clock.now())}", f"Content-Length: {length}"]
+    lines += [f"{name}: {_on_one_line(value)}" for name, value in answer.headers.items()]
     if connection:
-        told.append(f"Connection: {connection}")
-    if _LINE_END.search("".join(told)):
+        lines.append(f"Connection: {connection}")
+    if _LINE_END.search("".join(lines)):
         raise ValueError(_TWO_LINES)
-    return (_beginning(answer.status, kind) + "\r\n".join((*told, "", ""))).encode("latin-1")
+    return (_beginning(answer.status, kind) + "\r\n".join((*lines, "", ""))).encode("latin-1")
 
 
 def _on_one_line(value: str) -> str:

@@ -34,13 +34,13 @@ Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Networks:
     """Parses the addresses and networks of a setting. Raises Invalid with the malformed one."""
-    found = []
+    parsed = []
     for each in listed:
         try:
-            found.append(ipaddress.ip_network(each, strict=False))
+            parsed.append(ipaddress.ip_network(each, strict=False))
         except ValueError:
             raise Invalid(f"{setting}: '{each}' is not an address or network, such as 10.0.0.0/8") from None
-    return tuple(found)
+    return tuple(parsed)
 
 
 def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:

@@ -34,15 +34,15 @@ def keyed(each: Endpoint, call: EndpointCall) -> KeyedRequest | None:
     if not key or len(key) > MAX_KEY_CHARS or not key.isascii() or not key.isprintable():
         raise Malformed(f"{HEADER}: send 1 to {MAX_KEY_CHARS} printable ASCII characters, such as a UUID", field=HEADER)
     own = f"{call.ctx.actor.worker_id}\n{call.app_id}\n{key}"
-    asked = json.dumps([call.method, call.path, call.params.tree], sort_keys=True, default=_plain)
-    return KeyedRequest(_digest(f"name {own}"), _digest(asked), hashlib.sha256(f"seal {own}".encode()).digest())
+    fingerprint = json.dumps([call.method, call.path, call.params.tree], sort_keys=True, default=_plain)
+    return KeyedRequest(_digest(f"name {own}"), _digest(fingerprint), hashlib.sha256(f"seal {own}".encode()).digest())
 
 
 def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Answer]) -> Answer:
     """Returns the result of the work, or that of the first request with the same key. Raises the errors of
     idempotency_keys.once."""
-    found = idempotency_keys.once(store, now, request, work, _packed)
-    return found if isinstance(found, Answer) else _unpacked(found)
+    result = idempotency_keys.once(store, now, request, work, _packed)
+    return result if isinstance(result, Answer) else _unpacked(result)
 
 
 def _packed(found: Answer | HelpdeskError) -> bytes:
@@ -58,9 +58,9 @@ def _packed(found: Answer | HelpdeskError) -> bytes:
 
 def _unpacked(packed: bytes) -> Answer:
     head, _, body = packed.partition(b"\n")
-    told = json.loads(head)
-    headers = told["headers"] | {REPLAYED: "true"}
-    return Answer(status=told["status"], headers=headers, body=body, content_type=told["content_type"])
+    fields = json.loads(head)
+    headers = fields["headers"] | {REPLAYED: "true"}
+    return Answer(status=fields["status"], headers=headers, body=body, content_type=fields["content_type"])
 
 
 def _plain(value: Any) -> Any:

@@ -212,7 +212,7 @@ class _ActiveListener:
         if self._open >= self._limit:
             _log.warning("lmtp.busy", connections=self._open)
             return _BusyReply()
-        made: asyncio.BaseProtocol = self._kind(
+        protocol: asyncio.BaseProtocol = self._kind(
             self,
             data_size_limit=self.settings.max_mail_bytes,
             enable_SMTPUTF8=True,
@@ -223,7 +223,7 @@ class _ActiveListener:
             tls_context=self.tls,
             require_starttls=self.settings.lmtp_requires_tls,
         )
-        return made
+        return protocol
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
         """Called when a connection begins."""
@@ -322,22 +322,22 @@ def _url(protocol: str, each: socket.socket) -> str:
 
 
 def _sockets(settings: Settings) -> list[socket.socket]:
-    found: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     where = f"{settings.lmtp_host}:{settings.lmtp_port}"
     try:
         if settings.lmtp_host:
-            found += tcp_sockets(settings.lmtp_host, settings.lmtp_port)
+            sockets += tcp_sockets(settings.lmtp_host, settings.lmtp_port)
         if settings.lmtp_socket:
             where = settings.lmtp_socket
-            found.append(unix_socket(where))
+            sockets.append(unix_socket(where))
     except (OSError, ValueError) as error:
-        for each in found:
+        for each in sockets:
             each.close()
         raise Unavailable(
             f"mail cannot be listened for on {where} ({getattr(error, 'strerror', None) or error}); "
             "choose another with lmtp_host, lmtp_port or lmtp_socket"
         ) from error
-    return found
+    return sockets
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:
@@ -345,20 +345,20 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         if settings.lmtp_requires_tls:
             raise Unavailable("lmtp_requires_tls needs a certificate; set lmtp_certificate and lmtp_key to its files")
         return None
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
-    asked = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    prompts = []
 
     def password() -> str:  # otherwise OpenSSL prompts on the terminal and blocks
-        asked.append(True)
+        prompts.append(True)
         return ""
 
     try:
-        made.load_cert_chain(settings.lmtp_certificate, settings.lmtp_key or None, password)
+        context.load_cert_chain(settings.lmtp_certificate, settings.lmtp_key or None, password)
     except OSError as error:  # includes ssl.SSLError
-        reason = "the key is behind a password" if asked else error.strerror or error
+        reason = "the key is behind a password" if prompts else error.strerror or error
         raise Unavailable(
             f"the certificate in {settings.lmtp_certificate} cannot be used ({reason}); correct "
             "lmtp_certificate and lmtp_key"
         ) from error
-    return made
+    return context

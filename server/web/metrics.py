@@ -122,15 +122,15 @@ class Numbers:
     def _health(self) -> "Iterator[Metric]":
         from prometheus_client.core import GaugeMetricFamily
 
-        found = self._look()
+        health = self._look()
         checks = GaugeMetricFamily(PREFIX + "healthy", "1: this part of the service is well.", labels=("check",))
-        for name, value in found.checks().items():
+        for name, value in health.checks().items():
             checks.add_metric((name,), float(value))
         yield checks
-        yield _gauge("disk_free_bytes", "Room on the disk of the data folder.", found.free_bytes)
-        for name, number in (backlog(self._service, found) or {}).items():
+        yield _gauge("disk_free_bytes", "Room on the disk of the data folder.", health.free_bytes)
+        for name, number in (backlog(self._service, health) or {}).items():
             yield _gauge(name, BACKLOG[name], number)
-        if found.database_readable:
+        if health.database_readable:
             yield from self._scans()
 
     def _scans(self) -> "Iterator[Metric]":

@@ -102,16 +102,16 @@ class HealthSite(MonitoringSite):
         self._judged, self._judged_at = Verdict(()), -TRUSTED_SECONDS
 
     def shown(self, request: Request) -> Answer:
-        found, is_reader = self.look(), self.readers.includes(request)
-        judged = self._verdict(found, is_anew=is_reader and request.query == LOOK_NOW and found.is_well)
-        told: dict[str, object] = {"status": judged.state, "checks": found.checks()}
+        health, is_reader = self.look(), self.readers.includes(request)
+        judged = self._verdict(health, is_anew=is_reader and request.query == LOOK_NOW and health.is_well)
+        payload: dict[str, object] = {"status": judged.state, "checks": health.checks()}
         if is_reader:
-            told["findings"] = [asdict(each) for each in judged.findings]
-            told |= {"disk_free_bytes": found.free_bytes, "writes_waiting": self.service.store.writes_waiting}
-            told |= {"backlog": metrics.backlog(self.service, found)}
-            told |= self._processes()
-        status = 200 if found.is_well else 503
-        return Answer(status=status, body=metrics.as_json(told), content_type=envelope.CONTENT_TYPE)
+            payload["findings"] = [asdict(each) for each in judged.findings]
+            payload |= {"disk_free_bytes": health.free_bytes, "writes_waiting": self.service.store.writes_waiting}
+            payload |= {"backlog": metrics.backlog(self.service, health)}
+            payload |= self._processes()
+        status = 200 if health.is_well else 503
+        return Answer(status=status, body=metrics.as_json(payload), content_type=envelope.CONTENT_TYPE)
 
     def _processes(self) -> dict[str, object]:
         """Returns the processes that serve the database, if several may."""

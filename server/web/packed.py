@@ -21,8 +21,8 @@ def takes_gzip(headers: HTTPHeaders) -> bool:
     [True, False, True, False]"""
     offered = [each.strip().lower().partition(";") for each in headers.get(OFFER, "").split(",")]
     weights = {name.strip(): weight.strip() for name, _, weight in offered}
-    found = weights.get("gzip", weights.get("x-gzip", weights.get("*")))
-    return found is not None and found not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    weight = weights.get("gzip", weights.get("x-gzip", weights.get("*")))
+    return weight is not None and weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 
 def packed(body: bytes) -> bytes:
@@ -33,23 +33,23 @@ def packed(body: bytes) -> bytes:
 
 def packing_of(headers: HTTPHeaders) -> str:
     """Returns the encoding of a body, "" for none. Raises UnsupportedMedia for several, or an unsupported one."""
-    named = [each.strip().lower() for each in headers.get(HEADER, "").split(",")]
-    named = [each for each in named if each not in ("", "identity")]
-    if len(named) > 1 or any(each not in PACKINGS for each in named):
-        raise UnsupportedMedia(f"a body packed as '{', '.join(named)[:80]}' is not read; send {READ}, or pack nothing")
-    return named[0] if named else ""
+    names = [each.strip().lower() for each in headers.get(HEADER, "").split(",")]
+    names = [each for each in names if each not in ("", "identity")]
+    if len(names) > 1 or any(each not in PACKINGS for each in names):
+        raise UnsupportedMedia(f"a body packed as '{', '.join(names)[:80]}' is not read; send {READ}, or pack nothing")
+    return names[0] if names else ""
 
 
 def unpacked(body: bytes, packing: str, most: int) -> bytes:
     """Decompresses a body. Raises TooLarge above `most` bytes, Malformed for damaged data."""
     if not packing or not body:
         return body
-    unpacker, found = Unpacker(most), bytearray()
+    unpacker, content = Unpacker(most), bytearray()
     try:
-        unpacker.add(body, found)
+        unpacker.add(body, content)
         unpacker.end()
     except TooLarge:
         raise TooLarge(f"the body unpacks to more than {most} bytes, the most that this address takes") from None
     except Unavailable:
         raise Malformed(f"the body is damaged, or not {packing}; pack it again, or send it as it is") from None
-    return bytes(found)
+    return bytes(content)

@@ -74,10 +74,10 @@ class Params:
             return default
         match = _LEADING_NUMBER.match(text)
         number = int(match[1]) if match else 0
-        kept = min(max(number, low), high)
-        if kept != number or match is None or match.end() != len(text.rstrip()):
-            self.note(name, f"{name}: '{text[:NAME_CHARS]}' was read as {kept}; send a number from {low} to {high}")
-        return kept
+        limited = min(max(number, low), high)
+        if limited != number or match is None or match.end() != len(text.rstrip()):
+            self.note(name, f"{name}: '{text[:NAME_CHARS]}' was read as {limited}; send a number from {low} to {high}")
+        return limited
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Returns a boolean; text never raises: false for an empty value, 0, false and no in any case, else true."""

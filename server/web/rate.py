@@ -30,7 +30,7 @@ class RateLimiter:
         self._counts: dict[Hashable, int] = {}
         self._lock = threading.Lock()
         if self._service is not None:
-            processes.share(self._service, f"rate {of}", self._told)
+            processes.share(self._service, f"rate {of}", self._published_counts)
 
     def count(self, key: Hashable, now: float) -> int:
         """Counts one request, and returns the number left in this minute. now: Unix seconds. Raises TooMany above the
@@ -50,8 +50,8 @@ class RateLimiter:
         return self.limit - number
 
     def headers(self, left: int, now: float) -> dict[str, str]:
-        """Returns the headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). left: in this minute.
-        """
+        """Returns the headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). left: in this
+        minute."""
         return {
             "RateLimit": f'"minute";r={left};t={_seconds_left(now)}',
             "RateLimit-Policy": f'"minute";q={self.limit};w=60',
@@ -59,15 +59,15 @@ class RateLimiter:
 
     def _elsewhere(self, service: Service, key: Hashable) -> int:
         """Returns the counts of other processes in this minute."""
-        told = [
+        counts = [
             each for each in processes.shared_by_others(service, f"rate {self.of}") if each["minute"] == self._minute
         ]
-        if not told:
+        if not counts:
             return 0
         name = _name(key)
-        return sum(int(each["counts"].get(name, 0)) for each in told)
+        return sum(int(each["counts"].get(name, 0)) for each in counts)
 
-    def _told(self) -> dict[str, Any]:
+    def _published_counts(self) -> dict[str, Any]:
         """Returns the counts to publish, by digest: other processes need not know the client."""
         with self._lock:
             minute, counts = self._minute, list(self._counts.items())

@@ -25,10 +25,10 @@ def meets(pattern: str, path: str) -> bool:
     >>> meets("records/ticket", "records/{uri}/{id}"), meets("workers/*", "records/{uri}/{id}")
     (False, False)
     """
-    wanted = re.sub(r"\*+", "*", pattern.lower())
+    shortened = re.sub(r"\*+", "*", pattern.lower())
     there = _ARGUMENT.sub(_ONE + _MORE, path.lower().replace("{id}", _DIGIT + _DIGITS))
     places = _skipped(there, {0})
-    for char in wanted:
+    for char in shortened:
         if char == "*":
             places = set(range(min(places), len(there) + 1))
         else:
@@ -59,15 +59,15 @@ def doubt(registry: Registry, pattern: str, methods: frozenset[str]) -> str:
 def calls(scope: Scope) -> tuple[int, list[str]]:
     """Returns the number of endpoints that a scope allows, and the requests: `GET /rest/records/ticket/{id}.json`,
     sorted."""
-    found: set[str] = set()
+    requests: set[str] = set()
     reached = 0
     for each in ENDPOINTS:
         paths = {
             path for entry in scope.endpoints if each.method in entry.methods for path in _paths(entry.pattern, each)
         }
         reached += bool(paths)
-        found |= {f"{each.method} /rest/{path}.json" for path in paths}
-    return reached, sorted(found)
+        requests |= {f"{each.method} /rest/{path}.json" for path in paths}
+    return reached, sorted(requests)
 
 
 def _paths(pattern: str, each: Endpoint) -> Iterable[str]:

@@ -1,5 +1,5 @@
-"""The REST API as a site: finds the endpoint and the caller of a request, checks the scope, and decodes the parameters.
-"""
+"""The REST API as a site: finds the endpoint and the caller of a request, checks the scope, and decodes the
+parameters."""
 
 import dataclasses
 import re
@@ -160,8 +160,8 @@ class RestSite(Site):
         if each.ready is not None:
             if idempotency.HEADER in request.headers:  # the prepared work is reused
                 return None
-            left = _noting(call, partial(each.ready, call))
-            return None if left is None else lambda: _answered(call, left)
+            work = _noting(call, partial(each.ready, call))
+            return None if work is None else lambda: _answered(call, work)
         if not each.is_small(call):
             return None
         return lambda: self._run(each, call)
@@ -201,8 +201,8 @@ class RestSite(Site):
         return Follower((first.token_id, _rights(first)), first.actor.worker_id, context)
 
     def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, EndpointCall]:
-        """Returns the endpoint and the call of a request. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered.
-        """
+        """Returns the endpoint and the call of a request. Raises NotAuthenticated, NotFound, ScopeDenied,
+        NotOffered."""
         now = clock.now()
         grant, each = self._admitted(request, now)
         target = _target(request)
@@ -344,8 +344,8 @@ def bearer(request: Request) -> str:
 
 
 def parameters(request: Request, each: Endpoint, most: int) -> Tree:
-    """Returns the parameters of query string and body; the body wins on the same name. most: bytes of an unpacked body.
-    """
+    """Returns the parameters of query string and body; the body wins on the same name. most: bytes of an unpacked
+    body."""
     query = decode_query(request.query) if request.query else {}
     if request.method in ("GET", "HEAD", "DELETE") or not request.body:
         return query
@@ -448,8 +448,8 @@ def _below(path: str) -> str | None:
 
 
 def _target(request: Request) -> RestTarget:
-    found: RestTarget = request.found
-    return found
+    target: RestTarget = request.found
+    return target
 
 
 def _require_scope(grant: Grant, method: str, below: str) -> None:

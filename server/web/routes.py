@@ -155,8 +155,8 @@ class Router:
                 self._add(path, each)
 
     def find(self, path: str) -> tuple[dict[str, Endpoint], dict[str, str]]:
-        """Returns {method: endpoint} and the arguments of a path below /rest/ without `.json`; {} for an unknown path.
-        """
+        """Returns {method: endpoint} and the arguments of a path below /rest/ without `.json`; {} for an unknown
+        path."""
         segments = path.split("/")
         states: list[tuple[_Node, dict[str, str]]] = [(self._root, {})]
         for segment in segments:

@@ -119,10 +119,10 @@ class Front(HTTPServerConnectionDelegate):
 
     def require_host(self, request: Request) -> None:
         """Raises Malformed for an unknown host. The last Host is cached, since most clients send the same."""
-        told = (self.hosts, request.headers.get_list("Host"))
-        if told != self._heard or not told[1]:
-            require_host(request, told[0])
-            self._heard = told
+        hosts = (self.hosts, request.headers.get_list("Host"))
+        if hosts != self._heard or not hosts[1]:
+            require_host(request, hosts[0])
+            self._heard = hosts
 
     def _give_back_soon(self) -> None:
         """Schedules the return of memory of large bodies to the system, unless it is scheduled."""
@@ -479,9 +479,9 @@ class Exchange(HTTPMessageDelegate):
 
     def _bug(self, error: BaseException) -> Answer:
         LOG.exception("request.failed", of=error, request_id=self.request.id, path=log.mask_path(self.request.path))
-        told = lazy_gettext(errors.BUG_MESSAGE, id=self.request.id)
-        own = self.site.failure(HelpdeskError(told)) if self.site is not None else None
-        return own or Answer({"__error": "ERROR_SERVER", "message": told}, 500)
+        message = lazy_gettext(errors.BUG_MESSAGE, id=self.request.id)
+        own = self.site.failure(HelpdeskError(message)) if self.site is not None else None
+        return own or Answer({"__error": "ERROR_SERVER", "message": message}, 500)
 
     def _send(self, answer: Answer, close: bool = False) -> None:
         request = self.request
@@ -514,8 +514,8 @@ class Exchange(HTTPMessageDelegate):
             with suppress(StreamClosedError):
                 self.connection.write_headers(start_line(answer.status), head(answer, kind, length, closes), sent)
         else:
-            told = self.connection.announces or ("close" if closes else "")
-            self.connection.answer(head_text(answer, kind, length, told) + sent)
+            connection = self.connection.announces or ("close" if closes else "")
+            self.connection.answer(head_text(answer, kind, length, connection) + sent)
         self._log(answer.status, len(body))
 
     def _follow(self, answer: Answer, feeds: tuple[Feed, ...]) -> None:

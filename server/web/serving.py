@@ -86,8 +86,8 @@ class ServedRequest(HTTP1Connection):
         text = data.decode("latin1").lstrip("\r\n")
         self.head_chars = len(text)
         line, _, below = text.partition("\n")
-        known, headers = self._served.headers
-        if below != known:
+        text_before, headers = self._served.headers
+        if below != text_before:
             headers = HTTPHeaders.parse(below)
             is_short = len(below) <= MAX_KEPT_CHARS and below.count("\n") <= MAX_KEPT_LINES
             if is_short and not _is_changed(headers):

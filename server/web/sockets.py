@@ -22,8 +22,8 @@ def unix_socket(path: str) -> socket.socket:
         raise ValueError("this system has no Unix sockets")
     if _is_served(path):
         raise ValueError("another program listens there")
-    made: socket.socket = bind(path, mode=UNIX_MODE)
-    return made
+    listener: socket.socket = bind(path, mode=UNIX_MODE)
+    return listener
 
 
 def _is_served(path: str) -> bool:

@@ -102,7 +102,7 @@ class GroupNews:
 
 
 class Streams:
-    """All streams of one service. Everything but `_tell` runs on the event loop. most: the limit of streams."""
+    """All streams of one service. Everything but `_mark_channel` runs on the event loop. most: the limit of streams."""
 
     def __init__(self, service: Service, meter: Meter, is_logged: bool) -> None:
         self._loop = asyncio.get_running_loop()
@@ -114,7 +114,7 @@ class Streams:
         self._of_worker: Counter[int] = Counter()
         self._of_channel: Counter[str] = Counter()
         self._of_connection: dict[HTTPConnection, set[Stream]] = {}
-        self._told: set[str] = set()  # channels with news since the last round
+        self._due_channels: set[str] = set()  # channels with news since the last round
         self._fresh: deque[str] = deque()
         self._is_called = False
         self._timer: asyncio.TimerHandle | None = None
@@ -123,8 +123,8 @@ class Streams:
         self._rests_until = 0.0
         self._is_closed = False
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="streams")
-        service.followers.append(self._tell)
-        log.followers.append(self._tell_of_log)
+        service.followers.append(self._mark_channel)
+        log.followers.append(self._mark_log)
         meter.gauges["streams"] = ("Streams of events that are open.", lambda: len(self._of_connection))
 
     # -- opening and closing ----------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ class Streams:
     def close(self) -> None:
         """Ends all streams because the service stops."""
         self._is_closed = True
-        self._service.followers.remove(self._tell)
-        log.followers.remove(self._tell_of_log)
+        self._service.followers.remove(self._mark_channel)
+        log.followers.remove(self._mark_log)
         for timer in (self._timer, self._beat_timer):
             if timer is not None:
                 timer.cancel()
@@ -209,7 +209,7 @@ class Streams:
 
     # -- when -------------------------------------------------------------------------------------------------------
 
-    def _tell(self, channel: str) -> None:
+    def _mark_channel(self, channel: str) -> None:
         """Marks a channel as having news; called on the writer's thread."""
         if self._of_channel[channel]:
             self._fresh.append(channel)
@@ -217,13 +217,13 @@ class Streams:
                 self._is_called = True
                 self._loop.call_soon_threadsafe(self._take)
 
-    def _tell_of_log(self) -> None:
-        self._tell(LOG_CHANNEL)
+    def _mark_log(self) -> None:
+        self._mark_channel(LOG_CHANNEL)
 
     def _take(self) -> None:
         self._is_called = False  # cleared first, so that later news schedule another call
         while self._fresh:
-            self._told.add(self._fresh.popleft())
+            self._due_channels.add(self._fresh.popleft())
         self._plan()
 
     def _beat(self) -> None:
@@ -249,7 +249,7 @@ class Streams:
         self._running = None
         if not done.cancelled() and done.exception() is not None:
             LOG.error("streams.failed", reason=repr(done.exception()))
-        if self._told or any(each.is_due for each in self._open):
+        if self._due_channels or any(each.is_due for each in self._open):
             self._plan()
 
     # -- a round ----------------------------------------------------------------------------------------------------
@@ -257,10 +257,10 @@ class Streams:
     async def _round(self) -> None:
         began = self._loop.time()
         groups = self._due()
-        asked = [streams[0] for streams in groups.values()]
-        found = await self._loop.run_in_executor(self._threads, lambda: [_told(each) for each in asked])
+        firsts = [streams[0] for streams in groups.values()]
+        news = await self._loop.run_in_executor(self._threads, lambda: [_group_news(each) for each in firsts])
         written = 0
-        for streams, told in zip(groups.values(), found, strict=True):
+        for streams, told in zip(groups.values(), news, strict=True):
             for stream in streams:
                 self._deliver(stream, told)
                 written += 1
@@ -271,7 +271,7 @@ class Streams:
 
     def _due(self) -> dict[Hashable, list[Stream]]:
         """Returns the streams that may have news, by group."""
-        told, self._told = self._told, set()
+        told, self._due_channels = self._due_channels, set()
         groups: dict[Hashable, list[Stream]] = {}
         for stream in self._open:
             if stream.is_due or (stream.feed.channel in told and not stream.is_behind):
@@ -322,7 +322,7 @@ def stopping() -> Unavailable:
     return Unavailable("the service is stopping; try again", retry_after=STOPPING_SECONDS)
 
 
-def _told(stream: Stream) -> GroupNews:
+def _group_news(stream: Stream) -> GroupNews:
     """Reads the news of a group; on a thread, and never raises."""
     nothing = News([], stream.cursor)
     try:

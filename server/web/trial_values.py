@@ -20,10 +20,10 @@ Values = dict[str, Any]
 def of_last_run(ctx: Context, automation_id: int) -> Values:
     """Returns the initial values of the last run of an automation. Raises AdminOnly, and NotFound without a run."""
     ctx.require_admin("see what automations ran with")
-    found = records.stored(ctx, "automation", [automation_id])
-    if not found:
+    rows = records.stored(ctx, "automation", [automation_id])
+    if not rows:
         raise NotFound(f"there is no automation {automation_id}")
-    automation = found[0]
+    automation = rows[0]
     if automation["extension_id"] == WEBHOOK:
         delivery = ctx.service.store.read(lambda tx: _newest_delivery(ctx, tx, automation["name"]))
         if delivery:
@@ -35,11 +35,11 @@ def of_last_run(ctx: Context, automation_id: int) -> Values:
 
 def of_delivery(ctx: Context, id: int) -> Values:
     """Returns the values of a webhook's delivery; secrets stay hidden. Raises AdminOnly, NotFound."""
-    found = deliveries.one(ctx, id)
-    request = found["request"]
+    delivery = deliveries.one(ctx, id)
+    request = delivery["request"]
     headers = [(str(name), str(value)) for name, value in request["headers"]]
     received = received_of(
-        request["method"], "", request["query"], headers, request["body"].encode(), found["client_ip"]
+        request["method"], "", request["query"], headers, request["body"].encode(), delivery["client_ip"]
     )
     return {
         "request_method": received.method,
@@ -49,7 +49,7 @@ def of_delivery(ctx: Context, id: int) -> Values:
         "request_form": received.form,
         "request_files": described(received.files),
         "request_body": request["body"],
-        "request_client_ip": found["client_ip"],
+        "request_client_ip": delivery["client_ip"],
         "inputs": {},
     }
 

@@ -108,10 +108,10 @@ class _FormReading:
         if not self._replaced:
             return self._problems
         names = list(dict.fromkeys(each[:NAME_CHARS] for each in self._replaced))
-        named = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+        texts = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
         return [
             *self._problems,
-            f"the {self._what} has bytes that are not of its character set, with {REPLACED} in their place: {named}",
+            f"the {self._what} has bytes that are not of its character set, with {REPLACED} in their place: {texts}",
         ]
 
     def _add(self, name: str, value: bytes, charset: str) -> None:

@@ -117,8 +117,8 @@ class WebhookTarget:
 
 
 def _target(request: Request) -> WebhookTarget:
-    found: WebhookTarget = request.found
-    return found
+    target: WebhookTarget = request.found
+    return target
 
 
 def _refusal(request: Request, token: str, place: WebhookLocation) -> WebhookResponse | None:

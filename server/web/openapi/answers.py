@@ -43,18 +43,18 @@ def responses(each: Endpoint, uri: str) -> dict[str, Schema]:
 
 
 def _response(one: Success, uri: str, has_meta: bool) -> Schema:
-    shown: Schema = {"description": one.note or "Done."}
+    response: Schema = {"description": one.note or "Done."}
     if one.schema is not None:
-        shown["content"] = {JSON: {"schema": enveloped(_filled(one.schema, uri), has_meta)}}
+        response["content"] = {JSON: {"schema": enveloped(_filled(one.schema, uri), has_meta)}}
         if one.also:
-            shown["content"][one.also] = {"schema": shapes.TEXT}
+            response["content"][one.also] = {"schema": shapes.TEXT}
     elif one.media_type:
-        shown["content"] = {kind: {"schema": BYTES} for kind in (ANY_BYTES, one.media_type)}
-    shown["headers"] = shapes.REQUEST_ID | {
+        response["content"] = {kind: {"schema": BYTES} for kind in (ANY_BYTES, one.media_type)}
+    response["headers"] = shapes.REQUEST_ID | {
         name: {"description": note, "required": name in one.headers, "schema": {"type": "string"}}
         for name, note in (one.headers | one.may_have).items()
     }
-    return shown
+    return response
 
 
 def enveloped(payload: Schema, has_meta: bool = False) -> Schema:
@@ -85,8 +85,8 @@ def _merged(schema: Schema) -> Schema:
         properties |= inner.get("properties", {})
         required |= {*inner.get("required", ())}
     properties |= schema.get("properties", {})
-    found = schema | {"allOf": parts, "properties": properties, "required": sorted(required)}
-    return {key: value for key, value in found.items() if value}
+    merged = schema | {"allOf": parts, "properties": properties, "required": sorted(required)}
+    return {key: value for key, value in merged.items() if value}
 
 
 def _filled(schema: Any, uri: str) -> Any:

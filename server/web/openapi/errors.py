@@ -46,10 +46,10 @@ TYPED = (415,)  # only those that look at the type of their body: see rest_site.
 
 def codes() -> dict[int, list[str]]:
     """{status: the values of `__error`}."""
-    found: dict[int, set[str]] = {BUG: {"ERROR_SERVER"}}
+    by_status: dict[int, set[str]] = {BUG: {"ERROR_SERVER"}}
     for status, code in table.TABLE.values():
-        found.setdefault(status, set()).add(code)
-    return {status: sorted(found[status]) for status in sorted(found)}
+        by_status.setdefault(status, set()).add(code)
+    return {status: sorted(by_status[status]) for status in sorted(by_status)}
 
 
 def statuses(each: Endpoint) -> list[int]:

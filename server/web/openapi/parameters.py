@@ -40,14 +40,14 @@ METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 def in_path(path: str, each: Endpoint) -> list[Schema]:
     """The arguments of a path."""
-    told = {parameter.name: parameter for parameter in each.parameters}
-    found = []
+    by_name = {parameter.name: parameter for parameter in each.parameters}
+    in_order = []
     for name in re.findall(r"\{(\w+)\}", path):
-        parameter = told.get(name)
+        parameter = by_name.get(name)
         schema = TYPES[parameter.type] if parameter else PATH.get(name, {"type": "string"})
         note = parameter.note if parameter else PATH_NOTES.get(name, "")
-        found.append({"name": name, "in": "path", "required": True, "description": note, "schema": schema})
-    return found
+        in_order.append({"name": name, "in": "path", "required": True, "description": note, "schema": schema})
+    return in_order
 
 
 def in_query(each: Endpoint) -> list[Schema]:
@@ -76,11 +76,11 @@ def body(each: Endpoint, fields: Schema | None) -> tuple[Schema, Schema] | None:
 
 def encoding(each: Endpoint) -> Schema:
     """Returns the encoding of form values: maps as name[key]=value, files as separate parts."""
-    found: dict[str, Any] = {}
+    encodings: dict[str, Any] = {}
     for parameter in _outside_path(each):
         if is_map(parameter):
-            found[outermost(parameter)] = {"style": "deepObject", "explode": True}
-    return found
+            encodings[outermost(parameter)] = {"style": "deepObject", "explode": True}
+    return encodings
 
 
 def files(each: Endpoint) -> Schema:
@@ -100,17 +100,17 @@ def _outside_path(each: Endpoint) -> list[Parameter]:
 
 
 def _query_parameter(parameter: Parameter) -> Schema:
-    shown: Schema = {
+    described: Schema = {
         "name": _as_in_forms(parameter),
         "in": "query",
         "description": parameter.note,
         "schema": _schema(parameter),
     }
     if parameter.required:
-        shown["required"] = True
+        described["required"] = True
     if is_map(parameter):
-        shown |= {"style": "deepObject", "explode": True}
-    return shown
+        described |= {"style": "deepObject", "explode": True}
+    return described
 
 
 def _body_schema(parameters: list[Parameter], fields: Schema | None, named: Any) -> Schema:

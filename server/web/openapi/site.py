@@ -54,8 +54,8 @@ class OpenApiSite(Site):
     def inline(self, request: Request) -> bool:
         if request.query:
             return False
-        made = self._made.get(("Authorization" in request.headers, False))
-        return made is not None and made.state == self._state()
+        document = self._made.get(("Authorization" in request.headers, False))
+        return document is not None and document.state == self._state()
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         if request.path != PATH:
@@ -66,12 +66,12 @@ class OpenApiSite(Site):
         has_token = "Authorization" in request.headers
         if has_token:
             self.service.store.read(lambda tx: tokens.check(tx, bearer(request), clock.now()))
-        made = self._current(has_token, _wants_only_json(request))
+        document = self._current(has_token, _wants_only_json(request))
         # Kept by clients, and asked for again each time.
-        headers = {"ETag": made.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
-        if entity_tags.is_known(request, made.tag):
+        headers = {"ETag": document.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
+        if entity_tags.is_known(request, document.tag):
             return Answer(status=304, headers=headers)
-        return Answer(headers=headers, body=made.body, content_type=envelope.CONTENT_TYPE)
+        return Answer(headers=headers, body=document.body, content_type=envelope.CONTENT_TYPE)
 
     def _current(self, has_custom: bool, only_json: bool) -> _CachedDocument:
         with self._lock:  # two that ask at once need one document

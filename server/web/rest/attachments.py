@@ -63,5 +63,5 @@ def upload(call: EndpointCall) -> dict[str, Any]:
     if not name:
         raise Required("file_name is required", field="file_name")
     content = files.decoded(params.raw("content"), params.text("encoding", "").lower())
-    found = files.upload(call.ctx, name, kind, content)
-    return with_names(call, "attachment", found | {"file_id": found["id"]})
+    attachment = files.upload(call.ctx, name, kind, content)
+    return with_names(call, "attachment", attachment | {"file_id": attachment["id"]})

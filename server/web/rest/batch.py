@@ -41,8 +41,8 @@ def batch(call: EndpointCall) -> Answer:
     operations = _operations(call)
     in_turn = _together if call.params.flag("all_or_nothing") else _one_by_one
     results = in_turn(call, operations)
-    told: dict[str, Any] = {"results": [], "failed": sum(each.status >= 400 for each in results)}
-    whole = envelope.success(told | ({"notes": call.params.notes} if call.params.notes else {}))
+    payload: dict[str, Any] = {"results": [], "failed": sum(each.status >= 400 for each in results)}
+    whole = envelope.success(payload | ({"notes": call.params.notes} if call.params.notes else {}))
     # The responses are put in as they are: to read them and write them again takes a third of the time.
     body = whole.replace(EMPTY, b'"results":[' + b",".join(map(_spliced, results)) + b"]", 1)
     return Answer(body=body, content_type=envelope.CONTENT_TYPE)
@@ -88,8 +88,8 @@ def _operation(call: EndpointCall, place: int, sent: Any) -> _Operation:
     named = HTTPHeaders()
     for name, value in headers.items():
         named[str(name)] = str(value)
-    asked = InnerRequest(method, _full_path(sent["path"]), params, named)
-    return _Operation(place, lambda: call.inner(asked))
+    request = InnerRequest(method, _full_path(sent["path"]), params, named)
+    return _Operation(place, lambda: call.inner(request))
 
 
 def _full_path(path: str) -> str:

@@ -35,8 +35,8 @@ class WantedTypes:
     @property
     def uris(self) -> frozenset[str]:
         """Returns the current types: administrators create further ones."""
-        seen = scoped_types.readable(self.registry, self.scopes)
-        return seen & self.asked if self.asked else seen
+        readable = scoped_types.readable(self.registry, self.scopes)
+        return readable & self.asked if self.asked else readable
 
 
 @endpoint(
@@ -61,19 +61,19 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
         return _follow(call, wanted)
     cursor, limit = _since(call), call.params.integer("limit", LIMIT, 1, MOST)
     if cursor is None:
-        found = changes.ChangePage([], reading(call.ctx, changes.now), False)
+        page = changes.ChangePage([], reading(call.ctx, changes.now), False)
     else:
-        found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.uris))
-    told = {
-        "results": [each.shown() for each in found.changes],
-        "count": len(found.changes),
+        page = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.uris))
+    payload = {
+        "results": [each.shown() for each in page.changes],
+        "count": len(page.changes),
         "limit": limit,
-        "cursor": found.cursor,
-        "more": found.has_more,
+        "cursor": page.cursor,
+        "more": page.has_more,
     }
     types = call.params.text("types", "")
-    query = urlencode({"since": found.cursor, "limit": limit} | ({"types": types} if types else {}))
-    return Answer(told, headers={"Link": f'</rest/changes.json?{query}>; rel="next"'})
+    query = urlencode({"since": page.cursor, "limit": limit} | ({"types": types} if types else {}))
+    return Answer(payload, headers={"Link": f'</rest/changes.json?{query}>; rel="next"'})
 
 
 def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
@@ -86,8 +86,8 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
         reading(call.ctx, lambda tx: changes.require_retained(tx, cursor))
 
     def news(ctx: Context, cursor: int) -> News:
-        found = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.uris))
-        return News([(each.cursor, each.shown()) for each in found.changes], found.cursor, found.has_more)
+        page = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.uris))
+        return News([(each.cursor, each.shown()) for each in page.changes], page.cursor, page.has_more)
 
     return Answer(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, wanted.asked, cursor, news))
 
@@ -117,9 +117,9 @@ def _wanted(call: EndpointCall, types: str) -> WantedTypes:
     registry = call.ctx.service.registry
     if sum(len(each.endpoints) for each in call.scopes) > MANY_ENDPOINTS:
         require_thread(call.ctx)
-    seen = scoped_types.readable(registry, call.scopes)
-    asked = frozenset(_asked(registry, name, seen) for name in map(str.strip, types.split(",")) if name)
-    return WantedTypes(asked, registry, call.scopes)
+    readable = scoped_types.readable(registry, call.scopes)
+    uris = frozenset(_asked(registry, name, readable) for name in map(str.strip, types.split(",")) if name)
+    return WantedTypes(uris, registry, call.scopes)
 
 
 def _asked(registry: Registry, name: str, seen: frozenset[str]) -> str:

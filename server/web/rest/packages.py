@@ -68,7 +68,7 @@ def import_package(call: EndpointCall) -> dict[str, Any]:
     package, answers = _package(call)
     dry_run = params.flag("dry_run")
     mode = params.text("mode", CREATE)
-    found = importing.import_package(
+    report = importing.import_package(
         call.ctx,
         package,
         answers,
@@ -77,15 +77,15 @@ def import_package(call: EndpointCall) -> dict[str, Any]:
         mode=mode,
         conflicts=params.text("conflicts", REFUSE),
     )
-    answer: dict[str, Any] = {"records_created": found.records}
+    answer: dict[str, Any] = {"records_created": report.records}
     if mode == UPDATE:
-        answer |= {"records_updated": found.updated, "records_unchanged": found.unchanged}
-        answer |= {"records_kept": found.kept} if found.kept else {}
+        answer |= {"records_updated": report.updated, "records_unchanged": report.unchanged}
+        answer |= {"records_kept": report.kept} if report.kept else {}
     if dry_run:
         answer["dry_run"] = 1
-    if found.granted:
-        answer["grants"] = found.granted
-    return answer | ({"notes": found.notes} if found.notes else {})
+    if report.granted:
+        answer["grants"] = report.granted
+    return answer | ({"notes": report.notes} if report.notes else {})
 
 
 def _package(call: EndpointCall) -> tuple[Any, Tree]:
@@ -108,7 +108,7 @@ def _package(call: EndpointCall) -> tuple[Any, Tree]:
     answer=shapes.keys(results=shapes.list_of(RECIPE), total=shapes.COUNT),
 )
 def list_recipes(call: EndpointCall) -> dict[str, Any]:
-    listed = [recipes.recipe(name) for name in recipes.names()]
+    described = [recipes.recipe(name) for name in recipes.names()]
     results = [
         {
             "name": each.name,
@@ -118,7 +118,7 @@ def list_recipes(call: EndpointCall) -> dict[str, Any]:
             "needs": each.needs,
             "prompts": each.package["package"]["configure"]["prompts"],
         }
-        for each in listed
+        for each in described
     ]
     return {"results": results, "total": len(results)}
 
@@ -134,6 +134,6 @@ def list_recipes(call: EndpointCall) -> dict[str, Any]:
 )
 def export_package(call: EndpointCall) -> Answer:
     params = call.params
-    found = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))
+    package = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))
     # The order of keys is that in which people read a package.
-    return Answer(body=envelope.success_in_order({"package": found}), content_type=envelope.CONTENT_TYPE)
+    return Answer(body=envelope.success_in_order({"package": package}), content_type=envelope.CONTENT_TYPE)

@@ -15,7 +15,7 @@ CREATE_TICKETS = f"contexts.{contexts.TICKET}.create"
 def ready(call: EndpointCall) -> Callable[[], dict[str, Any]] | None:
     """Returns the write of a mail that parses quickly."""
     take = mailroom.quick(call.ctx, _raw(call))
-    return None if take is None else lambda: _told(take())
+    return None if take is None else lambda: _receipt_ids(take())
 
 
 @endpoint(
@@ -25,7 +25,7 @@ def ready(call: EndpointCall) -> Callable[[], dict[str, Any]] | None:
     size="mail", ready=ready, answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),
 )  # fmt: skip
 def parse(call: EndpointCall) -> dict[str, Any]:
-    return _told(mailroom.receive(call.ctx, _raw(call)))
+    return _receipt_ids(mailroom.receive(call.ctx, _raw(call)))
 
 
 def _raw(call: EndpointCall) -> bytes:
@@ -34,7 +34,7 @@ def _raw(call: EndpointCall) -> bytes:
     return call.params.raw("message", required=True)
 
 
-def _told(found: mailroom.Receipt) -> dict[str, Any]:
+def _receipt_ids(found: mailroom.Receipt) -> dict[str, Any]:
     """Returns the ids; zeros and an empty mask for a ticket that the caller may not read."""
     if not found.is_readable:
         return {"id": 0, "mask": "", "last_message_id": 0}

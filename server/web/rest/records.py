@@ -90,8 +90,8 @@ def is_small(call: EndpointCall) -> bool:
     operation="retrieve",
 )
 def retrieve(call: EndpointCall) -> Answer:
-    found = records.retrieve(call.ctx, call.uri, call.id, expand_of(call, call.uri))
-    return _tagged(call, _sparse(call, [found])[0])
+    record = records.retrieve(call.ctx, call.uri, call.id, expand_of(call, call.uri))
+    return _tagged(call, _sparse(call, [record])[0])
 
 
 @endpoint(
@@ -108,8 +108,8 @@ def retrieve(call: EndpointCall) -> Answer:
     operation="create",
 )
 def create(call: EndpointCall) -> Answer:
-    found = records.create(call.ctx, call.uri, sent_fields(call), expand_of(call, call.uri))
-    return _tagged(call, found, {"Location": location(call, found)})
+    record = records.create(call.ctx, call.uri, sent_fields(call), expand_of(call, call.uri))
+    return _tagged(call, record, {"Location": location(call, record)})
 
 
 @endpoint(
@@ -131,8 +131,8 @@ def update(call: EndpointCall) -> Answer:
     # Programs send a record back with the envelope that it came in.
     fields = {name: value for name, value in sent_fields(call).items() if name not in envelope.KEYS}
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
-    found = records.update(call.ctx, call.uri, call.id, fields, expand_of(call, call.uri), _condition(call))
-    return _tagged(call, found)
+    record = records.update(call.ctx, call.uri, call.id, fields, expand_of(call, call.uri), _condition(call))
+    return _tagged(call, record)
 
 
 @endpoint(
@@ -143,8 +143,8 @@ def update(call: EndpointCall) -> Answer:
 )  # fmt: skip
 def upsert(call: EndpointCall) -> Answer:
     query, fields = call.params.text("query", "") or call.params.text("q", ""), sent_fields(call)
-    found = records.upsert(call.ctx, call.uri, query, fields, expand_of(call, call.uri), _condition(call))
-    return _tagged(call, found)
+    record = records.upsert(call.ctx, call.uri, query, fields, expand_of(call, call.uri), _condition(call))
+    return _tagged(call, record)
 
 
 @endpoint(
@@ -168,20 +168,20 @@ def delete(call: EndpointCall) -> dict[str, Any]:
 def search(call: EndpointCall) -> Answer:
     request = search_request(call, call.params.text("query", ""))
     expand_of(call, call.uri)
-    found = records.search(
+    page = records.search(
         call.ctx, call.uri, dataclasses.replace(request, cursor=call.params.text("cursor", ""), has_next_cursor=True)
     )
-    cursor = found.pop("next", "")
-    if "results" in found:
-        found["results"] = _sparse(call, found["results"])
+    cursor = page.pop("next", "")
+    if "results" in page:
+        page["results"] = _sparse(call, page["results"])
     headers = {"Link": f'<{_next_page(call, cursor)}>; rel="next"'} if cursor else {}
-    return Answer(with_meta(call, call.uri, found), headers=headers)
+    return Answer(with_meta(call, call.uri, page), headers=headers)
 
 
 def _next_page(call: EndpointCall, cursor: str) -> str:
     """Returns the path of the next page. For a POST, the body must be sent again."""
-    kept = {name: value for name, value in call.params.tree.items() if name not in ("page", "cursor")}
-    return f"{call.path}?{urlencode([*(encoded(kept) if call.method == 'GET' else []), ('cursor', cursor)])}"
+    parameters = {name: value for name, value in call.params.tree.items() if name not in ("page", "cursor")}
+    return f"{call.path}?{urlencode([*(encoded(parameters) if call.method == 'GET' else []), ('cursor', cursor)])}"
 
 
 @endpoint(
@@ -200,8 +200,8 @@ def search_by_post(call: EndpointCall) -> Answer:
 def expand_of(call: EndpointCall, uri: str) -> str:
     """Returns the parameter `expand`, with a note for each key that records of this type do not have."""
     expand = call.params.text("expand", "")
-    for told in records.opens_nothing(call.ctx, uri, expand) if expand else ():
-        call.params.note("expand", f"expand: {told}")
+    for key in records.opens_nothing(call.ctx, uri, expand) if expand else ():
+        call.params.note("expand", f"expand: {key}")
     return expand
 
 
@@ -236,14 +236,14 @@ def _sparse(call: EndpointCall, found: list[dict[str, Any]]) -> list[dict[str, A
     if isinstance(call.params.tree.get("fields"), dict):
         call.params.note("fields", "fields: a search takes keys with commas between, such as fields=id,subject")
         return found
-    wanted = [each.strip() for each in call.params.text("fields", "").split(",") if each.strip()]
-    if not wanted or not found:
+    keys = [each.strip() for each in call.params.text("fields", "").split(",") if each.strip()]
+    if not keys or not found:
         return found
     there = {name for each in found for name in each}
-    for name in wanted:
+    for name in keys:
         if name not in there:
             call.params.note("fields", f"fields: '{name[:80]}' is not a key of these records{nearest(name, there)}")
-    return [{name: each[name] for name in wanted if name in each} for each in found]
+    return [{name: each[name] for name in keys if name in each} for each in found]
 
 
 def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
@@ -253,8 +253,8 @@ def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] 
 
 def _condition(call: EndpointCall) -> records.Condition | None:
     """Returns the conditions that the headers set for the record to change."""
-    found = entity_tags.conditions(call.headers)
-    if found is None:
+    conditions = entity_tags.conditions(call.headers)
+    if conditions is None:
         return None
     record_type = call.ctx.service.registry.type(call.uri)
 
@@ -263,7 +263,7 @@ def _condition(call: EndpointCall) -> records.Condition | None:
             record = records.shown(call.ctx, tx, record_type, id, expand)
             return record | {"_meta": records.meta(call.ctx, call.uri)} if has_meta else record
 
-        found.require(show if id else None)
+        conditions.require(show if id else None)
 
     return require
 

@@ -126,12 +126,12 @@ UNREADABLE = "you may not read the ticket, so that it is not in this response"
     EXPAND, META, size="file", answer=CREATED,
 )  # fmt: skip
 def create(call: EndpointCall) -> dict[str, Any]:
-    made = mailroom.create(call.ctx, call.params.tree)
-    told: dict[str, Any] = {"is_new_ticket": made.is_new_ticket}
-    if not made.is_readable:
+    receipt = mailroom.create(call.ctx, call.params.tree)
+    payload: dict[str, Any] = {"is_new_ticket": receipt.is_new_ticket}
+    if not receipt.is_readable:
         call.params.notes.append(UNREADABLE)
-        return told
-    return _shown(call, made.ticket_id) | told
+        return payload
+    return _shown(call, receipt.ticket_id) | payload
 
 
 EMAIL = Parameter("email", "string", "The mail address.", required=True)

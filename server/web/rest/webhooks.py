@@ -62,8 +62,8 @@ def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     webhook, answer = params.integer("webhook_id", 0, 0, MAX_ID), params.text("answer", "")
-    found, total = deliveries.all_of(call.ctx, webhook, answer, limit, page)
-    results = [{"webhook_id": each.pop("listener_id"), **each} for each in found]
+    rows, total = deliveries.all_of(call.ctx, webhook, answer, limit, page)
+    results = [{"webhook_id": each.pop("listener_id"), **each} for each in rows]
     return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
 
 

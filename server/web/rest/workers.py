@@ -20,5 +20,5 @@ from server.web.routes import endpoint
     answer=named_shape(shapes.record("worker")),
 )
 def me(call: EndpointCall) -> dict[str, Any]:
-    found = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, expand_of(call, "worker"))
-    return with_names(call, "worker", found)
+    worker = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, expand_of(call, "worker"))
+    return with_names(call, "worker", worker)

@@ -68,8 +68,8 @@ def create_comment(call: EndpointCall) -> Answer:
     sent = sent_fields(call, frozenset(("file_id",)))
     fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
     id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
-    found = records.retrieve(call.ctx, "comment", id, expand_of(call, "comment"))
-    return Answer(with_names(call, "comment", found), headers={"Location": location(call, found)})
+    comment = records.retrieve(call.ctx, "comment", id, expand_of(call, "comment"))
+    return Answer(with_names(call, "comment", comment), headers={"Location": location(call, comment)})
 
 
 @endpoint(

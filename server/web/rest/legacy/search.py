@@ -44,12 +44,12 @@ def page(family: Family) -> shapes.Schema:
 
 def results(call: EndpointCall, family: Family, sent: Criteria) -> dict[str, Any]:
     """Returns one page of results in the format of these endpoints."""
-    found = conditions.search(call.ctx, family.uri, search_request(call), sent)
-    if family.twins and "results" in found:
-        found["results"] = [twinned(family, each) for each in found["results"]]
+    page = conditions.search(call.ctx, family.uri, search_request(call), sent)
+    if family.twins and "results" in page:
+        page["results"] = [twinned(family, each) for each in page["results"]]
     if call.params.flag("show_meta", False):
-        found["results_meta"] = records.meta(call.ctx, family.uri)
-    return found
+        page["results_meta"] = records.meta(call.ctx, family.uri)
+    return page
 
 
 def sent_criteria(call: EndpointCall, family: Family) -> Criteria:

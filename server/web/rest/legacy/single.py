@@ -59,8 +59,8 @@ def update_record(call: EndpointCall, family: Family) -> dict[str, Any]:
     """Changes the record of the path."""
     fields = sent_fields(call)
     records.require_fields(call.ctx, family.uri, call.id, fields, _lacks_fields(family))
-    found = records.update(call.ctx, family.uri, call.id, fields, expand_of(call, family.uri))
-    return legacy_dictionary(call, family, found)
+    record = records.update(call.ctx, family.uri, call.id, fields, expand_of(call, family.uri))
+    return legacy_dictionary(call, family, record)
 
 
 def shape(family: Family) -> shapes.Schema:
@@ -86,8 +86,8 @@ def _retrieve(family: Family) -> None:
     @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, answer=shape(family))
     @family.named
     def retrieve(call: EndpointCall) -> dict[str, Any]:
-        found = records.retrieve(call.ctx, family.uri, call.id, expand_of(call, family.uri))
-        return legacy_dictionary(call, family, found)
+        record = records.retrieve(call.ctx, family.uri, call.id, expand_of(call, family.uri))
+        return legacy_dictionary(call, family, record)
 
 
 def _create(family: Family) -> None:
@@ -108,8 +108,8 @@ def _create(family: Family) -> None:
         fields = sent_fields(call)
         if not fields:
             raise Required(_lacks_fields(family))
-        found = records.create(call.ctx, family.uri, fields, expand_of(call, family.uri))
-        return Answer(legacy_dictionary(call, family, found), headers={"Location": location(call, found)})
+        record = records.create(call.ctx, family.uri, fields, expand_of(call, family.uri))
+        return Answer(legacy_dictionary(call, family, record), headers={"Location": location(call, record)})
 
 
 def _update(family: Family) -> None:
