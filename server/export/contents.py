@@ -61,21 +61,19 @@ def write(tx: Transaction, target: Target, record_type: RecordType) -> Iterator[
     """Writes the contents of all records of a type, in pieces; yields (key, bytes) of each."""
     for column in columns(record_type):
         for record in _with_content(tx, record_type, column):
-            with written(target, path_of(record_type, column, record)) as (file, told):
+            with written(target, path_of(record_type, column, record)) as (file, info):
                 for piece in blobs.pieces(tx, record[column]):
                     file.write(piece)
-            yield key_of(column), told.bytes
+            yield key_of(column), info.bytes
 
 
 def _with_content(tx: Transaction, record_type: RecordType, column: str) -> Iterator[Record]:
     """The records with a content in this column, with the columns that its path needs."""
     table: Any = record_type.table.sql
-    wanted = ("id", column, *(("name",) if record_type.uri == "attachment" else ()))
+    names = ("id", column, *(("name",) if record_type.uri == "attachment" else ()))
     rows = tx.each(
         lambda: (
-            table.select(*(getattr(table, name) for name in wanted))
-            .where(getattr(table, column) > 0)
-            .order_by(table.id)
+            table.select(*(getattr(table, name) for name in names)).where(getattr(table, column) > 0).order_by(table.id)
         ),
     )
-    return (dict(zip(wanted, row, strict=True)) for row in rows)
+    return (dict(zip(names, row, strict=True)) for row in rows)

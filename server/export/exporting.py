@@ -111,12 +111,12 @@ class _Export:
 
     def _write_lines(self, path: str, lines: Iterable[bytes]) -> int:
         count = 0
-        with written(self._target, path) as (file, told):
+        with written(self._target, path) as (file, info):
             for each in lines:
                 file.write(each)
                 count += 1
                 self._one_more()
-        self._files[path] = {"lines": count, **asdict(told)}
+        self._files[path] = {"lines": count, **asdict(info)}
         return count
 
     def _one_more(self) -> None:

@@ -46,26 +46,26 @@ class Lines:
             yield line(dict(zip(table.names, row, strict=True)))
 
     def _shown(self, record_type: RecordType, record: Record, times: frozenset[str]) -> dict[str, Any]:
-        shown: dict[str, Any] = {"_type": record_type.uri, "id": record["id"]}
+        line_values: dict[str, Any] = {"_type": record_type.uri, "id": record["id"]}
         if record_type.label_column in record:
-            shown["_label"] = record[record_type.label_column]
+            line_values["_label"] = record[record_type.label_column]
         values = record if self._with_secrets else without_secrets(record_type.uri, record)
         for name, value in values.items():
             if name.endswith("blob_id"):
-                shown[contents.key_of(name)] = contents.path_of(record_type, name, record)
+                line_values[contents.key_of(name)] = contents.path_of(record_type, name, record)
             elif name in times:
-                shown[name] = time_text(value)
+                line_values[name] = time_text(value)
             else:
-                shown.setdefault(name, value)
-        return shown
+                line_values.setdefault(name, value)
+        return line_values
 
     def _extras(self, record_type: RecordType, records: list[Record]) -> dict[int, dict[str, Any]]:
         """{record id: {key: value}}, without empty values."""
-        found: dict[int, dict[str, Any]] = {}
+        extras: dict[int, dict[str, Any]] = {}
         beside = [trait.export(self._tx, record_type, records) for trait in record_type.traits]
         for id, keys in chain(*beside, record_type.export(self._tx, records)):
-            found.setdefault(id, {}).update(keys)
-        return found
+            extras.setdefault(id, {}).update(keys)
+        return extras
 
 
 def embedded(types: Iterable[RecordType]) -> frozenset[str]:

@@ -27,12 +27,12 @@ PLAIN_TABLES = frozenset(
 
 def without_secrets(uri: str, record: Record) -> Record:
     """The record without its secrets."""
-    found = dict(record)
+    values = dict(record)
     for path in SECRETS.get(uri, ()):
         column, _, key = path.partition(".")
-        value: Any = found.get(column)
+        value: Any = values.get(column)
         if not key:
-            found.pop(column, None)
+            values.pop(column, None)
         elif isinstance(value, dict):
-            found[column] = {name: each for name, each in value.items() if name != key}
-    return found
+            values[column] = {name: each for name, each in value.items() if name != key}
+    return values

@@ -62,11 +62,11 @@ def opened(place: Path) -> Iterator[Target]:
 @contextmanager
 def written(target: Target, path: str) -> Iterator[tuple[BinaryIO, WrittenFile]]:
     """A written file, with its size and digest once it is closed."""
-    told = WrittenFile()
+    info = WrittenFile()
     with target.open(path) as file:
         counting = _CountingStream(file)
-        yield cast(BinaryIO, counting), told
-    told.bytes, told.sha256 = counting.size, counting.digest.hexdigest()
+        yield cast(BinaryIO, counting), info
+    info.bytes, info.sha256 = counting.size, counting.digest.hexdigest()
 
 
 class _CountingStream(io.RawIOBase):

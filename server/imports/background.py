@@ -50,9 +50,9 @@ def start(ctx: Context, upload: CsvUpload, mapping: CsvMapping, expand: str, *, 
     task = CsvTask(mapping, is_trial, expand)
 
     def write(tx: Transaction) -> None:
-        kept = uploads.row(tx, upload.code)
-        present = task_of(kept)
-        if kept is None or not kept.content or (present is not None and present.is_running):
+        stored = uploads.row(tx, upload.code)
+        present = task_of(stored)
+        if stored is None or not stored.content or (present is not None and present.is_running):
             raise Conflict("this file is being worked on already")
         uploads.keep_task(tx, upload.code, _text(task))
         JobQueue.add(tx, KIND, ctx.now, {"code": upload.code}, f"{KIND}:{upload.code}", is_slow=True)
@@ -65,15 +65,15 @@ def task_of(upload: CsvUpload | None) -> CsvTask | None:
     """The task of a file, None before it is started."""
     if upload is None or not upload.task:
         return None
-    kept = json.loads(upload.task)
-    mapping = CsvMapping(kept["mapping"]["uri"], tuple(kept["mapping"]["names"]), kept["mapping"]["key"])
-    result, portions = kept["result"], kept.get("portions")
+    stored = json.loads(upload.task)
+    mapping = CsvMapping(stored["mapping"]["uri"], tuple(stored["mapping"]["names"]), stored["mapping"]["key"])
+    result, portions = stored["result"], stored.get("portions")
     return CsvTask(
         mapping,
-        kept["is_trial"],
-        kept["expand"],
+        stored["is_trial"],
+        stored["expand"],
         _result_of(result) if result is not None else None,
-        kept["problem"],
+        stored["problem"],
         PortionedImport(portions["cursor"], _result_of(portions["result"])) if portions is not None else None,
     )
 
@@ -97,16 +97,16 @@ def _work(service: Service, payload: dict[str, Any], now: int) -> None:
     task = task_of(upload)
     if upload is None or task is None or not task.is_running:  # it was done before the service stopped
         return
-    told = PROGRESS.made(service.store, dict)
-    processes.share(service, KIND, lambda: dict(told))
+    numbers = PROGRESS.made(service.store, dict)
+    processes.share(service, KIND, lambda: dict(numbers))
     try:
-        done = _done(_context(service, upload, now), upload, task, lambda *counts: told.__setitem__(code, counts))
+        done = _done(_context(service, upload, now), upload, task, lambda *counts: numbers.__setitem__(code, counts))
     except Unavailable:
         raise  # a later attempt may do it
     except HelpdeskError as error:
         done = replace(task, problem=error.message)
     finally:
-        told.pop(code, None)
+        numbers.pop(code, None)
     service.store.write(lambda tx: uploads.keep_task(tx, code, _text(done)))
 
 
@@ -118,10 +118,10 @@ def _context(service: Service, upload: CsvUpload, now: int) -> Context:
     return Context(service, actor, now, times.zone(actor.timezone or "UTC"))
 
 
-def _done(ctx: Context, upload: CsvUpload, task: CsvTask, told: Callable[[int, int], None]) -> CsvTask:
+def _done(ctx: Context, upload: CsvUpload, task: CsvTask, report: Callable[[int, int], None]) -> CsvTask:
     table = upload.table()
     if task.is_trial:
-        return replace(task, result=importing.attempt(ctx, table, task.mapping, task.expand, told))
+        return replace(task, result=importing.attempt(ctx, table, task.mapping, task.expand, report))
 
     if len(table.rows) > importing.MAX_ATOMIC_ROWS:
 
@@ -129,14 +129,14 @@ def _done(ctx: Context, upload: CsvUpload, task: CsvTask, told: Callable[[int, i
             uploads.keep_task(tx, upload.code, _text(replace(task, portions=portions)))
 
         portioned = task.portions or PortionedImport()
-        result = portioned.run(ctx, upload.name, table, task.mapping, told, save)
+        result = portioned.run(ctx, upload.name, table, task.mapping, report, save)
         ctx.service.store.write(lambda tx: uploads.take(tx, upload.code))
         return replace(task, result=result, portions=None)
 
     def finish(tx: Transaction, result: CsvResult) -> None:
         uploads.keep_task(tx, upload.code, _text(replace(task, result=result)))
 
-    return replace(task, result=importing.run(ctx, upload, table, task.mapping, told, finish))
+    return replace(task, result=importing.run(ctx, upload, table, task.mapping, report, finish))
 
 
 def _text(task: CsvTask) -> str:

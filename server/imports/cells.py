@@ -45,20 +45,20 @@ class NameFinder:
         addressed = self._addressed(record_type, text)
         if addressed:
             return addressed
-        known = self._known(record_type)
-        found = known.get(text.casefold(), []) if known is not None else self._searched(record_type, text)
-        if len(found) == 1:
-            return found[0]
+        ids_by_name = self._known(record_type)
+        matches = ids_by_name.get(text.casefold(), []) if ids_by_name is not None else self._searched(record_type, text)
+        if len(matches) == 1:
+            return matches[0]
         noun = record_type.uri.replace("_", " ")
-        if found:
-            ids = ", ".join(map(str, found[:5]))
+        if matches:
+            ids = ", ".join(map(str, matches[:5]))
             raise Invalid(f"several are called '{text[:80]}': {ids}; write the number")
         raise Invalid(
             lazy_gettext(
                 "there is no {type} '{name}'{nearest}",
                 type=noun,
                 name=text[:80],
-                nearest=nearest(text.casefold(), known or ()),
+                nearest=nearest(text.casefold(), ids_by_name or ()),
             )
         )
 
@@ -68,8 +68,8 @@ class NameFinder:
 
         def read(tx: Transaction) -> int:
             reader = RecordReader(self.ctx, tx)
-            found = (columns.with_text(reader, record_type, own, text) for own in pointing)
-            return next((id for id in found if id and reader.may_read(record_type.uri, id)), 0)
+            ids = (columns.with_text(reader, record_type, own, text) for own in pointing)
+            return next((id for id in ids if id and reader.may_read(record_type.uri, id)), 0)
 
         return records.reading(self.ctx, read) if pointing and "@" in text else 0
 
@@ -89,10 +89,10 @@ class NameFinder:
         return _by_name(record_type, answer["results"]).get(text.casefold(), [])
 
 
-def _by_name(record_type: RecordType, found: list[dict[str, Any]]) -> dict[str, list[int]]:
+def _by_name(record_type: RecordType, records: list[dict[str, Any]]) -> dict[str, list[int]]:
     """Ids of records by label and by lookup key: a mail address, a name for programs."""
     names: dict[str, list[int]] = {}
-    for each in found:
+    for each in records:
         for name in {str(each[_LABEL]).casefold(), str(each.get(record_type.lookup) or "").casefold()} - {""}:
             names.setdefault(name, []).append(each["id"])
     return names
@@ -111,8 +111,8 @@ def sent(target: CsvTarget, cell: str, row: Mapping[str, str], names: NameFinder
         own = registry.type(field.target)
         return [names.id_of(own, part) for part in listed(cell)]
     if isinstance(field, Id):
-        told = row.get(field.target_from, "") if field.target_from else field.target
-        pointed = registry.find(told.lower()) if told else None
+        target_uri = row.get(field.target_from, "") if field.target_from else field.target
+        pointed = registry.find(target_uri.lower()) if target_uri else None
         return names.id_of(pointed, cell) if pointed is not None else cell
     if isinstance(field, Number) and cell.lower() in (words := [word.lower() for word in field.words]):
         return str(words.index(cell.lower()))

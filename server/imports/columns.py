@@ -53,27 +53,27 @@ def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
     registry = ctx.service.registry
     record_type = registry.type(uri)
     customs = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
-    found = {ID: CsvTarget(ID, is_key=True)}
+    by_name = {ID: CsvTarget(ID, is_key=True)}
     creating = {each.alternative_to: name for name, each in record_type.fields.items() if each.alternative_to}
     for name, field in record_type.fields.items():
         if not field.immutable and not isinstance(field, _BY_OTHER_WAYS) and not name.endswith(_SECRETS) and name != ID:
             # A header such as "Company" means the field that creates what is missing, where there is one.
-            named = record_type.fields.get(field.alternative_to, field) if field.alternative_to else field
-            names = () if name in creating else (*_called(registry, named), *_called(registry, field))
-            found[name] = CsvTarget(name, field, None, names, _is_key(record_type, field))
+            source = record_type.fields.get(field.alternative_to, field) if field.alternative_to else field
+            names = () if name in creating else (*_called(registry, source), *_called(registry, field))
+            by_name[name] = CsvTarget(name, field, None, names, _is_key(record_type, field))
     for each in customs:
         name = f"custom_{each.id}"
-        found[name] = CsvTarget(name, None, each, (each.name, each.uri), each.kind in _CUSTOM_KEYS)
-    return found
+        by_name[name] = CsvTarget(name, None, each, (each.name, each.uri), each.kind in _CUSTOM_KEYS)
+    return by_name
 
 
 def _called(registry: Registry, field: Field) -> tuple[str, ...]:
     """Other headers of a column: other names of the field, and of the type that it refers to by name."""
-    found = [field.name.removesuffix("_id").removeprefix("is_"), field.key]
+    names = [field.name.removesuffix("_id").removeprefix("is_"), field.key]
     target = registry.find(field.target) if isinstance(field, Id) and field.target else None
     if target is not None and field.name in (f"{target.uri}_id", target.uri):
-        found += [*target.aliases, target.label_names[0]]
-    return tuple(found)
+        names += [*target.aliases, target.label_names[0]]
+    return tuple(names)
 
 
 def _is_key(record_type: RecordType, field: Field) -> bool:
@@ -96,33 +96,33 @@ def with_text(reader: RecordReader, record_type: RecordType, own: Id, text: str)
     """The id of the record whose related record has this text; 0 for none. Does not check rights."""
     target = reader.registry.type(own.target)
     behind = reader.find(target.uri, **{target.lookup: text.lower()})
-    found = reader.find(record_type.uri, **{own.name: behind["id"]}) if behind is not None else None
-    return int(found["id"]) if found is not None else 0
+    record = reader.find(record_type.uri, **{own.name: behind["id"]}) if behind is not None else None
+    return int(record["id"]) if record is not None else 0
 
 
 def guess(
-    headers: Sequence[str], found: Mapping[str, CsvTarget], labels: Mapping[str, Words], rows: Sequence[CsvRow] = ()
+    headers: Sequence[str], by_name: Mapping[str, CsvTarget], labels: Mapping[str, Words], rows: Sequence[CsvRow] = ()
 ) -> tuple[str, ...]:
     """The target of each column by its header, "" for none, without repetition. labels: of targets.
 
     If one field accepts the name of a record and another its number, the first cells decide."""
-    known: dict[str, str] = {}
+    by_header: dict[str, str] = {}
     for names in (
-        [(name, name) for name in found],
-        [(name, shown(label)) for name, label in labels.items() if name in found],
-        [(name, other) for name, each in found.items() for other in each.names],
+        [(name, name) for name in by_name],
+        [(name, shown(label)) for name, label in labels.items() if name in by_name],
+        [(name, other) for name, each in by_name.items() for other in each.names],
     ):
         for name, called in names:
-            known.setdefault(folded(called), name)
-    taken: set[str] = set()
+            by_header.setdefault(folded(called), name)
+    used: set[str] = set()
     chosen: list[str] = []
     for place, header in enumerate(headers):
-        name = known.get(folded(header), "")
-        field = found[name].field if name else None
-        if field is not None and field.alternative_to in found and _holds_numbers(rows, place):
+        name = by_header.get(folded(header), "")
+        field = by_name[name].field if name else None
+        if field is not None and field.alternative_to in by_name and _holds_numbers(rows, place):
             name = field.alternative_to
-        chosen.append("" if name in taken else name)
-        taken.add(name)
+        chosen.append("" if name in used else name)
+        used.add(name)
     return tuple(chosen)
 
 
@@ -140,19 +140,19 @@ def folded(header: str) -> str:
     return _NO_LETTER.sub("", header).casefold()
 
 
-def require(mapping: CsvMapping, found: Mapping[str, CsvTarget], width: int) -> None:
+def require(mapping: CsvMapping, by_name: Mapping[str, CsvTarget], width: int) -> None:
     """Raises Invalid for a mapping with an unknown target, with one target twice, or without any; Required for a key
     without a column; Conflict for a table with another number of columns."""
     if len(mapping.names) != width:
         raise Conflict("the file has other columns than this form; choose them again")
     for place, name in enumerate(mapping.names):
-        if name and name not in found:
-            raise Invalid(f"there is no field '{name[:60]}'{nearest(name, found)}", field=f"c{place}")
+        if name and name not in by_name:
+            raise Invalid(f"there is no field '{name[:60]}'{nearest(name, by_name)}", field=f"c{place}")
         if name and name in mapping.names[:place]:
             raise Invalid(f"{name}: two columns cannot be written to one field", field=f"c{place}")
     if not any(name not in ("", ID) for name in mapping.names):
         raise Invalid("choose a field for at least one column")
-    if mapping.key and (mapping.key not in found or not found[mapping.key].is_key):
+    if mapping.key and (mapping.key not in by_name or not by_name[mapping.key].is_key):
         raise NotFound(f"records cannot be found by '{mapping.key[:60]}'")
     if mapping.key and mapping.key not in mapping.names:
         raise Required("choose the column that it stands in, too", field="key")

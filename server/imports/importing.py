@@ -168,11 +168,11 @@ class PortionedImport:
                 left=0 if self.cursor else unfit.left,
             ),
         )
-        left = [row for row in rows if row.number > self.cursor]
+        remaining = [row for row in rows if row.number > self.cursor]
         writing = _Rows(ctx, mapping)
-        for start in range(0, len(left), PORTION):
-            told(len(rows) - len(left) + start, len(rows))
-            self._write(writing, left[start : start + PORTION], save)
+        for start in range(0, len(remaining), PORTION):
+            told(len(rows) - len(remaining) + start, len(rows))
+            self._write(writing, remaining[start : start + PORTION], save)
         variables = {"file": name, "what": summary(writing.type, self.result)}
         ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("data.imported", APP, 0, variables))
         self.result.mistakes.sort(key=lambda each: each.row)
@@ -206,22 +206,22 @@ class PortionedImport:
 def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResult) -> list[SentRow]:
     """The rows as they will be stored; adds mistakes of other rows to the result. Raises as `run`."""
     records.require(ctx, mapping.uri, "create")
-    found = columns.targets(ctx, mapping.uri)
-    columns.require(mapping, found, len(table.names))
+    by_name = columns.targets(ctx, mapping.uri)
+    columns.require(mapping, by_name, len(table.names))
     names = NameFinder(ctx)
-    seen: dict[str, int] = {}
+    lines_by_key: dict[str, int] = {}
     rows: list[SentRow] = []
     for row in table.rows:
         try:
-            sent = _sent(ctx, row, mapping, found, names)
-            _require_first(sent, seen, mapping)
+            sent = _sent(ctx, row, mapping, by_name, names)
+            _require_first(sent, lines_by_key, mapping)
             rows.append(sent)
         except HelpdeskError as error:
             result.add(row.number, error)
     return rows
 
 
-def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTarget], names: NameFinder) -> SentRow:
+def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, by_name: dict[str, CsvTarget], names: NameFinder) -> SentRow:
     """Omits blank cells: a new record gets the defaults, an existing one stays unchanged."""
     if any(cell.strip() for cell in row.cells[len(mapping.names) :]):
         raise Invalid(f"has {len(row.cells)} cells, and the file {len(mapping.names)} columns")
@@ -234,7 +234,7 @@ def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTa
     problems: list[Invalid] = []
     for name, text in texts.items():
         try:
-            fields[name] = cells.sent(found[name], text, texts, names)
+            fields[name] = cells.sent(by_name[name], text, texts, names)
         except Invalid as error:
             problems.append(Invalid(error.message, field=name))
     if problems:
@@ -247,11 +247,11 @@ def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTa
     return SentRow(row.number, before, texts.get(mapping.key, ""))
 
 
-def _require_first(row: SentRow, seen: dict[str, int], mapping: CsvMapping) -> None:
+def _require_first(row: SentRow, lines_by_key: dict[str, int], mapping: CsvMapping) -> None:
     """Raises Invalid for a row about the same record as an earlier row."""
     if not row.key:
         return
-    first = seen.setdefault(row.key.casefold(), row.number)
+    first = lines_by_key.setdefault(row.key.casefold(), row.number)
     if first != row.number:
         raise Invalid(f"'{row.key[:80]}' stands in row {first} already", field=mapping.key)
 
@@ -286,10 +286,10 @@ class _Rows:
             if id is None or writing.record(self.type.uri, id) is None or not writing.may_read(self.type.uri, id):
                 raise NotFound(lazy_gettext("there is no {type} '{name}'", type=self.type.uri, name=key[:50]), field=ID)
             return id
-        found = [id for id in self._with_key(writing, key) if writing.may_read(self.type.uri, id)]
-        if len(found) > 1:
-            raise AmbiguousUpsert(f"several records have '{key[:80]}': {found[0]} and {found[1]}", field=self.key)
-        return found[0] if found else 0
+        ids = [id for id in self._with_key(writing, key) if writing.may_read(self.type.uri, id)]
+        if len(ids) > 1:
+            raise AmbiguousUpsert(f"several records have '{key[:80]}': {ids[0]} and {ids[1]}", field=self.key)
+        return ids[0] if ids else 0
 
     def _with_key(self, writing: RecordWriter, key: str) -> Iterable[int]:
         own = self.type.fields.get(self.key)

@@ -48,8 +48,8 @@ def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:
             field="file",
         )
     text, encoding = decoded(raw)
-    text, told = _told_separator(text)
-    separator = told or _separator(text)
+    text, named_separator = _told_separator(text)
+    separator = named_separator or _separator(text)
     names: tuple[str, ...] = ()
     rows: list[CsvRow] = []
     for number, cells in enumerate(_records(text, separator), 1):
@@ -88,8 +88,8 @@ def decoded(raw: bytes) -> tuple[str, str]:
 def _told_separator(text: str) -> tuple[str, str]:
     """The text without a first line such as `sep=;`, which spreadsheets understand, and what it tells."""
     first, _, rest = text.partition("\n")
-    told = first.strip()
-    return (rest, told[4]) if len(told) == 5 and told.lower().startswith("sep=") else (text, "")
+    first_line = first.strip()
+    return (rest, first_line[4]) if len(first_line) == 5 and first_line.lower().startswith("sep=") else (text, "")
 
 
 def _separator(text: str) -> str:

@@ -83,18 +83,18 @@ def find_upload(ctx: Context, uri: str, code: str) -> CsvUpload:
     """Returns a file of the caller. Raises NotFound if it belongs to another worker, is for another type, was imported,
     or has expired."""
     owner = {"worker_id": ctx.actor.worker_id, "uri": uri}
-    found = ctx.service.store.read(lambda tx: row(tx, code, created_after=ctx.now - KEPT_SECONDS, **owner))
-    if found is None:
+    upload = ctx.service.store.read(lambda tx: row(tx, code, created_after=ctx.now - KEPT_SECONDS, **owner))
+    if upload is None:
         raise NotFound("this file is kept no more; upload it again")
-    return found
+    return upload
 
 
 def row(tx: Transaction, code: str, created_after: int = 0, **equals: Any) -> CsvUpload | None:
     """The file with this code; None if it does not exist or has expired."""
-    kept = tx.first(CSV_UPLOAD, code=code, **equals)
-    if kept is None:
+    stored = tx.first(CSV_UPLOAD, code=code, **equals)
+    if stored is None:
         return None
-    values = dict(zip(CSV_UPLOAD.names, kept, strict=True))
+    values = dict(zip(CSV_UPLOAD.names, stored, strict=True))
     if values["created_at"] <= created_after:
         return None
     return CsvUpload(code, values["worker_id"], values["uri"], values["name"], bytes(values["content"]), values["task"])
@@ -102,8 +102,8 @@ def row(tx: Transaction, code: str, created_after: int = 0, **equals: Any) -> Cs
 
 def take(tx: Transaction, code: str) -> bool:
     """Claims the content of a file for its import; False if it was claimed before."""
-    found = row(tx, code)
-    if found is None or not found.content:
+    upload = row(tx, code)
+    if upload is None or not upload.content:
         return False
     tx.update(CSV_UPLOAD, _id(tx, code), {"content": b""})
     return True
@@ -121,8 +121,8 @@ def drop(tx: Transaction, code: str) -> None:
 
 
 def _id(tx: Transaction, code: str) -> int:
-    found = tx.first(CSV_UPLOAD, code=code)
-    return int(found[0]) if found is not None else 0
+    stored = tx.first(CSV_UPLOAD, code=code)
+    return int(stored[0]) if stored is not None else 0
 
 
 @periodic("old files to be imported", deletes=True)
@@ -142,8 +142,8 @@ def forget_old(service: Service, now: int) -> int | None:
 
 def _next_old(tx: Transaction) -> int | None:
     table: Any = CSV_UPLOAD.sql
-    found = tx.value(lambda: table.select(peewee.fn.MIN(table.created_at)))
-    return None if found is None else int(found) + KEPT_SECONDS
+    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.created_at)))
+    return None if oldest is None else int(oldest) + KEPT_SECONDS
 
 
 def _drop_most(tx: Transaction, worker_id: int) -> None:

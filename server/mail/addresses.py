@@ -74,8 +74,8 @@ def the_one(text: str) -> str | None:
     text = text.strip()
     if valid(text):
         return text.lower()
-    named = _NAMED.fullmatch(text)
-    text = next((found.strip() for found in named.groups() if found), "") if named else ""
+    match = _NAMED.fullmatch(text)
+    text = next((found.strip() for found in match.groups() if found), "") if match else ""
     return text.lower() if valid(text) else None
 
 
@@ -118,11 +118,11 @@ def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     if _WORD.fullmatch(text) and valid(text):  # the most frequent form
         return [NamedAddress("", text)][:limit]
     reader = _AddressReader(text, limit)
-    found = reader.read()
-    if reader.unread and len(found) < limit:
-        shown = headers.one_line(reader.unread)[:ADDRESS_CHARACTERS]
-        raise Invalid(f"'{shown}' is not a mail address; use name@host")
-    return found
+    addresses = reader.read()
+    if reader.unread and len(addresses) < limit:
+        unread = headers.one_line(reader.unread)[:ADDRESS_CHARACTERS]
+        raise Invalid(f"'{unread}' is not a mail address; use name@host")
+    return addresses
 
 
 def _is_network_address(literal: str) -> bool:
@@ -308,14 +308,14 @@ class _AddressReader:
         """Adds the addresses among the unquoted words; returns whether there were any."""
         text = _GAPS.sub(_GAP, " ".join("".join(self.bare).split()))
         words = _AT_WITH_GAP.sub("@", text).replace(_GAP, " ").split()
-        named = {word: _bare_address(word) for word in words if "@" in word}
-        good = [word for word in words if word in named and valid(named[word])]
-        bad = next((word for word in named if word not in good), "")
+        addresses = {word: _bare_address(word) for word in words if "@" in word}
+        good = [word for word in words if word in addresses and valid(addresses[word])]
+        bad = next((word for word in addresses if word not in good), "")
         if good and bad:
             self._left_out(bad)
         rest = " ".join(word for word in words if word not in good) if len(good) == 1 else ""
         for word in good:
-            self._add(self.comment or " ".join(filter(None, (self.quoted, rest))), named[word])
+            self._add(self.comment or " ".join(filter(None, (self.quoted, rest))), addresses[word])
         return bool(good)
 
     def _add(self, name: str, address: str) -> None:

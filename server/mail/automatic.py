@@ -141,8 +141,8 @@ def is_absence(head: headers.Head) -> bool:
 
 def reports_delay(head: headers.Head, text: str) -> bool:
     """Whether the text of a mail server says that it is still trying to deliver a mail."""
-    told = f"{headers.one_line(head.first('subject'))}\n{text[:DELAY_CHARACTERS]}"
-    return _DELAY.search(told) is not None and _GIVEN_UP.search(told) is None
+    words = f"{headers.one_line(head.first('subject'))}\n{text[:DELAY_CHARACTERS]}"
+    return _DELAY.search(words) is not None and _GIVEN_UP.search(words) is None
 
 
 def _is_receipt(head: headers.Head) -> bool:

@@ -43,8 +43,8 @@ class _Recipient(NamedTuple):
 def stand_in(statuses: Sequence[bytes], host: str) -> str:
     """The address under which a report without one is filed: mailer-daemon at the server that reports, else at host."""
     servers = (headers.split(status).first("reporting-mta").rpartition(";")[2].strip().lower() for status in statuses)
-    made = (f"mailer-daemon@{server}" for server in (*servers, host))
-    return next((address for address in made if addresses.valid(address)), "mailer-daemon@localhost")
+    senders = (f"mailer-daemon@{server}" for server in (*servers, host))
+    return next((address for address in senders if addresses.valid(address)), "mailer-daemon@localhost")
 
 
 def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes]) -> Bounce | None:
@@ -56,10 +56,12 @@ def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes])
     original, references = _original_ids(originals) if is_report else (None, ())
     if not statuses and original is None:
         return None
-    named = [recipient for status in statuses for recipient in _recipients(status)]
-    permanent = [each.address for each in named if each.is_permanent and each.address]
-    address = next(iter(permanent or [each.address for each in named if each.address]), None)
-    return Bounce(original, address, bool(permanent), references, not named or any(each.is_given_up for each in named))
+    recipients = [recipient for status in statuses for recipient in _recipients(status)]
+    permanent = [each.address for each in recipients if each.is_permanent and each.address]
+    address = next(iter(permanent or [each.address for each in recipients if each.address]), None)
+    return Bounce(
+        original, address, bool(permanent), references, not recipients or any(each.is_given_up for each in recipients)
+    )
 
 
 def cut_copy(text: str) -> tuple[str, str]:
@@ -72,15 +74,15 @@ def _original_ids(originals: Iterable[bytes]) -> tuple[str | None, tuple[str, ..
     """Message-ID and References of the first attached mail that has an id."""
     for content in originals:
         head = headers.split(content.lstrip())
-        found = headers.own_id(head.first("message-id"))
-        if found is not None:
-            return found, tuple(headers.ids_in(head.first("references")))
+        message_id = headers.own_id(head.first("message-id"))
+        if message_id is not None:
+            return message_id, tuple(headers.ids_in(head.first("references")))
     return None, ()
 
 
 def _recipients(status: bytes) -> list[_Recipient]:
     """The blocks of a delivery status that tell of a recipient."""
-    found = []
+    blocks = []
     position = 0
     for _ in range(BLOCKS):
         block = headers.split(status, position)
@@ -88,17 +90,17 @@ def _recipients(status: bytes) -> list[_Recipient]:
         action = block.first("action").partition("(")[0].strip().lower()
         if address or action:
             is_permanent = _is_permanent(block)
-            found.append(_Recipient(address, is_permanent, is_permanent or action not in _NO_FAILURE))
+            blocks.append(_Recipient(address, is_permanent, is_permanent or action not in _NO_FAILURE))
         if block.body_at <= position or block.body_at >= len(status):
             break
         position = block.body_at
-    return found
+    return blocks
 
 
 def _address(value: str) -> str | None:
     # "rfc822; ann@kite.example"
-    listed = addresses.parse_list(value.rpartition(";")[2], limit=1)
-    return listed[0].address.lower() if listed else None
+    recipients = addresses.parse_list(value.rpartition(";")[2], limit=1)
+    return recipients[0].address.lower() if recipients else None
 
 
 def _is_permanent(block: headers.Head) -> bool:

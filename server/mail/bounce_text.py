@@ -23,22 +23,22 @@ _QUOTED_ID = late_pattern(
 )
 
 
-def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
-    """The bounce in the text of a mail, or None. found: what its parts tell.
+def read(head: headers.Head, text: str, bounce: Bounce | None) -> Bounce | None:
+    """The bounce in the text of a mail, or None. bounce: the result of its parts.
 
     Only for mail that a server wrote: people quote headers as well. Follows RFC 5321, section 6.1."""
-    if found is None and "<" not in text:  # no id
+    if bounce is None and "<" not in text:  # no id
         return None
     if not _is_from_server(head):
-        return found
+        return bounce
     text = text[:CHARACTERS]
     quoted = _QUOTED_ID.search(text)
-    original = found.original_message_id if found else headers.own_id(quoted[1]) if quoted else None
+    original = bounce.original_message_id if bounce else headers.own_id(quoted[1]) if quoted else None
     if original is None:
-        return found
+        return bounce
     address, is_permanent = _failed(text[: quoted.start()] if quoted else text)
     is_failure = is_permanent or not automatic.reports_delay(head, text)
-    references = found.original_references if found else ()
+    references = bounce.original_references if bounce else ()
     return Bounce(original, address or _listed(head), is_permanent, references, is_failure)
 
 
@@ -47,17 +47,17 @@ def _is_from_server(head: headers.Head) -> bool:
     return automatic.is_nameless(head) or any(map(automatic.from_machine, senders))
 
 
-def _failed(told: str) -> tuple[str | None, bool]:
+def _failed(text: str) -> tuple[str | None, bool]:
     """(address, whether it takes no mail at all): the first that takes none, else the first that is named."""
-    found = [match for match in islice(_FAILED.finditer(told), LINES) if addresses.valid(match[1])]
-    ends = [*(each.start() for each in found[1:]), len(told)]
+    matches = [match for match in islice(_FAILED.finditer(text), LINES) if addresses.valid(match[1])]
+    ends = [*(each.start() for each in matches[1:]), len(text)]
     failed = []
-    for match, end in zip(found, ends, strict=False):
-        reason = told[match.start() : end].partition("\n\n")[0]
+    for match, end in zip(matches, ends, strict=False):
+        reason = text[match.start() : end].partition("\n\n")[0]
         failed.append((match[1].lower(), _PERMANENT.search(reason) is not None))
     return next((each for each in failed if each[1]), next(iter(failed), (None, False)))
 
 
 def _listed(head: headers.Head) -> str | None:
-    listed = addresses.parse_list(head.first("x-failed-recipients"), limit=1)
-    return listed[0].address.lower() if listed else None
+    recipients = addresses.parse_list(head.first("x-failed-recipients"), limit=1)
+    return recipients[0].address.lower() if recipients else None

@@ -195,7 +195,7 @@ def fit(text: str) -> str:
     if text.isascii():
         return text.replace("\0", "") if "\0" in text else text
     text = text.removeprefix("\ufeff")
-    return _UNFIT.sub(lambda found: "" if found[0] == "\0" else "\ufffd", text)
+    return _UNFIT.sub(lambda match: "" if match[0] == "\0" else "\ufffd", text)
 
 
 def decode_transfer(content: bytes, encoding: str) -> tuple[bytes, str] | None:

@@ -27,7 +27,7 @@ def pieces(content: str) -> list[tuple[str, str]]:
     >>> pieces("Hi\\n\\n#sig\\n#original_message")
     [('text', 'Hi\\n'), ('signature', '#sig'), ('original', '#original_message')]
     """
-    found: list[tuple[str, str]] = []
+    cut: list[tuple[str, str]] = []
     lines: list[str] = []
     for line in content.split("\n"):
         kind = _kind(line)
@@ -35,10 +35,10 @@ def pieces(content: str) -> list[tuple[str, str]]:
             lines.append(line)
             continue
         if lines:
-            found.append((TEXT, "\n".join(lines)))
-        found.append((kind, line))
+            cut.append((TEXT, "\n".join(lines)))
+        cut.append((kind, line))
         lines = []
-    return [*found, (TEXT, "\n".join(lines))] if lines else found
+    return [*cut, (TEXT, "\n".join(lines))] if lines else cut
 
 
 def _kind(line: str) -> str:

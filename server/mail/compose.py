@@ -134,11 +134,11 @@ def _ascii_field(field: bytes) -> bytes:
     name, _, value = field.decode("utf-8").partition(":")
     if field.isascii() or name.lower() not in ("to", "cc"):
         return field
-    shown = [
+    lines = [
         format_address(headers.header_value(each), address) if address.isascii() else f"{encoded(address)} :;"
         for each, address in parse_list(value, MAX_RECIPIENTS)
     ]
-    return f"{name}: ".encode() + ",\r\n ".join(shown).encode()
+    return f"{name}: ".encode() + ",\r\n ".join(lines).encode()
 
 
 def references_of_reply(references: Sequence[str], message_id: str) -> tuple[str, ...]:

@@ -99,10 +99,10 @@ def _day(text: str, *, is_american: bool) -> tuple[int, int, int] | None:
     """(year, month, day), which may be an invalid day."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            named = match.groupdict()
-            month = _month(named["word"]) if "word" in named else int(named["month"])
+            groups = match.groupdict()
+            month = _month(groups["word"]) if "word" in groups else int(groups["month"])
             if month:
-                return _year(named["year"]), month, int(named["day"])
+                return _year(groups["year"]), month, int(groups["day"])
     slashed = _SLASHED.search(text)
     if slashed is None:
         return None

@@ -36,17 +36,17 @@ class Dialogue:
 
     def _add(self, line: str) -> None:
         if len(self.lines) < MAX_LINES:
-            shown = "".join(char if char.isprintable() else " " for char in line)
-            self.lines.append(shown[:MAX_LINE_CHARACTERS].rstrip())
+            text = "".join(char if char.isprintable() else " " for char in line)
+            self.lines.append(text[:MAX_LINE_CHARACTERS].rstrip())
 
 
 @contextmanager
 def recorded() -> Iterator[Dialogue]:
     """Records the connections that are opened inside, on this thread."""
-    made = Dialogue()
-    mark = _current.set(made)
+    conversation = Dialogue()
+    mark = _current.set(conversation)
     try:
-        yield made
+        yield conversation
     finally:
         _current.reset(mark)
 

@@ -85,19 +85,19 @@ def first_and_last(name: str) -> tuple[str, str]:
 
 
 def _visible(text: str) -> str:
-    kept: list[str] = []
+    words: list[str] = []
     marks = 0
     for character in text:
         category = unicodedata.category(character)
         if category[0] == "Z" or category == "Cc":
-            kept.append(" ")
+            words.append(" ")
         elif category[0] == "C" and character not in _JOINERS:
             continue
         else:
             marks = marks + 1 if category[0] == "M" else 0
             if marks <= MARKS:
-                kept.append(character)
-    return "".join(kept)
+                words.append(character)
+    return "".join(words)
 
 
 def _unquoted(text: str) -> str:

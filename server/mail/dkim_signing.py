@@ -16,11 +16,11 @@ def new_key() -> tuple[str, str]:
     from cryptography.hazmat.primitives import serialization  # 20 ms to import, and few processes generate keys
     from cryptography.hazmat.primitives.asymmetric import rsa
 
-    made = rsa.generate_private_key(65537, KEY_BITS)
-    private = made.private_bytes(
+    key = rsa.generate_private_key(65537, KEY_BITS)
+    private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
-    public = made.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private.decode("ascii"), base64.b64encode(public).decode("ascii")
 
 

@@ -57,9 +57,9 @@ def author_of(subject: str, text: str, attached: Iterable[bytes] = ()) -> NamedA
     begin = next((at + 1 for at, line in enumerate(lines) if _MARK.match(line)), None)
     if begin is None and _PREFIX.match(subject):
         begin = 0
-    found = _in_lines(lines[begin:]) if begin is not None else None
-    if found is not None:
-        return found
+    author = _in_lines(lines[begin:]) if begin is not None else None
+    if author is not None:
+        return author
     heads = (headers.split(content.lstrip()[:HEAD_BYTES]).first("from") for content in attached)
     return next((author for author in map(_address, heads) if author is not None), None)
 
@@ -77,8 +77,8 @@ def _in_lines(lines: list[str]) -> NamedAddress | None:
 
 def _address(value: str) -> NamedAddress | None:
     value = _MAILTO.sub(r"<\1>", value.replace("*", " "))
-    listed = addresses.parse_list(headers.header_value(value), limit=1)
-    if not listed:
+    authors = addresses.parse_list(headers.header_value(value), limit=1)
+    if not authors:
         return None
-    email = listed[0].address.lower()
-    return NamedAddress(display_names.clean(listed[0].name, email), email)
+    email = authors[0].address.lower()
+    return NamedAddress(display_names.clean(authors[0].name, email), email)

@@ -100,37 +100,37 @@ def split(
     charset: label of the charset of raw bytes that are not UTF-8. A broken line among headers is skipped. Long fields
     are cut, and fields above `fields` omitted; notes report both."""
     end = len(raw) if end is None else end
-    found: list[tuple[str, str]] = []
+    fields_found: list[tuple[str, str]] = []
     cut: list[str] = []
     broken: list[str] = []
-    position, kept = start, 0
+    position, size = start, 0
     for _ in range(fields):
         match = _FIELD.match(raw, position, end)
         if match is None:
             odd = _MAILBOX_LINE.match(raw, position, end)
-            after = odd.end() if odd else _after_broken(raw, position, end, found)
+            after = odd.end() if odd else _after_broken(raw, position, end, fields_found)
             if after == position:
-                return Head(tuple(found), _after_empty_line(raw, position, end), tuple(_notes(cut, broken)))
+                return Head(tuple(fields_found), _after_empty_line(raw, position, end), tuple(_notes(cut, broken)))
             if odd is None:
                 lines = raw[position : min(after, position + SHORT_BYTES)].splitlines()
                 broken += [_text(line, charset) for line in lines]
             position = after
             continue
         name, (value_at, value_end) = match[1].decode("ascii", "replace"), match.span(2)
-        room = field_bytes if kept < block_bytes else SHORT_BYTES
+        room = field_bytes if size < block_bytes else SHORT_BYTES
         if value_end - value_at > room:
             cut.append(name)
             value_end = value_at + room
-        kept += value_end - value_at
+        size += value_end - value_at
         if name:
-            found.append((name, _text(raw[value_at:value_end], charset)))
+            fields_found.append((name, _text(raw[value_at:value_end], charset)))
         position = match.end()
     body_at = _after_empty_line(raw, position, end)
     if body_at == position and position < end:
         later = _EMPTY_LINE_LATER.search(raw, position - 1, end)
         body_at = later.end() if later else end
-        return Head(tuple(found), body_at, (*_notes(cut, broken), "headers were left out: there are too many"))
-    return Head(tuple(found), body_at, tuple(_notes(cut, broken)))
+        return Head(tuple(fields_found), body_at, (*_notes(cut, broken), "headers were left out: there are too many"))
+    return Head(tuple(fields_found), body_at, tuple(_notes(cut, broken)))
 
 
 def header_value(text: str, words: int = WORDS) -> str:
@@ -179,7 +179,7 @@ def parameters(value: str, limit: int = PARAMETERS) -> tuple[str, dict[str, str]
     >>> parameters('attachment; filename*0*=utf-8\\'\\'%e2%82%ac; filename*1=".txt"')
     ('attachment', {'filename': '€.txt'})
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     pieces: dict[str, dict[int, tuple[str, bool]]] = {}
     position = value.find(";")
     first = value if position < 0 else value[:position]
@@ -199,10 +199,10 @@ def parameters(value: str, limit: int = PARAMETERS) -> tuple[str, dict[str, str]
                 if match[2] is None and name in _FILE_NAMES:
                     while more := _VALUE_GOES_ON.match(value, end):
                         text, end = f"{text}{more[0].rstrip()}", more.end()
-                found.setdefault(name, text)
+                values.setdefault(name, text)
         position = value.find(";", end)
-    found.update({name: _joined(parts) for name, parts in pieces.items()})
-    return first.partition("(")[0].strip().lower(), found
+    values.update({name: _joined(parts) for name, parts in pieces.items()})
+    return first.partition("(")[0].strip().lower(), values
 
 
 def ids_in(value: str) -> list[str]:
@@ -211,14 +211,14 @@ def ids_in(value: str) -> list[str]:
     >>> ids_in('Your mail of <a@x> "hello" <b>,<c@y>')
     ['<a@x>', '<c@y>']
     """
-    return [found for found in map(_without_spaces, _ID.findall(value)) if "@" in found and len(found) <= ID_CHARACTERS]
+    return [id for id in map(_without_spaces, _ID.findall(value)) if "@" in id and len(id) <= ID_CHARACTERS]
 
 
 def own_id(value: str) -> str | None:
     """The id of a Message-Id field with angle brackets, added if missing; None if it is empty."""
     match = _ID.search(value)
-    found = _without_spaces(match[0] if match else f"<{value.strip('<>')}>")
-    return found if 2 < len(found) <= ID_CHARACTERS else None
+    id = _without_spaces(match[0] if match else f"<{value.strip('<>')}>")
+    return id if 2 < len(id) <= ID_CHARACTERS else None
 
 
 def _after_empty_line(raw: bytes, position: int, end: int) -> int:
@@ -226,7 +226,7 @@ def _after_empty_line(raw: bytes, position: int, end: int) -> int:
     return empty.end() if empty else position
 
 
-def _after_broken(raw: bytes, position: int, end: int, found: list[tuple[str, str]]) -> int:
+def _after_broken(raw: bytes, position: int, end: int, fields: list[tuple[str, str]]) -> int:
     """The position where the headers continue after broken lines; `position` itself if the body begins there."""
     after = position
     for _ in range(BROKEN_LINES):
@@ -239,7 +239,7 @@ def _after_broken(raw: bytes, position: int, end: int, found: list[tuple[str, st
             return after
     # Whoever declares a type writes the empty line, too; others forget it, and this is their first line of text.
     is_last = after > position and _EMPTY_LINE.match(raw, after, end) is not None
-    return after if is_last and any(name.lower() == "content-type" for name, _ in found) else position
+    return after if is_last and any(name.lower() == "content-type" for name, _ in fields) else position
 
 
 def _notes(cut: list[str], broken: list[str]) -> Iterator[str]:

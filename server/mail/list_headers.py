@@ -24,15 +24,15 @@ def parse(text: str) -> tuple[tuple[str, str], ...]:
     >>> parse("list-id: Pumps <pumps.desk.example>")
     (('List-Id', 'Pumps <pumps.desk.example>'),)
     """
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, value = _field(line)
-        if name in found:
+        if name in fields:
             raise Invalid(f"{name} stands there twice; keep one")
-        found[name] = value
-    if ONE_CLICK in found and "<https:" not in found.get(UNSUBSCRIBE, ""):
+        fields[name] = value
+    if ONE_CLICK in fields and "<https:" not in fields.get(UNSUBSCRIBE, ""):
         raise Invalid(f"{ONE_CLICK} needs a {UNSUBSCRIBE} with an address that begins with https:")
-    return tuple(found.items())
+    return tuple(fields.items())
 
 
 def _field(line: str) -> tuple[str, str]:
@@ -60,8 +60,8 @@ def _wrong(name: str, value: str) -> str:
     if not _PRINTED.fullmatch(value):
         return "takes letters, digits and signs of ASCII alone"
     if name == ID:
-        found = _ID.fullmatch(value)
-        is_host = found is not None and "." in found[1] and all(found[1].split("."))
+        match = _ID.fullmatch(value)
+        is_host = match is not None and "." in match[1] and all(match[1].split("."))
         return "" if is_host else "takes a name such as <support.desk.example>, in angle brackets"
     if name == ONE_CLICK:
         return "" if value == _YES else f"takes {_YES} and nothing else"

@@ -51,17 +51,17 @@ def masks_in(subject: str) -> list[str]:
     >>> masks_in("AW: [a #nosuch] Boat [Desk #jkq-75671-699 ]")
     ['JKQ-75671-699', 'NOSUCH']
     """
-    found: list[str] = []
+    masks: list[str] = []
     subject = _plain(subject)
     for before_close in reversed(subject.split("]")[:-1]):
         inside = before_close.partition("[")[2]
         mask = inside.partition("#")[2].strip().upper()
         for candidate in (mask, "".join(mask.split())):
-            if candidate and len(candidate) <= MASK_CHARACTERS and candidate not in found:
-                found.append(candidate)
-        if len(found) >= MASKS_TRIED:
+            if candidate and len(candidate) <= MASK_CHARACTERS and candidate not in masks:
+                masks.append(candidate)
+        if len(masks) >= MASKS_TRIED:
             break
-    return found
+    return masks
 
 
 def _plain(subject: str) -> str:
@@ -86,7 +86,9 @@ def new_mask(pattern: str = DEFAULT_PATTERN, rand: RandomSource | None = None, t
     getrandbits = (rand or _System()).getrandbits
     for _ in range(DRAWS):
         number = getrandbits(len(choices) * DRAWN_BITS + SPARE_BITS)
-        drawn = [of if size == 1 else of[(number := number // size) % size] for of, size in choices]
+        drawn = [
+            characters if size == 1 else characters[(number := number // size) % size] for characters, size in choices
+        ]
         mask = "".join(drawn).upper()
         if _UNFIT.search(mask) is None:
             break

@@ -147,16 +147,16 @@ class Mail:
 
     def with_header(self, name: str, value: str) -> "Mail":
         """Replaces all headers of a name with one; "" removes them."""
-        known = name.lower()
-        kept = [line for line in self.header_text.split("\n") if line.partition(":")[0].strip().lower() != known]
-        fields = [each for each in self.headers if each[0].lower() != known]
+        lower_name = name.lower()
+        lines = [line for line in self.header_text.split("\n") if line.partition(":")[0].strip().lower() != lower_name]
+        fields = [each for each in self.headers if each[0].lower() != lower_name]
         if value:
-            kept.append(f"{name}: {value}")
+            lines.append(f"{name}: {value}")
             fields.append((name, value))
-        mail = replace(self, header_text="\n".join(kept), headers=tuple(fields))
-        if known == "in-reply-to":
+        mail = replace(self, header_text="\n".join(lines), headers=tuple(fields))
+        if lower_name == "in-reply-to":
             return replace(mail, in_reply_to=tuple(headers.ids_in(value)[:ANSWERED]))
-        return replace(mail, references=tuple(headers.ids_in(value))) if known == "references" else mail
+        return replace(mail, references=tuple(headers.ids_in(value))) if lower_name == "references" else mail
 
 
 def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str = "localhost") -> Mail:
@@ -259,12 +259,12 @@ def _addresses(head: headers.Head, limits: ParseLimits, *names: str) -> tuple[Na
     values = head.all(*names)
     if not values:  # the usual case
         return ()
-    found: list[NamedAddress] = []
+    authors: list[NamedAddress] = []
     for value in values:
-        found += addresses.parse_list(value, limits.addresses - len(found))
-        if len(found) >= limits.addresses:
+        authors += addresses.parse_list(value, limits.addresses - len(authors))
+        if len(authors) >= limits.addresses:
             break
-    return tuple(NamedAddress(name, address.lower()) for name, address in found)
+    return tuple(NamedAddress(name, address.lower()) for name, address in authors)
 
 
 def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: ParseLimits) -> Iterator[NamedAddress]:
@@ -275,12 +275,12 @@ def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: Pa
 
 def _authors(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: ParseLimits) -> tuple[NamedAddress, ...]:
     """Possible authors of the mail, the likeliest first, each once and with a name if any header gives one."""
-    named = [*_addresses(head, limits, "reply-to"), *from_list]
+    candidates = [*_addresses(head, limits, "reply-to"), *from_list]
     if any(map(head.has, ORIGINAL_AUTHOR)):
         for name in ORIGINAL_AUTHOR:
-            named += _addresses(head, limits, name)
+            candidates += _addresses(head, limits, name)
     names: dict[str, str] = {}
-    for name, address in named:
+    for name, address in candidates:
         names[address] = names.get(address) or name
     return tuple(NamedAddress(name, address) for address, name in names.items())
 
@@ -292,9 +292,9 @@ def _has_one_author(head: headers.Head, from_list: tuple[NamedAddress, ...]) -> 
 
 def _routed_to(head: headers.Head, limits: ParseLimits) -> tuple[NamedAddress, ...]:
     """Addresses that the mail was routed to; dedicated headers precede those of Received fields."""
-    found = _addresses(head, limits, *ROUTED_TO)
+    recipients = _addresses(head, limits, *ROUTED_TO)
     passages = [match[1] for value in head.all("received")[:PASSAGES] for match in _PASSAGE_FOR.finditer(value)]
-    return (*found, *(NamedAddress("", each.lower()) for each in passages if addresses.valid(each)))
+    return (*recipients, *(NamedAddress("", each.lower()) for each in passages if addresses.valid(each)))
 
 
 def _sender_name(sender: NamedAddress | None, from_list: tuple[NamedAddress, ...]) -> str:
@@ -310,7 +310,9 @@ def _answered(head: headers.Head, message_id: str) -> tuple[str, ...]:
 
 
 def _references(head: headers.Head, message_id: str) -> tuple[str, ...]:
-    found = [found for value in head.all("references") for found in headers.ids_in(value) if found != message_id]
+    found = [
+        reference for value in head.all("references") for reference in headers.ids_in(value) if reference != message_id
+    ]
     return tuple(found[-headers.REFERENCES :])
 
 
@@ -401,11 +403,11 @@ class _Content:
     def bounce(self, is_from_machine: bool) -> Bounce | None:
         """What bounced. The delivery status becomes a file unless the failure is permanent."""
         contents = [content for _, content in self.statuses]
-        found = bounce.read(is_from_machine or self.is_report, contents, self.originals)
-        if found is None or not found.is_permanent:
+        bounced = bounce.read(is_from_machine or self.is_report, contents, self.originals)
+        if bounced is None or not bounced.is_permanent:
             for part, content in self.statuses:
                 self._add_file(part, content)
-        return found
+        return bounced
 
     def stand_in(self, host: str) -> str:
         """The sender of a report that names none."""
@@ -451,9 +453,9 @@ class _Content:
 
     def _slices(self, parameters: dict[str, str], start: int, end: int, room: int) -> list[tuple[int, int]]:
         boundary = parameters.get("boundary", "").encode("utf-8", "replace").rstrip()
-        found = _between(self.raw, boundary, start, end, room) if boundary else []
-        if found:
-            return found
+        parts = _between(self.raw, boundary, start, end, room) if boundary else []
+        if parts:
+            return parts
         # A boundary that is not declared, or another than declared: the first line that looks like one is taken.
         line = _BOUNDARY_LINE.search(self.raw, start, end)
         if line is None:
@@ -528,8 +530,8 @@ class _Content:
             own_name = part_names.clean_name(file.name)
             name = part_names.for_file(own_name, file.mime_type, file.content_id, file.content)
             content_id = headers.one_line(file.content_id).strip("<> ") or None
-            told, by_name = file.mime_type.lower(), _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), _OCTETS)
-            mime_type = told if _TYPE.fullmatch(told) else by_name
+            declared, by_name = file.mime_type.lower(), _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), _OCTETS)
+            mime_type = declared if _TYPE.fullmatch(declared) else by_name
             self._add_named(name, mime_type, file.content, content_id, content_id is not None)
         is_whole = winmail.is_whole and len(files) == len(winmail.files)
         self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was unpacked in part, and kept")

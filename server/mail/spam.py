@@ -34,8 +34,8 @@ def words(text: str) -> set[str]:
     ['car', 'prizes', 'win']
     """
     text = text[:TEXT_CHARACTERS]
-    found = text.translate(_BETWEEN).split() if text.isascii() else _WORD.findall(text.lower())
-    return {word for word in set(found) - _COMMON if SHORTEST <= len(word) <= LONGEST and not word.isdecimal()}
+    candidates = text.translate(_BETWEEN).split() if text.isascii() else _WORD.findall(text.lower())
+    return {word for word in set(candidates) - _COMMON if SHORTEST <= len(word) <= LONGEST and not word.isdecimal()}
 
 
 def score(counts: Mapping[str, tuple[int, int]], n_good: int, n_bad: int) -> float:

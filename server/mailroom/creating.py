@@ -35,9 +35,9 @@ def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
 
     values: form values by name. Raises Required, Invalid, Forbidden, TooLarge, and Rejected as receive does."""
     request = incoming_request(values)
-    known = ctx.service.store.read(lambda tx: _known(RecordReader(ctx, tx), request))
-    if known is not None:
-        return known
+    ticket_id = ctx.service.store.read(lambda tx: _known(RecordReader(ctx, tx), request))
+    if ticket_id is not None:
+        return ticket_id
     place, customs, files = ctx.service.store.read(lambda tx: _checked(RecordReader(ctx, tx), request))
     take = receiving.ready(ctx, _mail(ctx, request, files), place=place)
 
@@ -46,12 +46,12 @@ def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
         known = _known(writing, request)
         if known is not None:
             return known
-        made = take(tx)
-        if made.ticket_id:
-            letter.write_customs(writing, made.ticket_id, customs)
+        receipt = take(tx)
+        if receipt.ticket_id:
+            letter.write_customs(writing, receipt.ticket_id, customs)
             if request.external_id:
-                tx.put(EXTERNAL_TICKET, {"external_id": request.external_id, "ticket_id": made.ticket_id})
-        return made
+                tx.put(EXTERNAL_TICKET, {"external_id": request.external_id, "ticket_id": receipt.ticket_id})
+        return receipt
 
     return ctx.service.store.write(write)
 

@@ -60,20 +60,22 @@ def make(ctx: Context, domain: str) -> DkimKey:
     """Creates a key for a sender domain, under a new selector. It is not used for signing yet. Raises AdminOnly;
     Invalid for a domain without sender addresses; Conflict if the domain has too many keys."""
     ctx.require_admin(DOING)
-    wanted = ascii_domain(domain)
-    if wanted not in sender_domains(ctx):
+    domain_name = ascii_domain(domain)
+    if domain_name not in sender_domains(ctx):
         raise Invalid("domain: no mail comes from this domain; set a sender address of it first", field="domain")
     private, public = dkim_signing.new_key()
 
     def write(tx: Transaction) -> int:
-        taken = {row[2] for row in tx.find(DKIM_KEY, domain=wanted)}
-        if len(taken) >= MAX_KEYS:
-            raise Conflict(f"{wanted} has {len(taken)} keys; delete those that are not used any more")
-        selector = next(each for each in (f"desk{ctx.now + later}" for later in range(MAX_KEYS)) if each not in taken)
+        selectors = {row[2] for row in tx.find(DKIM_KEY, domain=domain_name)}
+        if len(selectors) >= MAX_KEYS:
+            raise Conflict(f"{domain_name} has {len(selectors)} keys; delete those that are not used any more")
+        selector = next(
+            each for each in (f"desk{ctx.now + later}" for later in range(MAX_KEYS)) if each not in selectors
+        )
         id = tx.insert(
             DKIM_KEY,
             {
-                "domain": wanted,
+                "domain": domain_name,
                 "selector": selector,
                 "private_key": private,
                 "public_key": public,
@@ -81,7 +83,7 @@ def make(ctx: Context, domain: str) -> DkimKey:
                 "is_used": 0,
             },
         )
-        _log(ctx, tx, "dkim.key.created", wanted, selector)
+        _log(ctx, tx, "dkim.key.created", domain_name, selector)
         return id
 
     return one(ctx, ctx.service.store.write(write))
@@ -147,8 +149,8 @@ def is_published(key: DkimKey, servers: Sequence[dns.Server] | None = None) -> b
 
 def sender_domains(ctx: Context) -> list[str]:
     """The domains of sender addresses, IDNA-encoded, without names that are local to this machine. Raises AdminOnly."""
-    found = dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx))
-    return [each for each in found if "." in each]
+    names = dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx))
+    return [each for each in names if "." in each]
 
 
 def _still(tx: Transaction, id: int) -> DkimKey:

@@ -32,20 +32,20 @@ class Hint:
 
 def domains(ctx: Context) -> list[str]:
     """The domains of the sender addresses, that of the default one first, at most MAX_DOMAINS. Raises AdminOnly."""
-    found = dict.fromkeys(each.email.rpartition("@")[2].lower() for each in mail_setup.senders(ctx))
-    return list(found)[:MAX_DOMAINS]
+    names = dict.fromkeys(each.email.rpartition("@")[2].lower() for each in mail_setup.senders(ctx))
+    return list(names)[:MAX_DOMAINS]
 
 
 def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
     """The hints for all sender domains. Queries the given name servers, by default those of this machine. Raises
     AdminOnly, Unavailable if none responds."""
     keys = {each.domain: each for each in dkim.list_keys(ctx) if each.is_used}
-    found: list[Hint] = []
+    hints: list[Hint] = []
     for domain in domains(ctx):
-        found += of_domain(domain, servers)
+        hints += of_domain(domain, servers)
         key = next((keys[each] for each in signing_domains(domain) if each in keys), None)
-        found.append(_dkim(domain, key, servers) if key else Hint(domain, DKIM, "", UNSIGNED, is_choice=True))
-    return found
+        hints.append(_dkim(domain, key, servers) if key else Hint(domain, DKIM, "", UNSIGNED, is_choice=True))
+    return hints
 
 
 def of_domain(domain: str, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
@@ -77,8 +77,8 @@ def _texts(name: str, servers: Sequence[dns.Server] | None) -> list[str]:
 
 def _spf(domain: str, texts: list[str]) -> Hint:
     """The servers that may send for a domain."""
-    found = [each for each in texts if each.lower().partition(" ")[0] == SPF]
-    if not found:
+    entries = [each for each in texts if each.lower().partition(" ")[0] == SPF]
+    if not entries:
         return Hint(
             domain,
             "SPF",
@@ -86,20 +86,20 @@ def _spf(domain: str, texts: list[str]) -> Hint:
             f"add a TXT entry at {domain} that names the servers your mail leaves by, such "
             f"as {SPF} include:provider.example -all",
         )
-    if len(found) > 1:
-        return Hint(domain, "SPF", _cut(" | ".join(found)), "several are taken for a mistake: make one of them")
-    is_open = found[0].lower().split()[-1] in ("+all", "all")
+    if len(entries) > 1:
+        return Hint(domain, "SPF", _cut(" | ".join(entries)), "several are taken for a mistake: make one of them")
+    is_open = entries[0].lower().split()[-1] in ("+all", "all")
     return Hint(
-        domain, "SPF", _cut(found[0]), "it lets every server send in your name: end it with -all" if is_open else ""
+        domain, "SPF", _cut(entries[0]), "it lets every server send in your name: end it with -all" if is_open else ""
     )
 
 
 def _dmarc(domain: str, texts: list[str]) -> Hint:
     """The policy for mail that does not come from servers of the domain."""
-    found = [each for each in texts if each.lower().replace(" ", "").startswith(DMARC)]
-    if not found:
+    entries = [each for each in texts if each.lower().replace(" ", "").startswith(DMARC)]
+    if not entries:
         return Hint(domain, "DMARC", "", f"add a TXT entry at _dmarc.{domain}, such as v=DMARC1; p=none")
-    return Hint(domain, "DMARC", _cut(found[0]), "several are taken for none: keep one" if len(found) > 1 else "")
+    return Hint(domain, "DMARC", _cut(entries[0]), "several are taken for none: keep one" if len(entries) > 1 else "")
 
 
 def _dkim(domain: str, key: dkim.DkimKey, servers: Sequence[dns.Server] | None) -> Hint:

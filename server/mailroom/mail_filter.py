@@ -45,8 +45,8 @@ def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     """Runs the automations of mail.filter and mail.route on a mail. Raises Rejected if one refuses it."""
     if not events.is_bound(ctx, FILTER, ROUTE):
         return FilteredMail(incoming)
-    found = _filtered(ctx, incoming)
-    return replace(found, place=_routed(ctx, found.incoming))
+    filtered = _filtered(ctx, incoming)
+    return replace(filtered, place=_routed(ctx, filtered.incoming))
 
 
 def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
@@ -55,24 +55,24 @@ def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
         parent = events.record_values("parent_ticket", contexts.TICKET, ticket["id"] if ticket else 0)
         return _values(ctx, incoming) | parent
 
-    found = FilteredMail(incoming)
+    filtered = FilteredMail(incoming)
     for answer in events.automation_results(ctx, FILTER, values):
         if events.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
             raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
         changes = answer.get("set")
         if isinstance(changes, Mapping):
-            found = _changed(found, changes)
-    return found
+            filtered = _changed(filtered, changes)
+    return filtered
 
 
-def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
+def _changed(filtered: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
     """Applies the result of one automation."""
-    mail = found.incoming.mail
+    mail = filtered.incoming.mail
     for name, key in (("email_subject", "subject"), ("email_body", "text"), ("email_body_html", "html")):
         if isinstance(changes.get(name), str):
             mail = replace(mail, **{key: changes[name]})
-    before = found.incoming.mail
+    before = filtered.incoming.mail
     if mail.text != before.text or (changes.get("email_body_html") is not None and mail.html != before.html):
         mail = replace(mail, other_words="")  # text that was removed must not be searchable
     if isinstance(changes.get("headers"), Mapping):
@@ -80,10 +80,10 @@ def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
             mail = mail.with_header(name, headers.one_line(str(value or "")))
     customs = changes.get("custom_fields")
     return replace(
-        found,
-        incoming=found.incoming if mail is found.incoming.mail else again(found.incoming, mail),
-        org_id=_id(changes, "email_sender_org_id") if "email_sender_org_id" in changes else found.org_id,
-        customs=found.customs | dict(customs) if isinstance(customs, Mapping) else found.customs,
+        filtered,
+        incoming=filtered.incoming if mail is filtered.incoming.mail else again(filtered.incoming, mail),
+        org_id=_id(changes, "email_sender_org_id") if "email_sender_org_id" in changes else filtered.org_id,
+        customs=filtered.customs | dict(customs) if isinstance(customs, Mapping) else filtered.customs,
     )
 
 
@@ -101,9 +101,9 @@ def _thread(ctx: Context, incoming: IncomingMail) -> Thread:
 
 def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     mail = incoming.mail
-    known = ctx.service.store.read(lambda tx: senders.known_addresses(RecordReader(ctx, tx), mail))
-    mail = senders.resolve(incoming, known).mail
-    sender: Record | None = known.get(mail.sender or "")
+    addresses = ctx.service.store.read(lambda tx: senders.known_addresses(RecordReader(ctx, tx), mail))
+    mail = senders.resolve(incoming, addresses).mail
+    sender: Record | None = addresses.get(mail.sender or "")
     fields: dict[str, str] = {}
     for name, value in mail.headers:
         value = answer_names.without_names(value)
@@ -141,8 +141,8 @@ def place_of(writing: RecordWriter, place: Mapping[str, Any]) -> dict[str, int] 
     elif group is not None:
         return {"group_id": group["id"]}
     if bucket_id or group_id or group_name or bucket_name:
-        shown = ", ".join(f"{name}: {str(value)[:60]}" for name, value in place.items())
-        _log_problem(writing, ROUTE, f"no such place ({shown}); routed as without it")
+        place_text = ", ".join(f"{name}: {str(value)[:60]}" for name, value in place.items())
+        _log_problem(writing, ROUTE, f"no such place ({place_text}); routed as without it")
     return None
 
 
@@ -155,10 +155,10 @@ def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: 
     mail is stored anyway."""
     if not customs:
         return
-    service, known = writing.as_service(), custom.definitions(writing.tx)
+    service, definitions = writing.as_service(), custom.definitions(writing.tx)
     owners = [(writing.registry.type(uri), id) for uri, id in (("ticket", ticket_id), ("message", message_id))]
     for name, value in customs.items():
-        owner = next((each for each in owners if known.named(each[0].context, name) is not None), None)
+        owner = next((each for each in owners if definitions.named(each[0].context, name) is not None), None)
         if owner is None:
             _log_problem(writing, FILTER, f"custom_fields: tickets and messages have no field '{name[:60]}'")
             continue

@@ -93,22 +93,22 @@ def run(
     accepts no more writes: the same import continues there later."""
     with _room_for(paths, ctx.service.settings.data) as folder:
         files = [file for path in paths for file in _files(path, standard_input, Path(folder))]
-        found = _Import(ctx, progress, problem, history)
-        found.total = sum(_count(file) for _, file in files)
+        importing = _Import(ctx, progress, problem, history)
+        importing.total = sum(_count(file) for _, file in files)
         try:
-            sources = [source for shown, file in files if (source := found.take(shown, file))]
-            found.settle()
+            sources = [source for label, file in files if (source := importing.take(label, file))]
+            importing.settle()
         finally:
-            found.wait()
-    ctx.service.store.write(lambda tx: _end(ctx, tx, sources, found.counts))
-    return found.counts
+            importing.wait()
+    ctx.service.store.write(lambda tx: _end(ctx, tx, sources, importing.counts))
+    return importing.counts
 
 
 def _end(ctx: Context, tx: Transaction, sources: list[str], counts: Counts) -> None:
     _forget(tx, sources)
-    taken = counts.tickets + counts.replies
-    if taken:
-        RecordWriter(ctx, tx).log("mail.imported", APP, 0, {"mails": f"{taken} mail{'' if taken == 1 else 's'}"})
+    total = counts.tickets + counts.replies
+    if total:
+        RecordWriter(ctx, tx).log("mail.imported", APP, 0, {"mails": f"{total} mail{'' if total == 1 else 's'}"})
 
 
 @dataclass
@@ -136,19 +136,19 @@ class _Import:
         self.total = 0
         self.counts = Counts()
 
-    def take(self, shown: str, file: Path) -> str:
+    def take(self, label: str, file: Path) -> str:
         """Imports the mails of one file; returns the key of the file, "" if it cannot be read."""
         try:
-            source = _source(shown, file)
+            source = _source(label, file)
             is_mbox = mailbox_files.kind_of(file) == "mbox"
             done = self._earlier.get(source, 0)
             for number, raw in enumerate(mailbox_files.messages(file, self._most_bytes), start=1):
                 if number <= done:
                     self._count("earlier")
                 else:
-                    self._submit(source, number, f"{shown}, message {number}" if is_mbox else shown, raw)
+                    self._submit(source, number, f"{label}, message {number}" if is_mbox else label, raw)
         except (OSError, Invalid) as error:
-            self._fail(shown, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            self._fail(label, f"cannot be read: {getattr(error, 'strerror', None) or error}")
             return ""
         return source
 
@@ -256,11 +256,11 @@ def _outcome(received: Receipt) -> str:
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 
-def _source(shown: str, file: Path) -> str:
+def _source(label: str, file: Path) -> str:
     """A key of the file in its present version."""
-    if shown == STANDARD_INPUT_NAME:
+    if label == STANDARD_INPUT_NAME:
         with file.open("rb") as content:
-            return f"{shown} {hashlib.file_digest(content, 'sha256').hexdigest()}"
+            return f"{label} {hashlib.file_digest(content, 'sha256').hexdigest()}"
     status = file.stat()
     return f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"
 
@@ -295,17 +295,17 @@ def _files(path: str, standard_input: BinaryIO, folder: Path) -> list[tuple[str,
     place = Path(path)
     kind = mailbox_files.kind_of(place)
     if kind == "maildir":
-        found = [file for part in ("cur", "new") for file in _sorted_by_number(place / part) if _is_mail(file)]
+        mails = [file for part in ("cur", "new") for file in _sorted_by_number(place / part) if _is_mail(file)]
     elif kind == "folder":
-        found = [
+        mails = [
             Path(below, name)
             for below in sorted(each for each, _, _ in os.walk(place))
             for name in sorted(os.listdir(below))
             if name.lower().endswith(mailbox_files.SUFFIXES) and Path(below, name).is_file()
         ]
     else:
-        found = [place]
-    return [(str(file), file) for file in found]
+        mails = [place]
+    return [(str(file), file) for file in mails]
 
 
 def _sorted_by_number(folder: Path) -> list[Path]:

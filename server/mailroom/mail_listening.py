@@ -64,8 +64,8 @@ def watch(service: Service, listener: Listener) -> None:
 
 def state(service: Service) -> State:
     """The state across all processes; off where no service runs, such as in a command."""
-    found = _running_listener(service)
-    own = State() if found is None else found.state()
+    listener = _running_listener(service)
+    own = State() if listener is None else listener.state()
     others = [State(**{**each, "urls": tuple(each["urls"])}) for each in processes.shared_by_others(service, TOLD)]
     return _together([own, *others]) if others else own
 
@@ -94,35 +94,35 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     with nothing changed, if it cannot listen."""
     ctx.require_admin("switch the listener")
     with _changing:
-        before, wanted = ctx.service.settings.replace(), live_settings.check_settings(ctx.service, changes)
-        found = _running_listener(ctx.service)
-        if found is not None:
-            found.renew(wanted)
+        before, after = ctx.service.settings.replace(), live_settings.check_settings(ctx.service, changes)
+        listener = _running_listener(ctx.service)
+        if listener is not None:
+            listener.renew(after)
         try:
             live_settings.change(ctx, changes)
         except HelpdeskError:
-            if found is not None:
-                found.renew(before)
+            if listener is not None:
+                listener.renew(before)
             raise
 
 
 def follow(service: Service) -> None:
     """Applies settings that another process has changed."""
-    found = _running_listener(service)
+    listener = _running_listener(service)
     with _changing:
-        if found is not None and not found.holds(service.settings):
+        if listener is not None and not listener.holds(service.settings):
             with suppress(HelpdeskError):  # it is noted in its state
-                found.renew(service.settings)
+                listener.renew(service.settings)
 
 
 @periodic("listener for mail that failed", everywhere=True)
 def try_again(service: Service, now: int) -> None:
     """Opens the listener if that failed before, such as on a port that was in use."""
-    found = _running_listener(service)
+    listener = _running_listener(service)
     with _changing:
-        if found is not None and found.state().error:
+        if listener is not None and listener.state().error:
             with suppress(HelpdeskError):  # it is noted in its state
-                found.renew(service.settings)
+                listener.renew(service.settings)
 
 
 def _running_listener(service: Service) -> Listener | None:

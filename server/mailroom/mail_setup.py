@@ -84,17 +84,17 @@ def senders(ctx: Context) -> list[SenderAddress]:
         ids = reading.search_ids("address", "mailTransport.id:>0")[:MAX_SENDERS]
         table = registry.type("address").table
         chosen = {default, *ids, *_reply_addresses(reading)} - {0}
-        found = [registry.type("address").record(row) for row in tx.get_many(table, chosen)]
+        addresses = [registry.type("address").record(row) for row in tx.get_many(table, chosen)]
         transports = {
             each["id"]: str(each["name"])
             for each in (
                 registry.type("mail_transport").record(row)
                 for row in tx.get_many(
-                    registry.type("mail_transport").table, {each["mail_transport_id"] for each in found}
+                    registry.type("mail_transport").table, {each["mail_transport_id"] for each in addresses}
                 )
             )
         }
-        listed = [
+        result = [
             SenderAddress(
                 each["id"],
                 each["email"],
@@ -102,9 +102,9 @@ def senders(ctx: Context) -> list[SenderAddress]:
                 transports.get(each["mail_transport_id"], ""),
                 each["id"] == default,
             )
-            for each in found
+            for each in addresses
         ]
-        return sorted(listed, key=lambda each: (not each.is_default, each.email))
+        return sorted(result, key=lambda each: (not each.is_default, each.email))
 
     return ctx.service.store.read(read)
 
@@ -112,9 +112,9 @@ def senders(ctx: Context) -> list[SenderAddress]:
 def sender_hosts(ctx: Context) -> tuple[str, int, list[str]]:
     """The default sender, "" for none; the default transport, 0 for none; the hosts of all sender addresses. Raises
     AdminOnly."""
-    listed = senders(ctx)
-    default = next((each.email for each in listed if each.is_default), "")
-    hosts = sorted({each.email.rpartition("@")[2] for each in listed if not each.email.endswith("]")})
+    addresses = senders(ctx)
+    default = next((each.email for each in addresses if each.is_default), "")
+    hosts = sorted({each.email.rpartition("@")[2] for each in addresses if not each.email.endswith("]")})
     return default, defaults(ctx)[1], hosts[:HOSTS]
 
 
@@ -131,22 +131,22 @@ def routes(ctx: Context) -> list[Route]:
 
     def read(tx: Transaction) -> list[Route]:
         reading = RecordReader(ctx, tx)
-        found = routing.routes(reading)
+        by_address = routing.routes(reading)
         addresses = reading.registry.type("address")
-        emails = {row[0]: addresses.record(row)["email"] for row in tx.get_many(addresses.table, set(found))}
+        emails = {row[0]: addresses.record(row)["email"] for row in tx.get_many(addresses.table, set(by_address))}
         labels: dict[tuple[str, int], str] = {}
         for uri in ("bucket", "group"):
             record_type = reading.registry.type(uri)
-            rows = tx.get_many(record_type.table, {id for kind, id in found.values() if kind == uri})
+            rows = tx.get_many(record_type.table, {id for kind, id in by_address.values() if kind == uri})
             labels |= {(uri, row[0]): record_type.label(record_type.record(row)) for row in rows}
-        listed = [
+        result = [
             Route(emails[address], uri, id, labels[uri, id])
-            for address, (uri, id) in found.items()
+            for address, (uri, id) in by_address.items()
             if address in emails and (uri, id) in labels
         ]
         default = reading.find("group", is_default=1)
         rest = [Route("", "group", default["id"], str(default["name"]))] if default is not None else []
-        return sorted(listed, key=lambda each: each.email) + rest
+        return sorted(result, key=lambda each: each.email) + rest
 
     return ctx.service.store.read(read)
 
@@ -164,12 +164,12 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
         _require_transport(writing, transport_id)
         if not (transport_id or is_default or default_transport(tx)):
             raise Invalid("choose a mail transport for the address, or make it the default sender", field="transport")
-        record_type, found = writing.registry.type("address"), writing.find("address", email=text)
-        if found is None:
+        record_type, address_id = writing.registry.type("address"), writing.find("address", email=text)
+        if address_id is None:
             id = writing.create_sent(record_type, {"email": text, "mail_transport_id": str(transport_id)})
         else:
-            id = int(found["id"])
-            if found["mail_transport_id"] != transport_id:
+            id = int(address_id["id"])
+            if address_id["mail_transport_id"] != transport_id:
                 writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
         if is_default and (before := default_sender(tx)) != id:
             old = (writing.record("address", before) or {}).get("email", "")
@@ -233,13 +233,15 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
     if not is_untried:
         sender = ctx.service.store.read(lambda tx: _sender(RecordReader(ctx, tx), default_sender(tx)))
         _send(ctx, TransportChoice(0, SMTP, dict(params)), name, sender, recipient)
-    made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
-    set_default_transport(ctx, made["id"])
+    transport_record = records.create(
+        ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)}
+    )
+    set_default_transport(ctx, transport_record["id"])
 
 
 def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
-    told = {"target": writing.label("mail_transport", transport_id), "recipient": recipient}
-    writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, told)
+    values = {"target": writing.label("mail_transport", transport_id), "recipient": recipient}
+    writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, values)
 
 
 def add_mailbox(ctx: Context, fields: Mapping[str, Any], is_untried: bool = False) -> None:
@@ -267,10 +269,10 @@ def add_mailbox(ctx: Context, fields: Mapping[str, Any], is_untried: bool = Fals
 
 
 def _sender(reading: RecordReader, id: int) -> str:
-    found = reading.record("address", id)
-    if found is None:
+    address = reading.record("address", id)
+    if address is None:
         raise Unavailable("there is no sender address; set one first")
-    return str(found["email"])
+    return str(address["email"])
 
 
 def _send(ctx: Context, way: TransportChoice, name: str, sender: str, recipient: str) -> None:
@@ -338,9 +340,9 @@ def looks(ctx: Context) -> dict[int, MailboxStatus]:
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> dict[int, MailboxStatus]:
-        known = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
+        states = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
         next_at = {id: at for at, id in due.dates(tx, ctx.now, ctx.service.settings.mailbox_poll_seconds)}
-        return {id: MailboxStatus(max(next_at.get(id, 0), 0), *known.get(id, (0, 0))) for id in {*known, *next_at}}
+        return {id: MailboxStatus(max(next_at.get(id, 0), 0), *states.get(id, (0, 0))) for id in {*states, *next_at}}
 
     return ctx.service.store.read(read)
 

@@ -90,12 +90,12 @@ def ready(
     by, incoming = _read(ctx, raw)
     if place is not None:
         incoming = replace(incoming, references=(), masks=())
-    found = replace(mail_filter.apply_filters(by, incoming), history=history)
+    filtered = replace(mail_filter.apply_filters(by, incoming), history=history)
     if place:
-        found = replace(found, place=place)
+        filtered = replace(filtered, place=place)
     if history is not None:
         by = replace(by, now=histories.instant(incoming, ctx.now))
-    return lambda tx: _take(by, tx, found)
+    return lambda tx: _take(by, tx, filtered)
 
 
 def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
@@ -126,37 +126,39 @@ def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail]:
     return by, incoming
 
 
-def _take(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
+def _take(ctx: Context, tx: Transaction, filtered: FilteredMail) -> Receipt:
     """Stores a mail. The response reveals nothing of a ticket that its submitter may not read."""
-    receipt, reading = _take_in(ctx, tx, asked), RecordReader(ctx, tx)
+    receipt, reading = _take_in(ctx, tx, filtered), RecordReader(ctx, tx)
     is_readable = not receipt.ticket_id or reading.may_read("ticket", receipt.ticket_id)
     return receipt if is_readable else replace(receipt, is_readable=False)
 
 
-def _take_in(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
+def _take_in(ctx: Context, tx: Transaction, filtered: FilteredMail) -> Receipt:
     writing = RecordWriter(ctx, tx)
-    known = senders.known_addresses(writing, asked.incoming.mail)
-    asked = replace(asked, incoming=senders.resolve(asked.incoming, known), notes=senders.handed_in_notes(ctx))
-    incoming, email = asked.incoming, asked.incoming.mail.sender or ""
+    addresses = senders.known_addresses(writing, filtered.incoming.mail)
+    filtered = replace(
+        filtered, incoming=senders.resolve(filtered.incoming, addresses), notes=senders.handed_in_notes(ctx)
+    )
+    incoming, email = filtered.incoming, filtered.incoming.mail.sender or ""
     thread = threading.find(writing, incoming)
-    if _is_own_mail(ctx, incoming, thread, known):
+    if _is_own_mail(ctx, incoming, thread, addresses):
         return _ignored(writing, thread)
-    senders.refuse_banned(known.get(email))
-    answer = worker_answers.find(writing, incoming, known)
+    senders.refuse_banned(addresses.get(email))
+    answer = worker_answers.find(writing, incoming, addresses)
     if answer is not None:
         return _answered(writing, incoming, answer)
-    again = _again(ctx, writing, incoming, _same(writing, incoming, thread, known.get(email)))
+    again = _again(ctx, writing, incoming, _same(writing, incoming, thread, addresses.get(email)))
     if again is not None:
         return again
-    sender = senders.address_of_sender(writing, known, email)
-    if asked.org_id is not None:
-        mail_filter.write_organization(writing, asked.org_id, sender)
-        sender = {**sender, "org_id": asked.org_id}
+    sender = senders.address_of_sender(writing, addresses, email)
+    if filtered.org_id is not None:
+        mail_filter.write_organization(writing, filtered.org_id, sender)
+        sender = {**sender, "org_id": filtered.org_id}
     if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
         writing = RecordWriter(replace(ctx, is_untold=True), tx)
-    author = senders.author_of(ctx, incoming, sender, known)
+    author = senders.author_of(ctx, incoming, sender, addresses)
     name = display_names.clean(incoming.mail.sender_name, email)
-    receipt = _store(senders.as_author(writing, sender, name), asked, thread, author, known)
+    receipt = _store(senders.as_author(writing, sender, name), filtered, thread, author, addresses)
     naming.store_name(ctx, writing, incoming.mail, author, receipt.ticket_id)
     _log_handing_in(RecordWriter(ctx, tx), receipt, email)
     return receipt
@@ -179,14 +181,16 @@ def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswe
     return receipt
 
 
-def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: Author, known: Addresses) -> Receipt:
-    is_stranger, incoming, sender = False, asked.incoming, author.address
+def _store(
+    writing: RecordWriter, filtered: FilteredMail, thread: Thread, author: Author, addresses: Addresses
+) -> Receipt:
+    is_stranger, incoming, sender = False, filtered.incoming, author.address
     ticket = thread.ticket
     if ticket is None:
-        ticket = _new_ticket(writing, asked, sender, known)
+        ticket = _new_ticket(writing, filtered, sender, addresses)
     else:
-        is_stranger = _reply(writing, asked, thread, author, known)
-    notes = [*author.notes, *_notes(thread), *asked.notes]
+        is_stranger = _reply(writing, filtered, thread, author, addresses)
+    notes = [*author.notes, *_notes(thread), *filtered.notes]
     message_id = storing.message(
         writing,
         incoming,
@@ -196,16 +200,16 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
         is_stranger=is_stranger or author.is_forged,
         is_first=thread.ticket is None,
         forwarded_from=_forwarded_from(writing, incoming, thread, author),
-        created=_place_in_time(writing, asked, thread),
+        created=_place_in_time(writing, filtered, thread),
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
-    if asked.history is not None and thread.ticket is not None and not incoming.mail.is_notice:
+    if filtered.history is not None and thread.ticket is not None and not incoming.mail.is_notice:
         histories.settle_reply(writing, thread.ticket)
-    if thread.ticket is None and not author.is_workers and _gets_acknowledged(writing, asked):
+    if thread.ticket is None and not author.is_workers and _gets_acknowledged(writing, filtered):
         acknowledging.begin(writing, ticket["id"], message_id, sender["id"])
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
-    mail_filter.write_customs(writing, asked.customs, ticket["id"], message_id)
+    mail_filter.write_customs(writing, filtered.customs, ticket["id"], message_id)
     events.publish(
         writing,
         "mail.received",
@@ -222,69 +226,71 @@ def _forwarded_from(writing: RecordWriter, incoming: IncomingMail, thread: Threa
     if thread.ticket is not None or not author.is_workers:
         return ""
     attached = (file.content for file in incoming.mail.files if file.mime_type in ATTACHED_MAIL)
-    found = forwarded.author_of(incoming.subject, incoming.text, attached)
-    if found is None or found.address == author.address["email"]:
+    original_author = forwarded.author_of(incoming.subject, incoming.text, attached)
+    if original_author is None or original_author.address == author.address["email"]:
         return ""
-    if senders.is_own(senders.records_of(writing, [found.address]), found.address):
+    if senders.is_own(senders.records_of(writing, [original_author.address]), original_author.address):
         return ""
-    name = found.name.replace('"', "")
-    return f'"{name}" <{found.address}>' if name else found.address
+    name = original_author.name.replace('"', "")
+    return f'"{name}" <{original_author.address}>' if name else original_author.address
 
 
-def _place_in_time(writing: RecordWriter, asked: FilteredMail, thread: Thread) -> int:
+def _place_in_time(writing: RecordWriter, filtered: FilteredMail, thread: Thread) -> int:
     """The time of the message in its ticket: its arrival, whatever the sender's clock says, and never before the
     message that it replies to."""
     return max(writing.now, thread.answered.created) if thread.answered else writing.now
 
 
-def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:
-    incoming = asked.incoming
-    named = senders.everybody(incoming.mail)
-    written = (email for name in named for email in (name, addresses.without_plus(name)))
-    recipient_ids = [known[email]["id"] for email in dict.fromkeys(written) if email in known]
-    place = {"group_id": asked.history.group_id} if asked.history is not None and asked.history.group_id else None
-    place = place or mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
-    status_id = asked.history.status_id if asked.history is not None else OPEN
+def _new_ticket(writing: RecordWriter, filtered: FilteredMail, sender: Record, address_records: Addresses) -> Record:
+    incoming = filtered.incoming
+    emails = senders.everybody(incoming.mail)
+    written = (email for name in emails for email in (name, addresses.without_plus(name)))
+    recipient_ids = [address_records[email]["id"] for email in dict.fromkeys(written) if email in address_records]
+    place = (
+        {"group_id": filtered.history.group_id} if filtered.history is not None and filtered.history.group_id else None
+    )
+    place = place or mail_filter.place_of(writing, filtered.place) or routing.place_of(writing, recipient_ids)
+    status_id = filtered.history.status_id if filtered.history is not None else OPEN
     ticket = storing.new_ticket(
         writing, incoming, place | {"status_id": status_id}, senders.organization_of(writing, sender), sender["id"]
     )
-    wanted = senders.first_requesters(writing, incoming, sender, known)
-    requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
-    if asked.history is not None:
+    requester_ids = senders.first_requesters(writing, incoming, sender, address_records)
+    requesters.add(writing, ticket["id"], requester_ids, is_new_ticket=True)
+    if filtered.history is not None:
         histories.settle_new_ticket(writing, ticket["id"])
     return ticket
 
 
-def _gets_acknowledged(writing: RecordWriter, asked: FilteredMail) -> bool:
+def _gets_acknowledged(writing: RecordWriter, filtered: FilteredMail) -> bool:
     """Whether a group may acknowledge the first mail of a ticket: it is recent and comes from outside. The headers that
     suppress automatic replies are checked when the acknowledgement is sent."""
-    mail = asked.incoming.mail
-    is_past = asked.history is not None or mail.date < writing.now - ACKNOWLEDGED_SECONDS
+    mail = filtered.incoming.mail
+    is_past = filtered.history is not None or mail.date < writing.now - ACKNOWLEDGED_SECONDS
     return not (is_past or mail.is_automatic or writing.ctx.is_untold)
 
 
-def _reply(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: Author, known: Addresses) -> bool:
+def _reply(writing: RecordWriter, filtered: FilteredMail, thread: Thread, author: Author, addresses: Addresses) -> bool:
     """Reopens the ticket, except for an absence notice, or a stranger's mail to a deleted ticket; returns whether the
     sender is a stranger to it."""
-    ticket, mail = thread.ticket, asked.incoming.mail
+    ticket, mail = thread.ticket, filtered.incoming.mail
     assert ticket is not None
-    is_ours = mail.bounce is not None and bounces.is_ours(writing, mail.bounce, thread, known)
+    is_ours = mail.bounce is not None and bounces.is_ours(writing, mail.bounce, thread, addresses)
     if mail.bounce is not None and is_ours:
-        bounces.mark_failed(writing, mail.bounce, known)
+        bounces.mark_failed(writing, mail.bounce, addresses)
     is_stranger = not is_ours and (author.is_forged or senders.is_stranger(writing, ticket, author.address))
-    is_past = asked.history is not None
+    is_past = filtered.history is not None
     if not (is_past or mail.is_notice or (is_stranger and ticket["status_id"] == DELETED)):
         storing.reopen(writing, ticket)
     return is_stranger
 
 
-def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, known: Addresses) -> bool:
+def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, addresses: Addresses) -> bool:
     """Whether a mail of this service came back to it: automatic mail, or mail from one of its own addresses to
     itself."""
     mail = incoming.mail
     if mail.loop_token == ctx.service.installation and mail.auto_submitted:
         return True
-    writer = known.get(mail.from_address or "")
+    writer = addresses.get(mail.from_address or "")
     is_own = writer is not None and writer["is_own"]
     return is_own and any(copy.is_outgoing for copy in thread.copies)
 

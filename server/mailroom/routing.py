@@ -20,11 +20,11 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
 
     The bucket, else the group, that sends from one of the addresses; else the default group. Raises Rejected if there
     is none."""
-    wanted = recipient_ids[:MAX_RECIPIENTS]
+    address_ids = recipient_ids[:MAX_RECIPIENTS]
     for uri in ("bucket", "group"):
-        found = _sending_from(writing, uri, wanted)
-        if found:
-            return {f"{uri}_id": found}
+        owner_id = _sending_from(writing, uri, address_ids)
+        if owner_id:
+            return {f"{uri}_id": owner_id}
     group = writing.find("group", is_default=1)
     if group is None:
         raise Rejected(
@@ -36,12 +36,12 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
 def routes(reading: RecordReader) -> dict[int, tuple[str, int]]:
     """{id of an address: (bucket or group, its id)}: the routes that place_of follows, at most MAX_ROUTES of each kind,
     the oldest addresses first."""
-    found: dict[int, tuple[str, int]] = {}
+    by_address: dict[int, tuple[str, int]] = {}
 
     for uri in ("bucket", "group"):
         for address_id, id in _routes(reading, uri):
-            found.setdefault(address_id, (uri, id))
-    return found
+            by_address.setdefault(address_id, (uri, id))
+    return by_address
 
 
 def _routes(reading: RecordReader, uri: str) -> list[tuple[int, int]]:

@@ -29,14 +29,14 @@ Addresses = dict[str, Record]  # by lower-case email
 
 def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:
     """The records of all addresses that a mail names; see records_of."""
-    named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None]
-    return records_of(reading, [*named, *(each.address for each in mail.senders), *everybody(mail)])
+    emails = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None]
+    return records_of(reading, [*emails, *(each.address for each in mail.senders), *everybody(mail)])
 
 
 def records_of(reading: RecordReader, emails: Iterable[str | None]) -> Addresses:
     """The existing records of these addresses, and of the base addresses of plus addresses; each with `is_own`: whether
     the service sends from it, so that mail to it arrives here. One statement."""
-    wanted = {each for name in emails if name for each in (name, addresses.without_plus(name))}
+    variants = {each for name in emails if name for each in (name, addresses.without_plus(name))}
     address, bucket, group = map(reading.registry.type, ("address", "bucket", "group"))
     table, places = address.table, (bucket.table.sql, group.table.sql)
 
@@ -47,7 +47,7 @@ def records_of(reading: RecordReader, emails: Iterable[str | None]) -> Addresses
             is_own |= table.sql.id.in_(sending)
         return table.sql.select(*table.all_columns, is_own).where(in_list(table.sql.email, slot(0)))
 
-    rows = reading.tx.rows(build, (json.dumps(sorted(wanted)), default_sender(reading.tx)))
+    rows = reading.tx.rows(build, (json.dumps(sorted(variants)), default_sender(reading.tx)))
     return {record["email"].lower(): record for record in (_record(address, row) for row in rows)}
 
 
@@ -55,9 +55,9 @@ def _record(address: RecordType, row: tuple[Any, ...]) -> Record:
     return {**address.record(row[:-1]), "is_own": bool(row[-1])}
 
 
-def is_own(known: Addresses, email: str) -> bool:
+def is_own(address_records: Addresses, email: str) -> bool:
     """Whether mail to this address arrives here, including plus addresses of our own addresses."""
-    record = known.get(email) or known.get(addresses.without_plus(email))
+    record = address_records.get(email) or address_records.get(addresses.without_plus(email))
     return record is not None and bool(record["is_own"])
 
 
@@ -71,17 +71,19 @@ def everybody(mail: Mail) -> list[str]:
     return list(dict.fromkeys((*recipients(mail), *(each.address for each in mail.routed_to))))
 
 
-def resolve(incoming: IncomingMail, known: Addresses) -> IncomingMail:
+def resolve(incoming: IncomingMail, address_records: Addresses) -> IncomingMail:
     """Replaces a sender that is an address of this service, as mailing lists, contact forms and shared mailboxes write
     it, with the first other one in Reply-To or From. If there is no other one, the sender stays."""
     mail = incoming.mail
-    if mail.sender is None or not is_own(known, mail.sender):
+    if mail.sender is None or not is_own(address_records, mail.sender):
         return incoming
-    other = next((each for each in mail.senders if not is_own(known, each.address)), None)
+    other = next((each for each in mail.senders if not is_own(address_records, each.address)), None)
     if other is None:
         return incoming
-    listed = next((name for name, address in mail.senders if address == mail.from_address), "")
-    name = other.name or (display_names.without_list(listed) if is_own(known, mail.from_address or "") else "")
+    list_name = next((name for name, address in mail.senders if address == mail.from_address), "")
+    name = other.name or (
+        display_names.without_list(list_name) if is_own(address_records, mail.from_address or "") else ""
+    )
     return replace(incoming, mail=replace(mail, sender=other.address, sender_name=name))
 
 
@@ -93,9 +95,9 @@ def refuse_banned(sender: Record | None) -> None:
         )
 
 
-def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Record:
+def address_of_sender(writing: RecordWriter, address_records: Addresses, email: str) -> Record:
     """The sender's record, created if necessary. Clears its defunct mark, since the sender can evidently use it."""
-    record = known.get(email) or requesters.address_of(writing, email)
+    record = address_records.get(email) or requesters.address_of(writing, email)
     if record["is_defunct"]:
         writing.update("address", record["id"], {"is_defunct": 0})
     return record
@@ -122,11 +124,11 @@ class Author:
     is_workers: bool = False
 
 
-def author_of(ctx: Context, incoming: IncomingMail, sender: Record, known: Addresses) -> Author:
+def author_of(ctx: Context, incoming: IncomingMail, sender: Record, address_records: Addresses) -> Author:
     """The author of a mail with this sender. Anybody can write an address into From."""
     if not sender["worker_id"]:
         return Author(sender)
-    forged = forgery_notes(incoming, sender, known)
+    forged = forgery_notes(incoming, sender, address_records)
     if not forged and is_proven(ctx, incoming, sender["worker_id"]):
         return Author(sender, is_workers=True)
     notes = forged or [f"{sender['email']} is a worker's, and nothing proves that the worker wrote this"]
@@ -155,23 +157,23 @@ def may_answer_as(ctx: Context, worker_id: int) -> bool:
     return not ctx.actor.worker_id or ctx.actor.is_admin or ctx.actor.worker_id == worker_id
 
 
-def forgery_notes(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
+def forgery_notes(incoming: IncomingMail, sender: Record, address_records: Addresses) -> list[str]:
     """Evidence against a mail that claims to come from a worker: the server's verdict, several authors in From, or a
     worker named in another header only. sender: an address."""
     if not sender["worker_id"]:
         return []
-    found = []
+    notes = []
     if incoming.dmarc.result == "fail":
-        found.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc.host}")
+        notes.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc.host}")
     if not incoming.mail.has_one_author:
-        found.append(f"{sender['email']} is a worker's, but From names more than one address")
-    writer = known.get(incoming.mail.from_address or "")
+        notes.append(f"{sender['email']} is a worker's, but From names more than one address")
+    writer = address_records.get(incoming.mail.from_address or "")
     if writer is None or writer["worker_id"] != sender["worker_id"]:
-        found.append(
+        notes.append(
             f"{sender['email']} is a worker's, but only another header than From names it; From says "
             f"{incoming.mail.from_address or 'nobody'}"
         )
-    return found
+    return notes
 
 
 def organization_of(writing: RecordWriter, sender: Record) -> int:
@@ -182,22 +184,24 @@ def organization_of(writing: RecordWriter, sender: Record) -> int:
     return int(contact["org_id"]) if contact else 0
 
 
-def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Record, known: Addresses) -> list[int]:
+def first_requesters(
+    writing: RecordWriter, incoming: IncomingMail, sender: Record, address_records: Addresses
+) -> list[int]:
     """The ids of the requesters of a new ticket: the sender, and the recipients if the service is configured for that;
     without our own addresses and excluded ones."""
     patterns = writing.setting("mail_exclude_patterns")
-    is_ours = is_own(known, sender["email"]) or not requesters.may_request(sender, patterns)
-    found = [] if is_ours else [sender]
+    is_ours = is_own(address_records, sender["email"]) or not requesters.may_request(sender, patterns)
+    requesters_of_ticket = [] if is_ours else [sender]
     if writing.setting("mail_add_recipients"):
         for email in recipients(incoming.mail)[:MAX_ADDED]:
-            if is_own(known, email) or answer_names.NAME.search(email):
+            if is_own(address_records, email) or answer_names.NAME.search(email):
                 continue
-            record = known.get(email)
+            record = address_records.get(email)
             if record is None and requesters.participants.may_request(email, patterns):
                 record = requesters.address_of(writing, email)
             if record is not None and requesters.may_request(record, patterns):
-                found.append(record)
-    return list(dict.fromkeys(record["id"] for record in found))
+                requesters_of_ticket.append(record)
+    return list(dict.fromkeys(record["id"] for record in requesters_of_ticket))
 
 
 def is_stranger(writing: RecordWriter, ticket: Record, sender: Record) -> bool:

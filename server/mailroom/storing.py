@@ -110,11 +110,11 @@ def files(writing: RecordWriter, incoming: IncomingMail, uploader_id: int = 0) -
 def _files(writing: RecordWriter, incoming: IncomingMail) -> tuple[list[int], int]:
     """(ids of the files, id of the HTML or 0). The HTML is stored unchanged except for its inline images, which are
     files now."""
-    made = files(writing, incoming)
+    file_ids = files(writing, incoming)
     if not incoming.html:
-        return made, 0
-    html = incoming.html_bytes([paths.file(id) for id in made])
-    return made, _attachment(writing, HTML_NAME, HTML_TYPE, html)
+        return file_ids, 0
+    html = incoming.html_bytes([paths.file(id) for id in file_ids])
+    return file_ids, _attachment(writing, HTML_NAME, HTML_TYPE, html)
 
 
 def _attachment(

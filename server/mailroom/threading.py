@@ -43,12 +43,12 @@ class Thread:
 def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
     """Finds ticket and copies, in at most three statements unless the ticket was merged."""
     own = incoming.own_id
-    known = _messages(reading, [*filter(None, (own, incoming.bounced)), *incoming.references])
-    copies = tuple(each for each in known if each.message_id == own) if own else ()
-    bounced = next((each for each in _named(known, incoming.bounced) if each.is_outgoing), None)
+    messages = _messages(reading, [*filter(None, (own, incoming.bounced)), *incoming.references])
+    copies = tuple(each for each in messages if each.message_id == own) if own else ()
+    bounced = next((each for each in _named(messages, incoming.bounced) if each.is_outgoing), None)
     answered = [bounced] if bounced else []
     for reference in incoming.references:
-        answered += _named(known, reference)
+        answered += _named(messages, reference)
     for message in answered:
         ticket = survivor(reading, message.ticket_id)
         if ticket is not None:
@@ -93,13 +93,13 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
     ]
 
 
-def _named(known: Iterable[ReferencedMessage], message_id: str | None) -> list[ReferencedMessage]:
+def _named(messages: Iterable[ReferencedMessage], message_id: str | None) -> list[ReferencedMessage]:
     """Messages with exactly this id, then those with it in another case."""
     if not message_id:
         return []
     folded = message_id.lower()
-    named = [each for each in known if each.message_id.lower() == folded]
-    return sorted(named, key=lambda each: each.message_id != message_id)
+    matches = [each for each in messages if each.message_id.lower() == folded]
+    return sorted(matches, key=lambda each: each.message_id != message_id)
 
 
 def _by_mask(reading: RecordReader, masks: tuple[str, ...]) -> Record | None:
@@ -111,5 +111,5 @@ def _by_mask(reading: RecordReader, masks: tuple[str, ...]) -> Record | None:
         (json.dumps(masks),),
     )
     ids = {mask.upper(): id for id, mask in rows}
-    found = (survivor(reading, ids[mask]) for mask in masks if mask in ids)
-    return next((ticket for ticket in found if ticket is not None), None)
+    tickets = (survivor(reading, ids[mask]) for mask in masks if mask in ids)
+    return next((ticket for ticket in tickets if ticket is not None), None)

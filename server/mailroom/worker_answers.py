@@ -56,34 +56,38 @@ class WorkerAnswer:
     is_automatic: bool
 
 
-def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> WorkerAnswer | None:
+def find(reading: RecordReader, incoming: IncomingMail, addresses: Addresses) -> WorkerAnswer | None:
     """Returns None for other mail. Raises Rejected if the signed name is invalid or too old."""
     mail = incoming.mail
-    named = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.everybody(mail)]
+    candidates = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.everybody(mail)]
     if not reading.ctx.service.settings.answer_by_mail:
         return None
-    found = answer_ids.find(reading.tx, named)
-    if found is None:
+    signed = answer_ids.find(reading.tx, candidates)
+    if signed is None:
         return None
     email = mail.sender or ""
-    if found.is_genuine and (mail.bounce is not None or automatic.is_by_itself(Head(mail.headers, 0))):
-        return WorkerAnswer(found.id, email, True)
-    writer = known.get(email)
+    if signed.is_genuine and (mail.bounce is not None or automatic.is_by_itself(Head(mail.headers, 0))):
+        return WorkerAnswer(signed.id, email, True)
+    writer = addresses.get(email)
     worker_id = writer["worker_id"] if writer is not None else 0
-    if writer is None or actors.worker(reading.tx, worker_id) is None or senders.forgery_notes(incoming, writer, known):
+    if (
+        writer is None
+        or actors.worker(reading.tx, worker_id) is None
+        or senders.forgery_notes(incoming, writer, addresses)
+    ):
         return None
     if not senders.may_answer_as(reading.ctx, worker_id):
         return None
-    if not found.is_genuine:
+    if not signed.is_genuine:
         raise Rejected("the signature of the mail that this answers is wrong; answer in the console", field="message")
-    if found.id.worker_id != worker_id:
+    if signed.id.worker_id != worker_id:
         return None
-    if found.id.is_over(reading.now):
+    if signed.id.is_over(reading.now):
         raise Rejected(
             f"the mail that this answers is older than {answer_ids.VALID_DAYS} days; answer in the console",
             field="message",
         )
-    return WorkerAnswer(found.id, email, False)
+    return WorkerAnswer(signed.id, email, False)
 
 
 def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> tuple[Record, bool]:
@@ -236,8 +240,8 @@ class _Answering:
             self._draft(text or self._incoming.subject, WAITING, 0, file_ids)
             reason = f"{reason}; it is a draft on the ticket"
         writing, id = self._writing, self._ticket["id"]
-        told = {"target": writing.label("ticket", id), "worker": writing.actor.name, "reason": reason}
-        writing.as_service().log(REFUSED, TICKET, id, told, also_notify=(writing.actor.id,))
+        values = {"target": writing.label("ticket", id), "worker": writing.actor.name, "reason": reason}
+        writing.as_service().log(REFUSED, TICKET, id, values, also_notify=(writing.actor.id,))
 
 
 def _is_first(writing: RecordWriter, incoming: IncomingMail, ticket_id: int) -> bool:

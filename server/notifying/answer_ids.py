@@ -91,8 +91,8 @@ def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
     if not matches:
         return None
     key = stored_key(tx, KEY)
-    found = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
-    return next((each for each in found if each.is_genuine), found[0])
+    signed_ids = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
+    return next((each for each in signed_ids if each.is_genuine), signed_ids[0])
 
 
 def _id_of(match: re.Match[str]) -> AnswerId:

@@ -41,9 +41,9 @@ def read(text: str) -> MailedAnswer:
 
 def said(text: str) -> str:
     """The text that the author wrote: without quotes, without the signature, above the marker line."""
-    kept = "\n".join(part for kind, part in quoted.parts(text) if kind == "said")
+    own_text = "\n".join(part for kind, part in quoted.parts(text) if kind == "said")
     above: list[str] = []
-    for line in kept.split("\n"):
+    for line in own_text.split("\n"):
         if line.lstrip().startswith(ABOVE):
             break
         above.append(line)

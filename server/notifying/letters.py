@@ -263,8 +263,8 @@ class _Letters:
         place = reader.label("group", ticket["group_id"])
         if ticket["bucket_id"]:
             place = f"{place}, {reader.label('bucket', ticket['bucket_id'])}"
-        told = _("Status: {status}. Owner: {owner}. {place}.", status=status, owner=owner, place=place)
-        return f"{self._base}{paths.record('ticket', ticket['id'])}\n{told}"
+        line = _("Status: {status}. Owner: {owner}. {place}.", status=status, owner=owner, place=place)
+        return f"{self._base}{paths.record('ticket', ticket['id'])}\n{line}"
 
     def _line(self, each: Waiting) -> str:
         return f"{_first_line(each)}\n{self._base}/notifications/{each.record['id']}"

@@ -116,26 +116,26 @@ class Placeholders:
         return PLACEHOLDER.sub(value, template)
 
     def _values(self, names: set[str]) -> dict[str, str]:
-        found = {name: self._plain[name] for name in names if name in self._plain}
+        values_by_name = {name: self._plain[name] for name in names if name in self._plain}
         if self._own:
             own = self._dictionary(self._own, ",".join(sorted(names)))
-            found |= {name: _text(own[name]) for name in names if name in own}
-        wanted: dict[str, dict[str, str]] = {}  # prefix: {key of the dictionary: name in the template}
-        for name in names - found.keys():
+            values_by_name |= {name: _text(own[name]) for name in names if name in own}
+        keys_by_prefix: dict[str, dict[str, str]] = {}  # prefix: {key of the dictionary: name in the template}
+        for name in names - values_by_name.keys():
             prefix, _, key = name.removeprefix(CALLER).partition("_")
             if name in WORKER_NAMES:
-                wanted.setdefault("worker", {})[name] = name
+                keys_by_prefix.setdefault("worker", {})[name] = name
             elif prefix in self._records:
-                wanted.setdefault(prefix, {})[key] = name
-        for prefix, keys in wanted.items():
+                keys_by_prefix.setdefault(prefix, {})[key] = name
+        for prefix, keys in keys_by_prefix.items():
             dictionary = self._dictionary(prefix, ",".join(keys))
-            found |= {name: _text(dictionary.get(key)) for key, name in keys.items()}
-        return found
+            values_by_name |= {name: _text(dictionary.get(key)) for key, name in keys.items()}
+        return values_by_name
 
     def _dictionary(self, uri: str, expand: str) -> Mapping[str, object]:
-        shown = Dictionaries(self._ctx, self._tx)
-        records = shown.records(uri, [self._records.get(uri, 0)])
-        return shown.dictionaries(uri, records, expand)[0] if records else {}
+        dictionaries = Dictionaries(self._ctx, self._tx)
+        records = dictionaries.records(uri, [self._records.get(uri, 0)])
+        return dictionaries.dictionaries(uri, records, expand)[0] if records else {}
 
 
 def signature_of(record: Record | None, values: Placeholders) -> Signature:

@@ -199,12 +199,12 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     most = ctx.service.settings.mail_max_recipients
     if not 1 <= len(recipients) <= most:
         raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
-    left = rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
+    remaining = rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
     # A bounce of an automatic reply must not cause another one (RFC 3834, 3.3).
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
     hold = find_hold(tx, way.transport_id) if way is not None else None
-    return ReadyMail(outgoing, left, envelope_from, way, mail.from_address_id, hold)
+    return ReadyMail(outgoing, remaining, envelope_from, way, mail.from_address_id, hold)
 
 
 def html_part(ctx: Context, tx: Transaction, mail: MailSpec, text: str, html: str, image_url: ImageUrl) -> str:
@@ -273,7 +273,7 @@ def own_file(base_url: str) -> re.Pattern[str]:
     return re.compile(re.escape(base_url) + r"/(?:rest/attachments|files)/([0-9]{1,18})(?:[/.?][^\s\"'<>]*)?")
 
 
-def _embed(ctx: Context, mail: MailSpec, found: dict[int, str]) -> ImageUrl:
+def _embed(ctx: Context, mail: MailSpec, content_ids: dict[int, str]) -> ImageUrl:
     """Embeds images that are files of this service, since the recipient cannot fetch them."""
     pattern = own_file(ctx.service.base_url)
 
@@ -282,18 +282,18 @@ def _embed(ctx: Context, mail: MailSpec, found: dict[int, str]) -> ImageUrl:
         if match is None or int(match[1]) not in mail.inline_ids:
             return None
         id = int(match[1])
-        found[id] = f"file{id}.{mail.message_id}"
-        return f"cid:{found[id]}"
+        content_ids[id] = f"file{id}.{mail.message_id}"
+        return f"cid:{content_ids[id]}"
 
     return image_url
 
 
 def _files(reading: RecordReader, tx: Transaction, mail: MailSpec, inline: dict[int, str]) -> tuple[OutFile, ...]:
     """The files to attach, inline images with their content id. Deleted files are left out."""
-    wanted = dict.fromkeys((*mail.file_ids, *inline))
-    found = [file for id in wanted if (file := reading.record("attachment", id)) is not None]
-    contents = blobs.read_many(tx, [file["blob_id"] for file in found], MAX_FILES_BYTES)
-    return tuple(_out_file(file, contents.get(file["blob_id"], b""), inline.get(file["id"])) for file in found)
+    file_ids = dict.fromkeys((*mail.file_ids, *inline))
+    records = [file for id in file_ids if (file := reading.record("attachment", id)) is not None]
+    contents = blobs.read_many(tx, [file["blob_id"] for file in records], MAX_FILES_BYTES)
+    return tuple(_out_file(file, contents.get(file["blob_id"], b""), inline.get(file["id"])) for file in records)
 
 
 def _out_file(file: Record, content: bytes, content_id: str | None) -> OutFile:

@@ -69,8 +69,8 @@ def kept(*notes: str) -> Delivery:
 
 def of_draft(ctx: Context, draft_id: int) -> Delivery:
     """The state of a mail that was put into the queue. Its draft is deleted once the mail was sent."""
-    found = ctx.service.store.read(lambda tx: _found(tx, "id", draft_id, ctx.now))
-    return found[0] if found else Delivery("sent")
+    deliveries = ctx.service.store.read(lambda tx: _found(tx, "id", draft_id, ctx.now))
+    return deliveries[0] if deliveries else Delivery("sent")
 
 
 def of_ticket(ctx: Context, ticket_id: int) -> list[Delivery]:
@@ -78,34 +78,34 @@ def of_ticket(ctx: Context, ticket_id: int) -> list[Delivery]:
     return ctx.service.store.read(lambda tx: _found(tx, "ticket_id", ticket_id, ctx.now))
 
 
-def state_of(found: dict[str, Any], now: int) -> State:
-    """The state of an unsent mail. found: columns of its draft and of its row in the queue."""
-    if not found["is_queued"]:
-        return "partly" if _is_partly_sent(found) else "failed"
-    if found.get("claimed_by") and found["claimed_until"] >= now:
+def state_of(row: dict[str, Any], now: int) -> State:
+    """The state of an unsent mail. row: columns of its draft and of its row in the queue."""
+    if not row["is_queued"]:
+        return "partly" if _is_partly_sent(row) else "failed"
+    if row.get("claimed_by") and row["claimed_until"] >= now:
         return "sending"
-    if found.get("is_parked"):
+    if row.get("is_parked"):
         return "parked"
-    if found.get("held_by"):
+    if row.get("held_by"):
         return "held"
-    if found["queue_fails"] and _is_partly_sent(found):
+    if row["queue_fails"] and _is_partly_sent(row):
         return "partly"
-    if found["queue_fails"]:
+    if row["queue_fails"]:
         return "failing"
-    return "later" if found["queue_delivery_date"] > now else "queued"
+    return "later" if row["queue_delivery_date"] > now else "queued"
 
 
-def next_attempt(found: dict[str, Any], state: State, holds: Mapping[int, int]) -> int:
+def next_attempt(row: dict[str, Any], state: State, holds: Mapping[int, int]) -> int:
     """The time of the next attempt, Unix seconds; 0 for at once, and for never. holds: {transport: its next
     attempt}."""
     if state == "held":
-        return holds.get(found["held_by"], 0)
-    is_put_off = state in ("failing", "later", "partly") and found["is_queued"]
-    return int(found["queue_delivery_date"]) if is_put_off else 0
+        return holds.get(row["held_by"], 0)
+    is_put_off = state in ("failing", "later", "partly") and row["is_queued"]
+    return int(row["queue_delivery_date"]) if is_put_off else 0
 
 
-def _is_partly_sent(found: dict[str, Any]) -> bool:
-    settled = found.get("settled") or {}
+def _is_partly_sent(row: dict[str, Any]) -> bool:
+    settled = row.get("settled") or {}
     return is_partly_sent(json.loads(settled) if isinstance(settled, str) else settled)
 
 
@@ -120,12 +120,12 @@ def _found(tx: Transaction, column: str, id: int, now: int) -> list[Delivery]:
         ),
         (id,),
     )
-    found = [dict(zip((*_DRAFT, *_OUTGOING), row, strict=True)) for row in rows]
-    holds = next_attempts(tx) if any(each["held_by"] for each in found) else {}
-    return [_delivery(each, now, holds) for each in found]
+    drafts = [dict(zip((*_DRAFT, *_OUTGOING), row, strict=True)) for row in rows]
+    holds = next_attempts(tx) if any(each["held_by"] for each in drafts) else {}
+    return [_delivery(each, now, holds) for each in drafts]
 
 
-def _delivery(found: dict[str, Any], now: int, holds: Mapping[int, int]) -> Delivery:
-    state = state_of(found, now)
-    due_at = next_attempt(found, state, holds)
-    return Delivery(state, str(found["last_error"] or ""), found["id"], found["message_id"] or 0, due_at)
+def _delivery(row: dict[str, Any], now: int, holds: Mapping[int, int]) -> Delivery:
+    state = state_of(row, now)
+    due_at = next_attempt(row, state, holds)
+    return Delivery(state, str(row["last_error"] or ""), row["id"], row["message_id"] or 0, due_at)

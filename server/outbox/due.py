@@ -127,9 +127,9 @@ def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context
     Raises Forbidden for unchecked drafts of a worker who is gone."""
     if not draft["worker_id"] and (is_checked or draft["type"] == TRANSACTIONAL):
         return ctx
-    found = ctx.service.store.read(lambda tx: actor.worker(tx, draft["worker_id"]))
-    if found is not None:
-        return ctx.as_actor(found, times.zone(found.timezone))
+    worker = ctx.service.store.read(lambda tx: actor.worker(tx, draft["worker_id"]))
+    if worker is not None:
+        return ctx.as_actor(worker, times.zone(worker.timezone))
     if not is_checked:
         raise Forbidden(f"worker {draft['worker_id']} of this draft is disabled, or not there")
     return ctx
@@ -159,7 +159,7 @@ def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
 
 def _next_date(tx: Transaction, now: int) -> int | None:
     draft = table_named("draft")
-    found = tx.value(
+    date = tx.value(
         lambda: (
             draft.select(draft.c.queue_delivery_date)
             .where(draft.c.is_queued == 1, draft.c.queue_delivery_date > slot(0))
@@ -168,7 +168,7 @@ def _next_date(tx: Transaction, now: int) -> int | None:
         ),
         (now,),
     )
-    return int(found) if found is not None else None
+    return int(date) if date is not None else None
 
 
 def _unpark(service: Service) -> None:

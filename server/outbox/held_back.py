@@ -16,8 +16,8 @@ def hold_back(writing: Writing, ticket_id: int) -> None:
         draft = drafts.record(row)
         if draft["is_queued"] and _waits_for_answer(draft, writing.now):
             writing.update("draft", draft["id"], {"is_queued": 0})
-            told = {"target": writing.label("ticket", ticket_id)}
-            writing.log(POINT, TICKET, ticket_id, told, also_notify=tuple(filter(None, (draft["worker_id"],))))
+            values = {"target": writing.label("ticket", ticket_id)}
+            writing.log(POINT, TICKET, ticket_id, values, also_notify=tuple(filter(None, (draft["worker_id"],))))
 
 
 def _waits_for_answer(draft: Record, now: int) -> bool:

@@ -107,13 +107,13 @@ def probe_held(service: Service, now: int) -> int | None:
     outgoing: Any = OUTGOING.sql
 
     def read(tx: Transaction) -> tuple[list[TransportHold], set[tuple[int, int]]]:
-        held = tx.rows(
+        waiting = tx.rows(
             lambda: outgoing.select(outgoing.from_address_id, outgoing.held_by).where(outgoing.held_by > 0).distinct(),
         )
-        return list_holds(tx), set(map(tuple, held))
+        return list_holds(tx), set(map(tuple, waiting))
 
-    def moved(tx: Transaction, held: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        ways = ((address, id, way_of(tx, service.registry, address)) for address, id in held)
+    def moved(tx: Transaction, waiting: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        ways = ((address, id, way_of(tx, service.registry, address)) for address, id in waiting)
         return [
             (address, id)
             for address, id, way in ways
@@ -121,7 +121,7 @@ def probe_held(service: Service, now: int) -> int | None:
         ]
 
     def write(tx: Transaction) -> None:
-        for address, id in moved(tx, held):
+        for address, id in moved(tx, waiting):
             tx.run(
                 lambda: outgoing.update({outgoing.held_by: 0, outgoing.last_error: ""}).where(
                     outgoing.from_address_id == slot(0), outgoing.held_by == slot(1)
@@ -137,8 +137,8 @@ def probe_held(service: Service, now: int) -> int | None:
             else:
                 _choose_probe(tx, service.settings, hold.transport_id, oldest, now)
 
-    holds, held = store.read(read)
-    if any(hold.retry_at <= now for hold in holds) or (held and store.read(lambda tx: moved(tx, held))):
+    holds, waiting = store.read(read)
+    if any(hold.retry_at <= now for hold in holds) or (waiting and store.read(lambda tx: moved(tx, waiting))):
         store.write(write)
         holds = store.read(list_holds)
     return min((hold.retry_at for hold in holds), default=None)

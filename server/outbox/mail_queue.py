@@ -73,14 +73,14 @@ def list_queue(
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[list[QueuedMail], int]:
-        found = tx.rows(
+        page_rows = tx.rows(
             lambda: _page(state, sort),
             (limit, (page - 1) * limit),
         )
         total = tx.value(lambda: _in_state(state, peewee.fn.COUNT(table_named("draft").c.id)))
         names = (*_DRAFT, *_OUTGOING)
         holds = next_attempts(tx)
-        return [_listed(dict(zip(names, row, strict=True)), ctx.now, holds) for row in found], int(total or 0)
+        return [_listed(dict(zip(names, row, strict=True)), ctx.now, holds) for row in page_rows], int(total or 0)
 
     return ctx.service.store.read(read)
 
@@ -119,8 +119,8 @@ def letter(ctx: Context, id: int) -> QueuedMailText:
         mail = row.get("mail") or {}
         cc, bcc, text = (str(params.get(name) or "") for name in ("cc", "bcc", "content"))
         sender = str(mail.get("from_address") or params.get("from") or "")
-        listed = _listed({**row, **draft}, ctx.now, next_attempts(tx))
-        return QueuedMailText(listed, sender, cc, bcc, text or str(mail.get("text") or ""))
+        summary = _listed({**row, **draft}, ctx.now, next_attempts(tx))
+        return QueuedMailText(summary, sender, cc, bcc, text or str(mail.get("text") or ""))
 
     return ctx.service.store.read(read)
 
@@ -132,12 +132,12 @@ def send_again(ctx: Context, id: int) -> None:
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
-        found = _idle(writing, id)
+        mail = _idle(writing, id)
         writing.update("draft", id, {"is_queued": 1, "queue_fails": 0, "queue_delivery_date": ctx.now})
         let_through(writing, id)
         rows.change(tx, id, {**rows.FREE, "is_parked": 0, "held_by": 0, "last_error": "", "failing_since": 0})
         JobQueue.add(tx, KIND, ctx.now, {"draft_id": id}, f"{KIND}:{id}")
-        _log(writing, "mail.retried", found)
+        _log(writing, "mail.retried", mail)
         ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
@@ -150,10 +150,10 @@ def drop(ctx: Context, id: int) -> str:
 
     def write(tx: Transaction) -> str:
         writing = RecordWriter(ctx, tx)
-        found = _idle(writing, id)
+        mail = _idle(writing, id)
         writing.delete_sent(writing.registry.type("draft"), id)
-        _log(writing, "mail.dropped", found)
-        return found.subject
+        _log(writing, "mail.dropped", mail)
+        return mail.subject
 
     return ctx.service.store.write(write)
 
@@ -164,10 +164,10 @@ def _log(writing: RecordWriter, point: str, mail: QueuedMail) -> None:
 
 def _idle(writing: RecordWriter, id: int) -> QueuedMail:
     draft, row = _unsent(writing, id)
-    found = _listed({**row, **draft}, writing.now, {})
-    if found.state == "sending":
+    mail = _listed({**row, **draft}, writing.now, {})
+    if mail.state == "sending":
         raise Conflict(lazy_gettext("mail {id} is being sent just now; wait a moment", id=id))
-    return found
+    return mail
 
 
 def _unsent(reading: RecordReader, id: int) -> tuple[Record, Record]:
@@ -178,18 +178,18 @@ def _unsent(reading: RecordReader, id: int) -> tuple[Record, Record]:
     return draft, row
 
 
-def _listed(found: Record, now: int, holds: Mapping[int, int]) -> QueuedMail:
-    state = state_of(found, now)
+def _listed(row: Record, now: int, holds: Mapping[int, int]) -> QueuedMail:
+    state = state_of(row, now)
     return QueuedMail(
-        found["id"],
-        found["name"],
-        found["to"],
+        row["id"],
+        row["name"],
+        row["to"],
         state,
-        str(found.get("last_error") or ""),
-        found["queue_fails"],
-        next_attempt(found, state, holds) or found["queue_delivery_date"],
-        found["ticket_id"],
-        found["worker_id"],
-        found["updated"],
-        is_given_up=not found["is_queued"],
+        str(row.get("last_error") or ""),
+        row["queue_fails"],
+        next_attempt(row, state, holds) or row["queue_delivery_date"],
+        row["ticket_id"],
+        row["worker_id"],
+        row["updated"],
+        is_given_up=not row["is_queued"],
     )

@@ -134,8 +134,8 @@ def _retry_or_give_up(
     wait = 0 if given_up else retry_wait(settings, fails)
     values = {"queue_fails": fails, "queue_delivery_date": writing.now + wait, "is_queued": int(not given_up)}
     writing.set("draft", draft["id"], values)
-    told = json.dumps(dict(settled)) if settled else ""
-    rows.change(tx, draft["id"], {**rows.FREE, "last_error": text, "failing_since": since, "settled": told})
+    settled_json = json.dumps(dict(settled)) if settled else ""
+    rows.change(tx, draft["id"], {**rows.FREE, "last_error": text, "failing_since": since, "settled": settled_json})
     is_known = is_final and not has_news
     if not is_partial or (given_up and not is_known) or has_news:
         _log(writing, draft, transport_id, text, is_notified=(given_up or is_partial) and not is_known)

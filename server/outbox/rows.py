@@ -85,10 +85,10 @@ def get(tx: Transaction, draft_id: int) -> Record | None:
     row = tx.first(OUTGOING, draft_id=draft_id)
     if row is None:
         return None
-    found = dict(zip(OUTGOING.names, row, strict=True))
+    values = dict(zip(OUTGOING.names, row, strict=True))
     for name in ("mail", "settled"):
-        found[name] = json.loads(found[name]) if found[name] else {}
-    return found
+        values[name] = json.loads(values[name]) if values[name] else {}
+    return values
 
 
 def settle(answers: Mapping[str, str]) -> dict[str, str]:
@@ -128,13 +128,13 @@ def claim(writing: RecordWriter, draft_id: int) -> str | None:
     tx.add(OUTGOING, {"draft_id": draft_id})
     name = new_claim()
     table: Any = OUTGOING.sql
-    taken = tx.run(
+    count = tx.run(
         lambda: table.update({table.claimed_by: slot(0), table.claimed_until: slot(1)}).where(
             table.draft_id == slot(2), is_free(table, 3)
         ),
         (name, now + CLAIM_SECONDS, draft_id, now, furthest(tx.store, now, CLAIM_SECONDS)),
     )
-    return name if taken else None
+    return name if count else None
 
 
 def is_held_up(writing: RecordWriter, draft_id: int) -> bool:

@@ -34,8 +34,8 @@ def signer(ctx: Context, from_address: str) -> Callable[[bytes], bytes]:
                 return row[1], row[2], row[3]
         return None
 
-    found = ctx.service.store.read(read)
-    return lambda raw: raw if found is None else dkim_signing.signed(raw, *found)
+    key = ctx.service.store.read(read)
+    return lambda raw: raw if key is None else dkim_signing.signed(raw, *key)
 
 
 def signing_domains(domain: str) -> list[str]:

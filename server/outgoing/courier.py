@@ -154,9 +154,9 @@ class Courier:
 
     def _taken(self) -> list[Attempt]:
         with self._lock:
-            found = list(self._done)
+            results = list(self._done)
             self._done.clear()
-        return found
+        return results
 
     # -- receivers ---------------------------------------------------------------------------------------------------
 
@@ -164,8 +164,8 @@ class Courier:
         """Load the webhooks that are on, and the state of their receivers."""
         rows, states = self._service.store.read(lambda tx: (_receivers(self._service, tx), tx.find(STATE)))
         self._receivers = {each.id: each for each in rows}
-        known = {row[0]: ReceiverState(*row) for row in states}
-        self._states = {id: known.get(id, ReceiverState(id)) for id in self._receivers}
+        states_by_id = {row[0]: ReceiverState(*row) for row in states}
+        self._states = {id: states_by_id.get(id, ReceiverState(id)) for id in self._receivers}
         for id in self._receivers:
             line = self._lines.setdefault(id, _Line())
             line.waiting.clear()
@@ -205,12 +205,12 @@ class Courier:
             self._lines[row[0]].has_more = True
         return page.has_more
 
-    def _rows_of(self, id: int, receiver: Receiver, found: Iterable[LoggedChange]) -> list[tuple[Any, ...]]:
+    def _rows_of(self, id: int, receiver: Receiver, page: Iterable[LoggedChange]) -> list[tuple[Any, ...]]:
         """Returns the values of NEW_COLUMNS for each change that the receiver subscribes to."""
         cursor = self._states[id].cursor
         return [
             (id, each.cursor, each.type, each.id, each.event, each.at, WAITING, each.at)
-            for each in found
+            for each in page
             if each.cursor > cursor and self._is_for(receiver, each)
         ]
 
@@ -242,14 +242,14 @@ class Courier:
                 continue
             self._fill(id, line)
             most = AT_ONCE if line.has_answered and not state.failures else 1
-            held = set(line.busy)
+            busy = set(line.busy)
             for each in list(line.waiting):
                 if len(line.busy) >= most or (state.failures and suspects >= SUSPECTS):
                     break
                 about = (each.uri, each.record_id)
-                if about in held:
+                if about in busy:
                     continue
-                held.add(about)
+                busy.add(about)
                 if each.due_at > now:
                     next_at = min(next_at, each.due_at)
                     continue
@@ -267,11 +267,11 @@ class Courier:
         """Read more deliveries when few are left in memory."""
         if not line.has_more or len(line.waiting) >= KEPT // 2:
             return
-        found = self._service.store.read(lambda tx: deliveries.waiting(tx, id, line.tail, KEPT))
-        held = {*line.busy.values(), *(each.id for each in line.waiting)}
-        line.waiting.extend(each for each in found if each.id not in held)
-        line.has_more = len(found) == KEPT
-        line.tail = found[-1].id if found else line.tail
+        more = self._service.store.read(lambda tx: deliveries.waiting(tx, id, line.tail, KEPT))
+        loaded = {*line.busy.values(), *(each.id for each in line.waiting)}
+        line.waiting.extend(each for each in more if each.id not in loaded)
+        line.has_more = len(more) == KEPT
+        line.tail = more[-1].id if more else line.tail
 
     def _deliver(self, receiver: Receiver, each: OutgoingDelivery) -> None:
         """Runs on a thread of the pool."""
@@ -308,9 +308,9 @@ class Courier:
         def write(tx: Transaction) -> None:
             again.clear()
             for each in attempts:
-                kept = _store_attempt(tx, each)
-                if kept is not None:
-                    again.append(kept)
+                delivery = _store_attempt(tx, each)
+                if delivery is not None:
+                    again.append(delivery)
             for state in changed:
                 tx.run(_stating, (state.failures, state.resume_at, state.failing_since, state.error, state.webhook_id))
             for id in {each.delivery.webhook_id for each in attempts if _ends(each, self._states)}:
@@ -335,8 +335,8 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
     each = replace(each, body=body)
     bounds = replace(client.limits(service.settings), max_bytes=MAX_RESPONSE_BYTES)
     try:
-        asked = replace(message.request_of(receiver, each, body, at, SECONDS), follow=False)
-        answer = client.send(asked, bounds)
+        request = replace(message.request_of(receiver, each, body, at, SECONDS), follow=False)
+        answer = client.send(request, bounds)
     except HelpdeskError as error:
         ms = round((time.monotonic() - began) * 1000)
         return Attempt(each, at, 0, ms, error.message[: deliveries.MAX_ERROR_CHARS])

@@ -131,8 +131,8 @@ def states_of(tx: Transaction, webhook_ids: Iterable[int]) -> dict[int, Receiver
     rows = tx.rows(
         lambda: table.select(*STATE.all_columns).where(in_list(table.webhook_id, slot(0))), (json.dumps(ids),)
     )
-    found = {row[0]: ReceiverState(*row) for row in rows}
-    return {id: found.get(id, ReceiverState(id)) for id in ids}
+    states = {row[0]: ReceiverState(*row) for row in rows}
+    return {id: states.get(id, ReceiverState(id)) for id in ids}
 
 
 def begin(tx: Transaction, webhook_id: int, cursor: int) -> None:
@@ -202,11 +202,11 @@ def listed(ctx: Context, webhook_id: int, state: str, limit: int, page: int) -> 
             ),
             field="state",
         )
-    given, has_webhook, has_state = tuple(each for each in (webhook_id, state) if each), bool(webhook_id), bool(state)
+    values, has_webhook, has_state = tuple(each for each in (webhook_id, state) if each), bool(webhook_id), bool(state)
 
     def read(tx: Transaction) -> tuple[list[Row], int]:
-        rows = tx.rows(lambda: _page(has_webhook, has_state), (*given, limit, page * limit))
-        total = tx.value(lambda: _narrowed(has_webhook, has_state, peewee.fn.COUNT(DELIVERY.sql.id)), given)
+        rows = tx.rows(lambda: _page(has_webhook, has_state), (*values, limit, page * limit))
+        total = tx.value(lambda: _narrowed(has_webhook, has_state, peewee.fn.COUNT(DELIVERY.sql.id)), values)
         return rows, int(total or 0)
 
     rows, total = ctx.service.store.read(read)
@@ -247,16 +247,16 @@ def one(ctx: Context, id: int) -> dict[str, Any]:
 def _brief(row: Row) -> dict[str, Any]:
     each = dict(zip(DELIVERY.names, row, strict=True))
     names = ("id", "webhook_id", "at", "state", "attempts", "due_at", "tried_at", "status", "ms", "error")
-    told = {name: each[name] for name in names}
+    values = {name: each[name] for name in names}
     kind = f"{each['uri']}.{each['event']}" if each["uri"] else each["event"]
-    return told | {"event": kind, "record_id": each["record_id"], "message_id": _delivery(row).message_id}
+    return values | {"event": kind, "record_id": each["record_id"], "message_id": _delivery(row).message_id}
 
 
 def replay(ctx: Context, id: int) -> dict[str, Any]:
     """Queue a delivery again under the same id; return it. Raises AdminOnly, NotFound, Conflict."""
-    found = one(ctx, id)
-    _require_on(ctx, found["webhook_id"])
-    ctx.service.store.write(lambda tx: _again(ctx, tx, found["webhook_id"], [id], found["message_id"]))
+    delivery = one(ctx, id)
+    _require_on(ctx, delivery["webhook_id"])
+    ctx.service.store.write(lambda tx: _again(ctx, tx, delivery["webhook_id"], [id], delivery["message_id"]))
     return one(ctx, id)
 
 

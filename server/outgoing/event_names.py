@@ -28,8 +28,8 @@ def matches(patterns: Iterable[str], uri: str, event: str, *, is_named_only: boo
     >>> matches(["ticket.created"], "ticket", "updated"), matches(["*"], "mailbox", "created", is_named_only=True)
     (False, False)
     """
-    wanted = {f"{uri}.{event}", f"{uri}.{ANY}"} | (set() if is_named_only else {ANY, f"{ANY}.{event}"})
-    return not wanted.isdisjoint(patterns)
+    accepted = {f"{uri}.{event}", f"{uri}.{ANY}"} | (set() if is_named_only else {ANY, f"{ANY}.{event}"})
+    return not accepted.isdisjoint(patterns)
 
 
 def types_of(patterns: Iterable[str]) -> set[str]:
@@ -43,12 +43,12 @@ def types_of(patterns: Iterable[str]) -> set[str]:
 
 def require_known(text: str, uris: Iterable[str]) -> list[str]:
     """The patterns in a text. Raises Invalid for one that matches no event. uris: the types in the change log."""
-    found, known = split(text), sorted(uris)
-    if not found:
+    patterns, types = split(text), sorted(uris)
+    if not patterns:
         raise Invalid("events is required: name some, such as ticket.created, ticket.* or *", field="events")
-    if len(found) > MAX_EVENTS:
-        raise Invalid(f"events: at most {MAX_EVENTS}, these are {len(found)}", field="events")
-    for each in found:
+    if len(patterns) > MAX_EVENTS:
+        raise Invalid(f"events: at most {MAX_EVENTS}, these are {len(patterns)}", field="events")
+    for each in patterns:
         uri, dot, event = each.partition(".")
         if each == ANY:
             continue
@@ -57,6 +57,6 @@ def require_known(text: str, uris: Iterable[str]) -> list[str]:
                 f"events: '{each[:80]}' is not <type>.created, <type>.updated, <type>.deleted or <type>.*",
                 field="events",
             )
-        if uri != ANY and uri not in known:
-            raise Invalid(f"events: there are no events of '{uri[:80]}'{nearest(uri, known)}", field="events")
-    return found
+        if uri != ANY and uri not in types:
+            raise Invalid(f"events: there are no events of '{uri[:80]}'{nearest(uri, types)}", field="events")
+    return patterns

@@ -41,14 +41,14 @@ def headers_of(text: str) -> dict[str, str]:
     >>> headers_of("X-Token: abc\\n\\nX-Desk: 1")
     {'x-token': 'abc', 'x-desk': '1'}
     """
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         name, colon, value = line.partition(":")
         if line.strip() and not (colon and name.strip()):
             raise Invalid(f"headers: line {number} is not 'Name: value'", field="headers")
         if line.strip():
-            found[name.strip().lower()] = value.strip()
-    return found
+            headers[name.strip().lower()] = value.strip()
+    return headers
 
 
 def body_of(service: Service, receiver: Receiver, each: OutgoingDelivery) -> str | None:
@@ -74,9 +74,9 @@ def _record(service: Service, receiver: Receiver, each: OutgoingDelivery) -> dic
         return None
     ctx = own_context(service)
     if receiver.query:
-        asked = SearchRequest(f"id:{each.record_id} ({receiver.query})", limit=1, expand=receiver.expand)
-        found = records.search(ctx, each.uri, asked)["results"]
-        return found[0] if found else None
+        request = SearchRequest(f"id:{each.record_id} ({receiver.query})", limit=1, expand=receiver.expand)
+        results = records.search(ctx, each.uri, request)["results"]
+        return results[0] if results else None
     try:
         return records.retrieve(ctx, each.uri, each.record_id, receiver.expand)
     except (Forbidden, NotFound):

@@ -43,8 +43,8 @@ def _guarded(
     method: Callable[Concatenate["ImapInbox", Arguments], Result],
 ) -> Callable[Concatenate["ImapInbox", Arguments], Result]:
     @wraps(method)
-    def guarded(self: "ImapInbox", *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        return ask_server(self.host, imaplib.IMAP4.error, lambda: method(self, *arguments, **named))
+    def guarded(self: "ImapInbox", *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        return ask_server(self.host, imaplib.IMAP4.error, lambda: method(self, *arguments, **options))
 
     return guarded
 
@@ -67,10 +67,10 @@ class ImapInbox:
 
     @_guarded
     def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
-        found: list[int] = []
+        present: list[int] = []
         for start in range(0, len(uids), STEP):
-            found += self._client.search(["UID", ",".join(uids[start : start + STEP])])
-        return self._with_sizes(sorted({int(uid) for uid in uids} & set(found)))
+            present += self._client.search(["UID", ",".join(uids[start : start + STEP])])
+        return self._with_sizes(sorted({int(uid) for uid in uids} & set(present)))
 
     def _with_sizes(self, uids: list[int]) -> list[WaitingMail]:
         """Size 0 where the server does not say it; a mail that is gone is met when it is read."""
@@ -89,14 +89,14 @@ class ImapInbox:
         """Rising. Asked for in spans, which grow where there are no mails."""
         if not self.end:  # old servers do not report it
             return sorted(uid for uid in self._client.search(["UID", f"{after + 1}:*"]) if uid > after)[:most]
-        found: list[int] = []
+        uids: list[int] = []
         start, span = after + 1, SPAN
-        while start < self.end and len(found) < most:
+        while start < self.end and len(uids) < most:
             stop = min(start + span, self.end)
             inside = [uid for uid in self._client.search(["UID", f"{start}:{stop - 1}"]) if start <= uid < stop]
-            found += sorted(inside)
+            uids += sorted(inside)
             start, span = stop, SPAN if inside else span * 2
-        return found[:most]
+        return uids[:most]
 
     def head(self, uid: str, most: int) -> bytes | None:
         return self._read(uid, "BODY.PEEK[HEADER]", most)

@@ -74,8 +74,8 @@ class Pop3Inbox:
         return [WaitingMail(uid, sizes.get(number, 0)) for uid, number in self._numbers.items()]
 
     def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
-        known = set(uids)
-        return [each for each in self.waiting(0, 0) if each.uid in known]
+        wanted_uids = set(uids)
+        return [each for each in self.waiting(0, 0) if each.uid in wanted_uids]
 
     def head(self, uid: str, most: int) -> bytes | None:
         number = self._numbers[uid]

@@ -243,13 +243,13 @@ def _connected(settings: SmtpSettings) -> smtplib.SMTP:
 def _require_login(server: smtplib.SMTP, settings: SmtpSettings) -> None:
     """Raises TransportFailed where the server offers no login that we speak."""
     offered = server.esmtp_features.get("auth", "").upper().split()
-    wanted = ("XOAUTH2",) if settings.token else LOGINS
-    if not set(offered).isdisjoint(wanted):
+    methods = ("XOAUTH2",) if settings.token else LOGINS
+    if not set(offered).isdisjoint(methods):
         return
     name = f"{settings.host} port {settings.port}"
     if offered:
         instead = "choose a user name and password" if settings.token else "allow one of these there, or choose a token"
-        words = f"{name} offers the logins {', '.join(offered)}, none of which is {' or '.join(wanted)}: {instead}"
+        words = f"{name} offers the logins {', '.join(offered)}, none of which is {' or '.join(methods)}: {instead}"
     elif settings.encryption is Encryption.NONE and server.has_extn("starttls"):
         words = lazy_gettext("{name} offers no login without encryption: choose STARTTLS", name=name)
     else:
@@ -484,9 +484,9 @@ def _encryption(name: str) -> Encryption:
     try:
         return Encryption(name.lower() or "none")
     except ValueError:
-        known = [encryption.value for encryption in Encryption]
+        choices = [encryption.value for encryption in Encryption]
         raise Invalid(
-            f"'{name[:100]}' is not an encryption{nearest(name[:100], known)}; use one of {', '.join(known)}",
+            f"'{name[:100]}' is not an encryption{nearest(name[:100], choices)}; use one of {', '.join(choices)}",
             field="encryption",
         ) from None
 

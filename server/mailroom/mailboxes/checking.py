@@ -68,45 +68,45 @@ class _MailboxReader:
         """Stores the first MAX_MAILS; returns whether there are more."""
         login, connected = open_mailbox(self._ctx, self._box)
         with connected as inbox:
-            taken = FetchState(self._ctx.service, self._box, login, inbox)
+            state = FetchState(self._ctx.service, self._box, login, inbox)
             # One more, to know whether there are more.
-            listed = inbox.waiting(taken.last_uid, MAX_MAILS + 1)
-            taken.note_listed(listed)
-            again = inbox.listed(taken.passed_over()) if taken.passed_over() else []
-            new = taken.in_order([each for each in listed if each.uid not in taken.uids], again, self._ctx.now)
+            mails = inbox.waiting(state.last_uid, MAX_MAILS + 1)
+            state.note_listed(mails)
+            again = inbox.listed(state.passed_over()) if state.passed_over() else []
+            new = state.in_order([each for each in mails if each.uid not in state.uids], again, self._ctx.now)
             # An interrupted check left these on the server.
-            done = taken.to_remove({each.uid for each in listed})
+            done = state.to_remove({each.uid for each in mails})
             in_a_row, is_over = 0, False
             for waiting in new[:MAX_MAILS]:
                 try:
-                    done += self._take(taken, inbox, waiting)
+                    done += self._take(state, inbox, waiting)
                 except MailNotRetrieved as error:
                     is_over, in_a_row = error.is_over, in_a_row + 1
-                    is_mail = self._miss(taken, waiting.uid, error)
+                    is_mail = self._miss(state, waiting.uid, error)
                     if is_over and is_mail:  # the others were read first
                         break
                     if is_over or in_a_row == MAX_IN_A_ROW:
                         raise
                     continue
-                taken.missed.pop(waiting.uid, None)
+                state.missed.pop(waiting.uid, None)
                 in_a_row = 0
                 self.mails += 1
-            self.missed = list(taken.missed.values())
+            self.missed = list(state.missed.values())
             if done and not login.is_kept and not is_over:
                 inbox.remove(done)
-                taken.forget(done)
+                state.forget(done)
         return len(new) > MAX_MAILS
 
-    def _miss(self, taken: FetchState, uid: str, error: MailNotRetrieved) -> bool:
+    def _miss(self, state: FetchState, uid: str, error: MailNotRetrieved) -> bool:
         """Records a mail that the server did not deliver; returns whether the mail, not the server, seems to be the
         cause."""
-        missed = taken.note_missed(uid, error.message, self._ctx.now, is_over=error.is_over)
+        missed = state.note_missed(uid, error.message, self._ctx.now, is_over=error.is_over)
         _log.warning("mailbox.mail.missed", mailbox=self._box["id"], uid=uid, tries=missed.tries, error=error.message)
         if missed.tries == problems.MISSED_TOLD_AT:
             problems.note_missed(self._ctx, self._box["id"], missed)
         return missed.tries > LAST_FROM
 
-    def _take(self, taken: FetchState, inbox: Inbox, waiting: WaitingMail) -> list[str]:
+    def _take(self, state: FetchState, inbox: Inbox, waiting: WaitingMail) -> list[str]:
         """Stores one mail; returns its uid if it may be removed from the server."""
         limit = self._limit()
         is_large = waiting.size > limit
@@ -114,20 +114,20 @@ class _MailboxReader:
         if raw is not None and len(raw) > limit:
             is_large, raw = True, inbox.head(waiting.uid, MAX_HEAD_BYTES)
         if raw is None:  # another client removed it
-            self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left=True))
+            self._store.write(lambda tx: state.note(tx, waiting.uid, is_left=True))
             return []
         if is_large:
             raw = _stub(raw, waiting.size, limit)
-        self._receive(taken, inbox, waiting, raw, is_left=is_large)
+        self._receive(state, inbox, waiting, raw, is_left=is_large)
         return [] if is_large else [waiting.uid]
 
-    def _receive(self, taken: FetchState, inbox: Inbox, waiting: WaitingMail, raw: bytes, is_left: bool) -> None:
+    def _receive(self, state: FetchState, inbox: Inbox, waiting: WaitingMail, raw: bytes, is_left: bool) -> None:
         message = self._ctx.service.registry.type("message").table
-        if taken.may_come_again(waiting.uid) and self._store.read(lambda tx: is_stored(tx, message, raw)):
-            self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left))
+        if state.may_come_again(waiting.uid) and self._store.read(lambda tx: is_stored(tx, message, raw)):
+            self._store.write(lambda tx: state.note(tx, waiting.uid, is_left))
             return
         try:
-            self._through_the_mailroom(taken, waiting.uid, raw, is_left)
+            self._through_the_mailroom(state, waiting.uid, raw, is_left)
         except Unavailable:
             raise
         except HelpdeskError as error:
@@ -140,15 +140,15 @@ class _MailboxReader:
             self._keep_apart(inbox, waiting.uid, raw, f"an error in this program ({type(error).__name__})")
         else:
             return
-        self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left))
+        self._store.write(lambda tx: state.note(tx, waiting.uid, is_left))
 
-    def _through_the_mailroom(self, taken: FetchState, uid: str, raw: bytes, is_left: bool) -> None:
+    def _through_the_mailroom(self, state: FetchState, uid: str, raw: bytes, is_left: bool) -> None:
         """Stores a mail; tries again after a timeout, which another write may have caused."""
         for is_last in (False, True):
             try:
                 ctx = replace(self._ctx, now=clock.now())
-                past = History() if taken.is_history(uid) else None
-                mailroom.receive(ctx, raw, lambda tx: taken.note(tx, uid, is_left), history=past)
+                past = History() if state.is_history(uid) else None
+                mailroom.receive(ctx, raw, lambda tx: state.note(tx, uid, is_left), history=past)
                 return
             except TimedOut:
                 if is_last:
@@ -195,6 +195,6 @@ def _login(ctx: Context, box: Record) -> Login:
 
 def _stub(head: bytes, size: int, limit: int) -> bytes:
     """A replacement for a mail that is too large: its headers, and a text in place of its body."""
-    told = f"This mail has {size:,} bytes, more than the {limit:,} that its mailbox takes. It is still on its server."
+    text = f"This mail has {size:,} bytes, more than the {limit:,} that its mailbox takes. It is still on its server."
     fields = _OF_BODY.sub(b"", head.replace(b"\r\n", b"\n")).strip(b"\n")
-    return b"%s\nX-Mailbox-Error: too large\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % (fields, told.encode())
+    return b"%s\nX-Mailbox-Error: too large\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % (fields, text.encode())

@@ -55,10 +55,10 @@ def list_dead_letters(settings: Settings) -> list[DeadLetter]:
     """The mails that were set aside, the newest first. Raises Unavailable if the folder cannot be read."""
     folder = Path(settings.data) / FOLDER
     try:
-        found = [letter for each in folder.glob("*.eml") if (letter := _letter(each)) is not None]
+        letters = [letter for each in folder.glob("*.eml") if (letter := _letter(each)) is not None]
     except OSError as error:
         raise Unavailable(f"{folder} cannot be read ({error.strerror}); check it") from error
-    return sorted(found, key=lambda each: (-each.at, each.name))
+    return sorted(letters, key=lambda each: (-each.at, each.name))
 
 
 def exist(settings: Settings) -> bool:
@@ -102,12 +102,12 @@ def _letter(path: Path) -> DeadLetter | None:
     """Returns None for a mail that was imported or discarded since it was listed."""
     why = path.with_suffix(WHY)
     try:
-        seen = path.stat()
-        told = why.read_text("utf-8", "replace")[:MAX_WHY_CHARACTERS] if why.exists() else ""
+        status = path.stat()
+        reason = why.read_text("utf-8", "replace")[:MAX_WHY_CHARACTERS] if why.exists() else ""
     except FileNotFoundError:
         return None
     key = hashlib.sha256(path.name.encode()).hexdigest()[:KEY_CHARACTERS]
-    return DeadLetter(key, path.name, int(seen.st_mtime), seen.st_size, told)
+    return DeadLetter(key, path.name, int(status.st_mtime), status.st_size, reason)
 
 
 def _sync(folder: Path) -> None:

@@ -22,11 +22,11 @@ MAX_WAIT_SECONDS = 1800  # longest wait between two checks of a failing mailbox
 @periodic("mailboxes to look at")
 def find_due(service: Service, now: int) -> int | None:
     """Adds a job for every mailbox that is due; returns when the next one will be."""
-    found = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
-    due = [id for at, id in found if at <= now]
+    due_dates = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
+    due = [id for at, id in due_dates if at <= now]
     if due:
         service.store.write(lambda tx: add(tx, due, now))
-    return next((at for at, _ in found if at > now), None)
+    return next((at for at, _ in due_dates if at > now), None)
 
 
 def add(tx: Transaction, ids: list[int], now: int) -> None:

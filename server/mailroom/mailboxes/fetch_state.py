@@ -64,20 +64,20 @@ class FetchState:
         """Whether the mail was in the mailbox before its first check."""
         return int(uid) < self._history_below if self._is_rising else uid in self._history
 
-    def note_listed(self, listed: list[WaitingMail]) -> None:
+    def note_listed(self, mails: list[WaitingMail]) -> None:
         """Records the mails on the server. At the first check they are history if the server does not report the next
         uid."""
         if self._history_below != NOT_KNOWN:
             return
-        uids = [each.uid for each in listed]
+        uids = [each.uid for each in mails]
         self._history_below = max(map(int, uids), default=0) + 1 if self._is_rising else 0
         self._history = set() if self._is_rising else set(uids)
         self._store.write(self._write_history)
 
-    def in_order(self, listed: list[WaitingMail], missed: list[WaitingMail], now: int) -> list[WaitingMail]:
+    def in_order(self, mails: list[WaitingMail], missed: list[WaitingMail], now: int) -> list[WaitingMail]:
         """The mails to read now, in the listed order, with mails that repeatedly cost a connection last, and without
         mails that were tried recently. missed: missed mails that are still on the server."""
-        everything = {each.uid: each for each in (*missed, *listed)}
+        everything = {each.uid: each for each in (*missed, *mails)}
         self._forget_missed(sorted(self.missed.keys() - everything.keys()))
         ready = [
             each for each in everything.values() if each.uid not in self.missed or self.missed[each.uid].due_at <= now
@@ -87,8 +87,8 @@ class FetchState:
     def note_missed(self, uid: str, error: str, now: int, *, is_over: bool) -> MissedMail:
         """Records a mail that was not delivered. is_over: the connection was lost, which may have another cause: the
         mail keeps its place in the order once."""
-        known = self.missed.get(uid)
-        missed = MissedMail(uid, known.tries + 1 if known else 1, known.since if known else now, now, error)
+        before = self.missed.get(uid)
+        missed = MissedMail(uid, before.tries + 1 if before else 1, before.since if before else now, now, error)
         self.missed[uid] = missed
 
         def write(tx: Transaction) -> None:
@@ -104,12 +104,12 @@ class FetchState:
         """Missed mails up to `last_uid`, which the server no longer lists with new mail."""
         return [uid for uid in self.missed if self._is_rising and int(uid) <= self.last_uid]
 
-    def to_remove(self, listed: set[str]) -> list[str]:
+    def to_remove(self, present: set[str]) -> list[str]:
         """Stored mails to remove from the server. If uids do not rise, forgets mails that are not listed any more."""
         if self._is_rising:
             return sorted(self.uids)
-        self.forget(sorted(self.uids.keys() - listed))
-        return sorted(uid for uid, is_left in self.uids.items() if uid in listed and not is_left)
+        self.forget(sorted(self.uids.keys() - present))
+        return sorted(uid for uid, is_left in self.uids.items() if uid in present and not is_left)
 
     def note(self, tx: Transaction, uid: str, is_left: bool = False) -> None:
         """Records a stored mail, in its transaction. is_left: it stays on the server in any case."""
@@ -173,16 +173,16 @@ class FetchState:
 
     def _begin(self, tx: Transaction, place: str, scope: str, end: int) -> tuple[dict[str, Any], dict[str, bool]]:
         row = tx.first(MAILBOX_STATE, mailbox_id=self._id)
-        known = dict(zip(MAILBOX_STATE.names, row, strict=True)) if row else None
-        if known is not None and (known["place"], known["scope"]) == (place, scope):
-            return known, {uid: bool(is_left) for _, uid, is_left in tx.find(MAILBOX_TAKEN, mailbox_id=self._id)}
-        is_elsewhere = known is None or known["place"] != place
+        stored = dict(zip(MAILBOX_STATE.names, row, strict=True)) if row else None
+        if stored is not None and (stored["place"], stored["scope"]) == (place, scope):
+            return stored, {uid: bool(is_left) for _, uid, is_left in tx.find(MAILBOX_TAKEN, mailbox_id=self._id)}
+        is_elsewhere = stored is None or stored["place"] != place
         state = {
             "mailbox_id": self._id,
             "place": place,
             "scope": scope,
             "last_uid": 0,
-            "again_below": end if known is not None else 0,
+            "again_below": end if stored is not None else 0,
             "history_below": (end or NOT_KNOWN) if is_elsewhere else 0,
         }
         tx.put(MAILBOX_STATE, state)

@@ -41,8 +41,8 @@ def note_failure(ctx: Context, id: int, error: str) -> None:
         if fails == 1:
             _note_look(tx, id, failing_since=ctx.now)
         if fails in TOLD_AT:
-            told = {"target": box["name"], "count": str(fails), "error": text}
-            writing.log("mailbox.check.error", MAILBOX, id, told, also_notify=administrators(tx))
+            texts = {"target": box["name"], "count": str(fails), "error": text}
+            writing.log("mailbox.check.error", MAILBOX, id, texts, also_notify=administrators(tx))
 
     ctx.service.store.write(write)
 
@@ -95,6 +95,6 @@ def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool
 
 def _note_look(tx: Transaction, id: int, **changes: int) -> None:
     row = tx.first(MAILBOX_LOOK, mailbox_id=id)
-    known = dict(zip(MAILBOX_LOOK.names, row, strict=True)) if row else {"arrived_at": 0, "failing_since": 0}
-    if row is None or known != known | changes:
-        tx.put(MAILBOX_LOOK, known | changes | {"mailbox_id": id})
+    state = dict(zip(MAILBOX_LOOK.names, row, strict=True)) if row else {"arrived_at": 0, "failing_since": 0}
+    if row is None or state != state | changes:
+        tx.put(MAILBOX_LOOK, state | changes | {"mailbox_id": id})

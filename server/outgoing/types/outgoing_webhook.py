@@ -25,9 +25,9 @@ MAX_URL_CHARS, MAX_HEADER_CHARS, MAX_BODY_CHARS, MAX_QUERY_CHARS = 2048, 16_384,
 CHANNEL = "outgoing webhooks"
 
 
-def _load_state(shown: DictionaryContext, found: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_state(context: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """Loads the delivery state of each receiver."""
-    states = deliveries.states_of(shown.tx, [each["id"] for each in found])
+    states = deliveries.states_of(context.tx, [each["id"] for each in records])
     return {id: {"failing_since": each.failing_since, "last_error": each.error} for id, each in states.items()}
 
 
