@@ -1,6 +1,6 @@
 """Lists the endpoints that the patterns of a scope allow, for authors of scopes.
 
-record_types/shared/scopes.py decides whether a request is allowed; this module matches a pattern with paths that contain
+record_types/shared/scopes.py decides whether a request is allowed; this module matches a pattern with paths that have
 arguments, such as records/{uri}/{id}."""
 
 import re

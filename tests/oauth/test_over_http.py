@@ -485,9 +485,7 @@ def test_metadata_of_describe_are_complete(api: Api) -> None:
         "response_mode",
         "token_type_hint",
     }
-    assert told - {*provider.AUTHORIZATION_PARAMETERS, *provider.ENDPOINT_PARAMETERS} == {
-        "user_code"
-    }  # of the page
+    assert told - {*provider.AUTHORIZATION_PARAMETERS, *provider.ENDPOINT_PARAMETERS} == {"user_code"}  # of the page
 
 
 def test_the_openapi_document_describes_the_login(api: Api) -> None:
