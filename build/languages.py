@@ -15,7 +15,7 @@ from server.automation.command import COMMANDS, MAX_TEXT, Input
 from server.automation.outputs import ANY_KEY, OUTPUTS
 from server.automation.program import FLOW
 from server.kata import annotations
-from server.queries.frame import keys_of, query_types
+from server.queries.query_run import keys_of, query_types
 from server.queries.query_type import KINDS, QueryKey
 from server.record_types.shared import triggers
 from server.record_types.shared.triggers import Trigger

@@ -9,7 +9,7 @@ from cells import code, head, row, shown
 
 from server.access.parents import PARENTS
 from server.record_types import registry
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry, names_of
 from server.record_types.shared.points import POINTS
 

@@ -21,7 +21,7 @@ from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import catalogs
 from server.store.transaction import Transaction
 from server.translation import _
-from server.web.call import SANDBOX, Answer
+from server.web.endpoint_call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE, DEVICE_PAGE
 from server.web.packed import takes_gzip
 from server.web.site import Pool, Request, Site, announced

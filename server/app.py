@@ -53,7 +53,7 @@ from server.dataclass import dataclass
 from server.discovery import load_all
 from server.errors import Damaged, HelpdeskError, Invalid, Unavailable
 from server.first_start import builtin_records, setup
-from server.jobs import queue
+from server.jobs import job_queue
 from server.jobs.processes import Membership
 from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
@@ -82,14 +82,14 @@ from server.web.mail_listener import MailListener
 from server.web.maintenance import MaintenanceResponder
 from server.web.meter import Meter
 from server.web.monitoring import MonitoringSites
-from server.web.openapi.site import PATH as OPENAPI_PATH
-from server.web.openapi.site import OpenApiSite
+from server.web.openapi.openapi_site import PATH as OPENAPI_PATH
+from server.web.openapi.openapi_site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front
 from server.web.site import Site
 from server.web.sockets import tcp_sockets, unix_socket
-from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
-from server.web.webhooks import WebhookSite
+from server.web.webhook_site import PREFIX as WEBHOOKS_PREFIX
+from server.web.webhook_site import WebhookSite
 from server.web.worker_site import WorkerSite
 
 ROOMS = (
@@ -414,7 +414,7 @@ async def _open_again(
 
 
 def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) -> Service:
-    queue.begin_run()
+    job_queue.begin_run()
     settings = settings.replace(clock_offset_seconds=0)  # the clock of this process has the offset already
     undo = exchange()
     try:

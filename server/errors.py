@@ -13,7 +13,7 @@ HelpdeskError
     TimedOut
     ScriptError        KataSyntax  TemplateFailed  PolicyDenied  BudgetSpent
 
-web/errors.py maps these classes to HTTP statuses and bodies."""
+web/error_bodies.py maps these classes to HTTP statuses and bodies."""
 
 import difflib
 import re

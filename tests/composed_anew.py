@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from server.store.shapes import Builder, KeyedBuilder, code_of
+from server.store.statement_shapes import Builder, KeyedBuilder, code_of
 from server.store.statements import Fragment, Statement, StatementCache
 
 MAX_COMPARED = 100_000  # characters; the largest searches take most of their time to be composed

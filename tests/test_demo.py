@@ -23,15 +23,15 @@ from server.automation.macros import answer
 from server.automation.macros import listing as macros
 from server.errors import AdminOnly, Conflict
 from server.first_start import builtin_records, demo, setup, to_do
-from server.first_start.demo import making
+from server.first_start.demo import demo_writer
+from server.first_start.demo.demo_files import CSV, PDF, PNG, DemoFile
 from server.first_start.demo.desk import customers, members, workers
-from server.first_start.demo.files import CSV, PDF, PNG, DemoFile
 from server.first_start.demo.mails import mail_of
 from server.first_start.demo.plan import MAIL, REPLY, TICKETS, PlannedTicket, conversations
 from server.first_start.demo.stories import stories
 from server.people import app_tokens
 from server.people.sign_in import Peer
-from server.record_types.shared.tables import CHANGE
+from server.record_types.shared.relation_tables import CHANGE
 from server.store import blobs, lock
 from server.tickets.reply import reply
 from tests import databases
@@ -481,4 +481,4 @@ def test_steps_are_written_in_portions(desk: Desk) -> None:
     shown: list[tuple[int, int]] = []
     demo.fill(desk.context(), lambda done, total: shown.append((done, total)))
     total = shown[-1][1]
-    assert shown[-1] == (total, total) and [done for done, _ in shown[:2]] == [making.BATCH, 2 * making.BATCH]
+    assert shown[-1] == (total, total) and [done for done, _ in shown[:2]] == [demo_writer.BATCH, 2 * demo_writer.BATCH]

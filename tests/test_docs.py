@@ -23,20 +23,20 @@ from server.access import codes, families, known_devices, lockout, password_link
 from server.access.second_factor import RECOVERY_CODES
 from server.automation import bindings, checker, queues
 from server.automation import commands as automation_commands
+from server.automation.automation_service import MAX_DEPTH
 from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS
 from server.automation.program import FLOW
-from server.automation.service import MAX_DEPTH
-from server.automation.webhooks.deliveries import KEPT_DAYS
-from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS
+from server.automation.webhooks.received_calls import KEPT_DAYS
+from server.automation.webhooks.webhook_tokens import DEFAULT_OVERLAP_SECONDS
 from server.cli.commands import parser
 from server.cli.describe import description, shipped_files
 from server.first_start import setup
 from server.kata import parse
 from server.kata.annotations import NOTES
-from server.mailroom.mailboxes import due, problems
-from server.queries.frame import query_types
+from server.mailroom.mailboxes import due_mailboxes, problems
+from server.queries.query_run import query_types
 from server.record_types.shared import behavior_events
 from server.record_types.shared.points import POINTS
 from server.record_types.shared.triggers import EVENTS, OTHERS, PREFIX
@@ -73,24 +73,25 @@ INTERNAL = {
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT
         access.rules.MAX_CACHED records.scoped_types.MAX_CACHED web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
-        search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
-        store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S
-        kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
+        search.query_parser.MAX_CACHED_CHARS search.filters.word_filters.MAX_KEPT_WORDS
+        search.filters.word_filters.MAX_KEPT_CHARS
+        store.words.MAX_CACHED_RUN search.filters.text_filters.MAX_DOUBLE_S
+        kata.kata_parser.MAX_KEPT_KEY kata.kata_parser.MAX_KEPT_KEYS
         counting.bins.MAX_CACHED_DAYS counting.bins.MAX_CACHED_SCALES counting.bins.MAX_CACHED_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
         store.postgresql.connection.MAX_HELD store.postgresql.connection.MAX_PENDING
         store.postgresql.connection.MAX_UNSENT_BYTES
         store.known_rows.MAX_ROWS store.transaction.MAX_BUILDERS store.postgresql.small_reads.MAX_SLOW
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
-        store.postgresql.texts.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
-        template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.patterns.MAX_CACHED
+        store.postgresql.tsvectors.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
+        template.__init__.MAX_CACHED template.__init__.MAX_CACHED_CHARS template.script_patterns.MAX_CACHED
     """,
     "how much is done at once; the rest follows": """
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
-        notifying.letters.MAX_AT_ONCE people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
-        people.reminders.MAX_BATCHES tickets.targets.MAX_BATCHES
-        tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
+        notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
+        people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES
+        tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         counting.combinations.MAX_QUICK_ROWS records.changes.MAX_SCANNED cli.doctor.MAX_NAMED search.beginning.MAX_ASKED
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
@@ -109,30 +110,31 @@ INTERNAL = {
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.explorer.MAX_FOUND
-        mailroom.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
+        mailroom.mailboxes.failed_mails.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         mailroom.mailboxes.dead_letters.MAX_WHY_CHARACTERS
         console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES
         console.pages.upkeep.system.MAX_TROUBLES
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
         people.token_lists.MAX_LISTED
         console.pages.asides.MAX_ZONES console.pages.upkeep.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
-        console.html.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
+        console.html.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.search.articles.MAX_FOUND console.search.articles.MAX_WORDS
         console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
         console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
-        console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.help.MAX_LABELS
+        console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.query_help.MAX_LABELS
         console.search.options.MAX_NAMES console.search.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS
         packages.results.MAX_STORED console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
-        imports.cells.MAX_FOUND
-        automation.commands.metrics.MAX_NAMES queries.kinds.automation_invoke.MAX_NAMES automation.queues.MAX_NAMES
+        imports.import_cells.MAX_FOUND
+        automation.commands.metric_commands.MAX_NAMES queries.kinds.automation_invoke.MAX_NAMES
+        automation.queues.MAX_NAMES
     """,
     "how many mistakes one error tells of; the others are told once these are mended": """
-        automation.events.MAX_REPORTED automation.bound_automations.MAX_REPORTED
-        upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
-        automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS record_types.shared.checks.MAX_TOLD
+        automation.event_runs.MAX_REPORTED automation.bound_automations.MAX_REPORTED
+        upkeep.database_check.MAX_PROBLEMS imports.row_import.MAX_MISTAKES
+        automation.checker.MAX_MISTAKES kata.kata_schema.MAX_PROBLEMS record_types.shared.checks.MAX_TOLD
         packages.changing.MAX_NAMED packages.grants.MAX_NAMED
         console.forms.scope_check.MAX_DOUBTED console.forms.scope_check.MAX_MISTAKES
     """,
@@ -145,8 +147,8 @@ INTERNAL = {
         people.form_drafts.MAX_KEY_CHARS console.lists.lookup.MAX_NAMED_WORDS console.lists.lookup.MAX_LISTED_CHOICES
         digits.MAX_ID_DIGITS console.tickets.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
-        markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
-        outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT
+        markup.html_tokens.MAX_REFERENCE_DIGITS outbound.client_tokens.MAX_TOKEN_BYTES
+        outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.address_filters.MAX_PORT
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND
     """,
     "bounds of our own loops and memory that nothing which is meant well comes near": """
@@ -156,14 +158,16 @@ INTERNAL = {
         mailroom.routing.MAX_RECIPIENTS mailroom.sender.MAX_ADDED mailroom.sender.MAX_SENT_LOOKED_AT
         outbox.deliver.MAX_RECIPIENTS
         records.custom_fields.MAX_COUNTED records.custom_fields.MAX_SUFFIX
-        records.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT records.reading.MAX_FOUND jobs.queue.MAX_ATTEMPTS
-        jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
-        mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
-        markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
+        records.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT records.reading.MAX_FOUND jobs.job_queue.MAX_ATTEMPTS
+        jobs.job_queue.MAX_RETRY_SECONDS mail.mail_bytes.MAX_FILES_BYTES mail.mail_bytes.MAX_RECIPIENTS
+        mail.mail_bytes.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
+        markup.plain_links.MAX_LINKED_CHARACTERS markup.plain_links.MAX_WORD_CHARACTERS
+        markup.html_tokens.MAX_ATTRIBUTES
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_SERVERS
         outbound.dns.MAX_SERVER_BYTES record_types.shared.mentions.MAX_CHARS record_types.shared.absence.MAX_CHAIN
-        automation.recurrence.MAX_DAYS record_types.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
-        search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
+        automation.recurrence.MAX_DAYS record_types.shared.named_records.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
+        search.filters.worker_filters.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME
+        web.rate.MAX_KEYS
         web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
@@ -176,13 +180,15 @@ INTERNAL = {
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         tickets.acknowledging.MAX_ERROR_CHARACTERS
         outbox.outcome.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
-        jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
+        jobs.job_queue.MAX_ERROR_CHARACTERS mail.mail_bytes.MAX_FILE_NAME_CHARACTERS mail.mail_bytes.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES
-        mail.smime.MAX_PIECES mail.tnef.MAX_ATTRIBUTES mail.tnef.MAX_VALUES mail.compose.MAX_WORD_CHARACTERS
-        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT markup.losses.MAX_SHOWN markup.losses.MAX_SOURCE
-        markup.plain.MAX_QUOTE_DEPTH markup.stylesheets.MAX_DRESSED_CHARACTERS outbox.frame.MAX_DIRECTION_CHARACTERS
-        export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
+        mail.smime.MAX_PIECES mail.tnef.MAX_ATTRIBUTES mail.tnef.MAX_VALUES mail.mail_bytes.MAX_WORD_CHARACTERS
+        mail.network.MAX_ANSWER_CHARACTERS markup.readable_text.MAX_INDENT markup.losses.MAX_SHOWN
+        markup.losses.MAX_SOURCE
+        markup.plain_text.MAX_QUOTE_DEPTH markup.stylesheets.MAX_DRESSED_CHARACTERS
+        outbox.frame.MAX_DIRECTION_CHARACTERS
+        export.exported_files.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
         record_types.comment.MAX_LABEL_CHARS record_types.shared.entries.MAX_MESSAGE_CHARS
         record_types.shared.scopes.MAX_LABEL_CHARS
         times.limits.MAX_SHOWN
@@ -383,8 +389,8 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
             ("for half an hour and one use", password_links.LINK_SECONDS == 1800),
         ),
         "mail.md": (
-            ("waits two minutes for each", due.WAIT_SECONDS == 120),
-            ("half an hour at most", due.MAX_WAIT_SECONDS == 1800),
+            ("waits two minutes for each", due_mailboxes.WAIT_SECONDS == 120),
+            ("half an hour at most", due_mailboxes.MAX_WAIT_SECONDS == 1800),
             ("second, fifth, tenth and twentieth", problems.TOLD_AT == (2, 5, 10, 20)),
         ),
         "operating.md": (

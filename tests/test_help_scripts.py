@@ -15,8 +15,8 @@ from server.automation.types.automation_log import LEVELS as WORDS
 from server.cli import automation
 from server.cli.workspace import Workspace, workspace
 from server.kata import Environment, Generic
-from server.template.expressions import LEVELS
-from server.template.parser import TAGS
+from server.template.expression_parser import LEVELS
+from server.template.tag_parser import TAGS
 
 HELP = Path(__file__).resolve().parent.parent / "resources" / "help"
 TEMPLATES, KATA, AUTOMATIONS = (

@@ -16,15 +16,15 @@ from server.markup import (
     MAX_HTML_BYTES,
     clean_html,
     link_plain_text,
+    markdown_tables,
     markdown_to_html,
     markdown_to_text,
-    tables,
     text_of_html,
 )
 from server.markup.balance import MAX_DEPTH
 from server.markup.clean import ATTRIBUTES, TAGS
-from server.markup.tables import MAX_TABLE_CELLS
-from server.markup.text import MAX_TEXT_SOURCE
+from server.markup.markdown_tables import MAX_TABLE_CELLS
+from server.markup.readable_text import MAX_TEXT_SOURCE
 
 MB = 1024 * 1024
 ROWS, ROWS_END = "<table><tbody>", "</tbody></table>"
@@ -582,7 +582,7 @@ def test_tables_too_large_to_show_are_refused_before_they_are_rendered(head, row
 
 
 def test_tables_of_as_many_cells_as_may_be_are_rendered(monkeypatch):
-    monkeypatch.setattr(tables, "MAX_TABLE_CELLS", 4)
+    monkeypatch.setattr(markdown_tables, "MAX_TABLE_CELLS", 4)
     assert markdown_to_html("|a|b|\n|-|-|\n|c|d|").count("</td>") == 2
     with pytest.raises(TooLarge):
         markdown_to_html("|a|b|\n|-|-|\n|c|d|\n\n|e|\n|-|")

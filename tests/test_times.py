@@ -7,9 +7,9 @@ from datetime import UTC, datetime, tzinfo
 
 import pytest
 
+import server.times.calendar_parts
 import server.times.durations
 import server.times.instants
-import server.times.parts
 from server.errors import Invalid
 from server.times import (
     Span,
@@ -866,7 +866,7 @@ def test_a_part_of_which_nothing_is_left_is_refused(read, text):
         read(text)
 
 
-@pytest.mark.parametrize("module", [server.times.instants, server.times.durations, server.times.parts])
+@pytest.mark.parametrize("module", [server.times.instants, server.times.durations, server.times.calendar_parts])
 def test_the_examples_in_docstrings_hold(module):
     result = doctest.testmod(module)
     assert result.attempted and not result.failed

@@ -15,7 +15,7 @@ from server import passwords
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write, Writer
 from server.web import rest_site
-from server.web.forms import Tree
+from server.web.form_data import Tree
 from server.web.routes import Endpoint
 from server.web.site import Request
 from tests.cheap import cheap_hashes

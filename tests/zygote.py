@@ -115,11 +115,11 @@ def _serve(line: socket.socket) -> dict[str, Any] | None:
 
 
 def _become(request: dict[str, Any]) -> None:
-    from server.jobs import queue
+    from server.jobs import job_queue
     from server.web import server
 
     # What tells one process from another is made when these are imported.
-    queue._run_name, server._PROCESS = secrets.token_hex(6), secrets.token_hex(3)
+    job_queue._run_name, server._PROCESS = secrets.token_hex(6), secrets.token_hex(3)
     module, *sys.argv[1:] = request["args"]
     os.environ.clear()
     os.environ.update(request["env"])

@@ -19,7 +19,7 @@ from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import FieldDefinition
 from server.translation import N_, Words, shown

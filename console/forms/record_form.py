@@ -17,7 +17,7 @@ from console.lists import lookup
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Mistakes
 from server.fields import CreatedAt, CustomValues, Field, Fieldsets, IdList, Image, References, Structure, Text
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
 from server.record_types.shared.custom import FieldDefinition
 from server.records import records

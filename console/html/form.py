@@ -8,7 +8,7 @@ from console.http.page_response import INVALID
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, TooMany, all_of
 from server.translation import Words, problem_of, shown
-from server.web import errors
+from server.web import error_bodies
 from server.web.params import Params
 
 
@@ -60,7 +60,7 @@ class Form:
             told = problem_of(each.message, field) if is_known else each.message
             self.fail(name if is_known else "", sentence(told))
         if isinstance(error, TooMany):
-            self.status, self.headers = errors.status_and_code(error)[0], errors.headers(error)
+            self.status, self.headers = error_bodies.status_and_code(error)[0], error_bodies.headers(error)
         return self
 
     def sent_again(self) -> dict[str, str | list[str]]:

@@ -10,7 +10,7 @@ from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from server.errors import HelpdeskError
 from server.translation import N_, lazy_gettext
-from server.web import errors
+from server.web import error_bodies
 
 TITLES = {
     400: N_("This request cannot be read"),
@@ -45,14 +45,14 @@ def _forms(values: dict[str, Any]) -> list[Form]:
 
 def problem(visit: Visit, error: HelpdeskError) -> PageResponse:
     """The page for an error, with what to do about it."""
-    status, _ = errors.status_and_code(error)
+    status, _ = error_bodies.status_and_code(error)
     shown = _problem(visit, status, error.message, visit.request.id)
-    return PageResponse(shown.html, status, {**shown.headers, **errors.headers(error)})
+    return PageResponse(shown.html, status, {**shown.headers, **error_bodies.headers(error)})
 
 
 def bug(visit: Visit) -> PageResponse:
     """The page for an unexpected error."""
-    return _problem(visit, 500, lazy_gettext(errors.BUG_MESSAGE, id=visit.request.id), "")
+    return _problem(visit, 500, lazy_gettext(error_bodies.BUG_MESSAGE, id=visit.request.id), "")
 
 
 def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageResponse:

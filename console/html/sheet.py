@@ -11,15 +11,15 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.record_types import describe
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared import custom, paths
 from server.record_types.shared.custom import FieldDefinition
-from server.record_types.shared.forms import MOST
+from server.record_types.shared.expand_forms import MOST
 from server.record_types.traits import Avatars
 from server.records import records
 from server.records.dictionary import Dictionaries
-from server.records.files import IMAGES, plain_type
+from server.records.stored_files import IMAGES, plain_type
 from server.translation import N_, shown
 
 LABEL, FIELDSET = "_label", "custom_fieldset"

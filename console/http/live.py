@@ -7,7 +7,7 @@ from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from server.context import Context
 from server.digits import id_in
-from server.web.call import Feed, News
+from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from server.access.actor import Actor
 from server.dataclass import dataclass
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.translation import N_, Words
 
 Who = Literal["worker", "admin", "manager"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from server.dataclass import dataclass
-from server.web.call import Feed
+from server.web.endpoint_call import Feed
 
 JSON = "application/json"
 INVALID = 422

@@ -12,7 +12,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from server import late_files
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 
 PREFIX = "/static/"
 FOREVER = "public, max-age=31536000, immutable"

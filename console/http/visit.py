@@ -28,7 +28,7 @@ from server.store.transaction import Transaction
 from server.translation import Words, _, shown
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
-from server.web.call import id_of
+from server.web.endpoint_call import id_of
 from server.web.params import Params, decode_form, decode_multipart, decode_query
 from server.web.site import Request, content_type
 from server.web.streams import wants_events

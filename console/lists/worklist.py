@@ -22,14 +22,14 @@ from console.lists.rows import Row, RowSource
 from console.lists.saved_searches import SavedSearchLink
 from console.lists.worklist_columns import ListColumn
 from console.search.chips import Chip
-from console.search.help import QueryHelp
 from console.search.mistakes import QueryMistake
+from console.search.query_help import QueryHelp
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError, Invalid, nearest
 from server.people import list_columns
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records import records
 from server.records.data_exports import log_export
 from server.records.records import SearchRequest

@@ -9,7 +9,7 @@ from console.http.visit import Visit
 from server.context import Context
 from server.dataclass import dataclass
 from server.record_types import describe
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import custom, paths
 from server.record_types.shared.custom import FieldDefinition
 from server.records import records

@@ -11,7 +11,7 @@ from server.access import provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.context import Service
 from server.errors import Invalid
-from server.people import consent
+from server.people import app_consent
 from server.translation import _
 from server.web import oauth
 
@@ -54,7 +54,7 @@ def answer(visit: Visit) -> PageResponse:
         return _to(provider.deny(service, request))
     if decided != "allow":
         return _question(visit, request, _("Choose one of the two."))
-    return _to(consent.allow(visit.ctx, request))
+    return _to(app_consent.allow(visit.ctx, request))
 
 
 def _asked(visit: Visit) -> AuthorizationRequest | AuthorizationRefusal:
@@ -74,7 +74,10 @@ def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
 
 def _question(visit: Visit, request: AuthorizationRequest, wrong: str = "") -> PageResponse:
     service, worker_id = visit.service, visit.actor.worker_id
-    granted, access = consent.granted_scopes(visit.ctx, request.app_id), consent.access_of(visit.ctx, request.scopes)
+    granted, access = (
+        app_consent.granted_scopes(visit.ctx, request.app_id),
+        app_consent.access_of(visit.ctx, request.scopes),
+    )
     page = render(
         visit,
         "consent.html",

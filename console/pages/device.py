@@ -12,7 +12,7 @@ from server.access import device_flow, provider
 from server.access.device_flow import DeviceRequest
 from server.access.validator import DEVICE_PAGE
 from server.errors import Invalid, TooMany
-from server.people import consent
+from server.people import app_consent
 from server.translation import _
 
 
@@ -44,7 +44,7 @@ def decide(visit: Visit) -> PageResponse:
     try:
         seal = visit.form.text("seal", "")
         provider.require_seal(service, request.consent, worker_id, seal, visit.now)
-        consent.decide_device(visit.ctx, request.consent, user_code, decision == "allow")
+        app_consent.decide_device(visit.ctx, request.consent, user_code, decision == "allow")
     except Invalid as error:
         return _question(visit, request, user_code, error.message)
     return render(visit, "device_done.html", app_name=request.consent.app_name, is_allowed=decision == "allow")
@@ -55,8 +55,8 @@ def _code_form(visit: Visit, user_code: str, wrong: str = "", status: int = 422)
 
 
 def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str = "") -> PageResponse:
-    granted = consent.granted_scopes(visit.ctx, request.consent.app_id)
-    access = consent.access_of(visit.ctx, request.consent.scopes)
+    granted = app_consent.granted_scopes(visit.ctx, request.consent.app_id)
+    access = app_consent.access_of(visit.ctx, request.consent.scopes)
     seal = provider.seal(visit.service, request.consent, visit.actor.worker_id, visit.now)
     return render(
         visit,

@@ -29,11 +29,11 @@ from server.record_types.shared.scopes import parse
 from server.settings import VERSION
 from server.translation import N_, _
 from server.web import entity_tags, envelope
-from server.web import errors as web_errors
-from server.web.call import Answer
+from server.web import error_bodies as web_errors
+from server.web.endpoint_call import Answer
 from server.web.openapi.document import document
+from server.web.openapi.openapi_site import PATH as DOCUMENT
 from server.web.openapi.parameters import FORM
-from server.web.openapi.site import PATH as DOCUMENT
 from server.web.rest_site import RestSite
 from server.web.routes import ENDPOINTS
 from server.web.site import Request

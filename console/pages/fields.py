@@ -16,8 +16,8 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from server.errors import HelpdeskError, Invalid
-from server.record_types.base import RecordType
 from server.record_types.custom_field import MAX_DECIMALS, MAX_OPTIONS
+from server.record_types.record_type import RecordType
 from server.record_types.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.record_types.shared.custom.definitions import FieldDefinition
 from server.record_types.traits import CustomFields

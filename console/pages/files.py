@@ -4,7 +4,7 @@ files download them. Programs use `/rest/attachments/<id>/download.json`."""
 from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
-from server.records import files
+from server.records import stored_files
 from server.web.downloads import download
 
 CACHE_SECONDS = 60  # an image that stands on several pages is asked for once
@@ -14,7 +14,7 @@ CACHE_SECONDS = 60  # an image that stands on several pages is asked for once
 def show(visit: Visit) -> PageResponse:
     """The bytes of a file that who asks may read; browsers show images and download all else. Raises NotFound,
     Forbidden."""
-    file = files.find(visit.ctx, visit.id)
+    file = stored_files.find(visit.ctx, visit.id)
     kind, headers = "attachment", {"Cross-Origin-Resource-Policy": "same-origin"}
     if file.is_image:
         kind, headers["Cache-Control"] = "inline", f"private, max-age={CACHE_SECONDS}"

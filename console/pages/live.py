@@ -5,7 +5,7 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.pages.mailing.mail import LISTENER
+from console.pages.mailing.mail_overview import LISTENER
 from console.pages.setup import BASE as SETUP
 from console.pages.upkeep.system import SETTINGS
 from server.errors import HelpdeskError, NotFound, nearest

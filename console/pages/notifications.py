@@ -19,7 +19,7 @@ from server.record_types.notification import CHANNEL
 from server.record_types.shared import paths
 from server.records import records
 from server.translation import N_, N_ngettext, _, ngettext
-from server.web.call import Feed, News
+from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 NOTIFICATION, BASE = "notification", "/notifications"

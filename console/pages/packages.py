@@ -18,12 +18,12 @@ from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.dataclass import dataclass
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
-from server.packages import baselines, bundle, changing, exporting, importing, library, requirements, results
-from server.packages import document as documents
+from server.packages import baselines, bundle, changing, library, package_export, package_import, requirements, results
+from server.packages import package_document as documents
 from server.packages.baselines import CREATE, KEEP, REFUSE, TAKE, UPDATE, Past
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
-from server.packages.importing import ImportResult
 from server.packages.library import PastImport
+from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
+from server.packages.package_import import ImportResult
 from server.packages.prompts import unanswered
 from server.packages.results import secret_of
 from server.record_types.shared.custom_types import CustomType
@@ -143,7 +143,7 @@ def look(visit: Visit) -> PageResponse:
         return _list(visit, form.refuse(error))
     try:
         mode = UPDATE if _known(visit, document).entries else CREATE
-        imported = importing.import_package(visit.ctx, tree, {}, dry_run=True, mode=mode)
+        imported = package_import.import_package(visit.ctx, tree, {}, dry_run=True, mode=mode)
     except HelpdeskError:  # the page says what it needs, and the dry run what is wrong
         imported = None
     return _open(visit, tree, "", text, imported=imported)
@@ -176,7 +176,7 @@ def run(visit: Visit) -> PageResponse:
     is_dry = visit.form.text("do", "try") != "import"
     try:
         is_agreed = bool(visit.form.text("grants", ""))
-        imported = importing.import_package(
+        imported = package_import.import_package(
             visit.ctx, tree, answers, dry_run=is_dry, grants_agreed=is_agreed, mode=mode, conflicts=conflicts
         )
     except HelpdeskError as error:
@@ -264,7 +264,7 @@ def show_past(visit: Visit) -> PageResponse:
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
         name = shown(record_type.label_names[0]) if record_type is not None else context
         created.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
-        if record_type is not None and is_there and record_type.uri in exporting.EXPORTED:
+        if record_type is not None and is_there and record_type.uri in package_export.EXPORTED:
             references.append(f"{record_type.uri}:{id}")
     return render(visit, "package_past.html", past=past, made=created, who=_who(visit, [past]), references=references)
 
@@ -499,7 +499,7 @@ def export(visit: Visit) -> PageResponse:
     if visit.form.text("do", "find") != "export":
         return _export(visit, form)
     try:
-        tree = exporting.export_package(visit.ctx, form.several["records"], form.text("name"))
+        tree = package_export.export_package(visit.ctx, form.several["records"], form.text("name"))
     except HelpdeskError as error:
         return _export(visit, form.refuse(error))
     name = _NO_FILE_NAME.sub("-", form.text("name")).strip("-.")[:80] or "package"
@@ -509,10 +509,10 @@ def export(visit: Visit) -> PageResponse:
 
 def _export(visit: Visit, form: Form) -> PageResponse:
     registry = visit.service.registry
-    types = [each for each in registry if each.uri in exporting.EXPORTED or isinstance(each, CustomType)]
+    types = [each for each in registry if each.uri in package_export.EXPORTED or isinstance(each, CustomType)]
     chosen: list[tuple[str, str, str]] = []
     try:
-        chosen = exporting.chosen(visit.ctx, form.several["records"])
+        chosen = package_export.chosen(visit.ctx, form.several["records"])
     except HelpdeskError as error:
         form.refuse(error)
         form.several["records"] = []
@@ -536,6 +536,6 @@ def _export(visit: Visit, form: Form) -> PageResponse:
         more=more,
         total=total,
         types=sorted(((each.uri, shown(each.label_names[1])) for each in types), key=lambda each: each[1].lower()),
-        most=exporting.MAX_EXPORTED,
+        most=package_export.MAX_EXPORTED,
         shown=MAX_FOUND,
     )

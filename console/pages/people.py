@@ -19,8 +19,8 @@ from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.errors import HelpdeskError, Invalid
-from server.people import accounts, groups, login_address, nicknames, security, sign_in
-from server.people.accounts import SignInMethods
+from server.people import groups, login_address, nicknames, security, sign_in, sign_in_administration
+from server.people.sign_in_administration import SignInMethods
 from server.records import records
 from server.translation import N_, _, ngettext
 
@@ -130,7 +130,7 @@ LIST = declare(
             ),
         ),
         row=BASE + "/{id}",
-        load=lambda visit, rows: accounts.signing_in(visit.ctx, (each["id"] for each in rows)),
+        load=lambda visit, rows: sign_in_administration.signing_in(visit.ctx, (each["id"] for each in rows)),
         sort="isDisabled,firstName",
         expand="address_",
         placeholder=N_("name, or isAdmin:yes, group:(name:Support)"),
@@ -182,7 +182,7 @@ def keep_address(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/sign-out", "proven admin")
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign a worker out everywhere."""
-    count = accounts.end_sessions(visit.ctx, visit.id)
+    count = sign_in_administration.end_sessions(visit.ctx, visit.id)
     visit.tell(ngettext("Signed out of {count} device.", "Signed out of {count} devices.", count))
     return see(_path(visit.id))
 
@@ -190,7 +190,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/second-factor/off", "proven admin")
 def turn_off_second_factor(visit: Visit) -> PageResponse:
     """For a worker who lost their phone and recovery codes."""
-    accounts.turn_off_second_factor(visit.ctx, visit.id)
+    sign_in_administration.turn_off_second_factor(visit.ctx, visit.id)
     visit.tell(_("The second factor is off. The worker signs in by password alone."))
     return see(_path(visit.id))
 
@@ -276,14 +276,14 @@ def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool = False) -> PageResponse:
     """The worker's page, or the one with the link, which is shown this once."""
     if way == "link":
-        link = accounts.invitation(visit.ctx, id, ends_tokens)
-        days = accounts.INVITATION_SECONDS // 86400
+        link = sign_in_administration.invitation(visit.ctx, id, ends_tokens)
+        days = sign_in_administration.INVITATION_SECONDS // 86400
         visit.has_created = True
         return render(
             visit, "person_link.html", person=lookup.record(visit, URI, id), link=link, days=days, told=sentence
         )
     if way == "mail":
-        accounts.invite(visit.ctx, id, ends_tokens)
+        sign_in_administration.invite(visit.ctx, id, ends_tokens)
         sent, waits = (
             _("An invitation is on its way."),
             _("An invitation waits in the outbox: no mail transport is set up."),
@@ -300,7 +300,7 @@ def _mail_leaves(visit: Visit) -> bool:
 
 def _handed_over(visit: Visit, to_id: int) -> str:
     try:
-        count, remaining = accounts.hand_over(visit.ctx, visit.id, to_id)
+        count, remaining = sign_in_administration.hand_over(visit.ctx, visit.id, to_id)
     except HelpdeskError as error:
         return _("The tickets stay: {reason}", reason=error.message)
     sentence = ngettext("{count} ticket is handed over.", "{count} tickets are handed over.", count)
@@ -331,7 +331,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         away=lookup.away(visit, worker),
         devices=devices,
         change=login_address.waiting(visit.ctx, id),
-        state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()),
+        state=sign_in_administration.signing_in(visit.ctx, [id]).get(id, SignInMethods()),
         device=sign_in.shown_device,
     )
 

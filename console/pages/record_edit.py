@@ -16,7 +16,7 @@ from console.http.visit import Visit
 from console.lists.lookup import LABEL
 from console.pages.jump import place_of
 from server.errors import HelpdeskError
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
 from server.records import records
 from server.translation import _, ngettext

@@ -10,7 +10,7 @@ from console.html.ui import duration
 from console.http.visit import Visit
 from console.lists import lookup
 from server.errors import BadDataQuery, TimedOut
-from server.queries import frame
+from server.queries import query_run
 from server.records import records
 from server.records.records import SearchRequest
 from server.store.store_local import StoreLocal
@@ -93,7 +93,7 @@ def _query(since: str, of: str, field: str, more: str) -> str:
 
 
 def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) -> list[int]:
-    data = frame.answer(visit.ctx, _query(places[0], of, field, more))["data"]
+    data = query_run.answer(visit.ctx, _query(places[0], of, field, more))["data"]
     counts = dict(zip(data.get("ts", ()), data.get("count", ()), strict=False))
     return [int(counts.get(each) or 0) for each in places]
 

@@ -18,9 +18,9 @@ from console.pages.people import TABS
 from server.access.rules import REASONS
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.people import accounts
-from server.record_types.base import RecordType
-from server.records import contexts, records
+from server.people import sign_in_administration
+from server.record_types.record_type import RecordType
+from server.records import records, type_descriptions
 from server.records.records import SearchRequest
 from server.translation import N_, _, in_sentence, shown
 
@@ -120,7 +120,7 @@ def _granted(visit: Visit) -> list[TypePrivileges]:
     registry = visit.service.registry
     rows = []
     for each in registry:
-        operations = [name for name in contexts.PRIVILEGED if "privilege" in getattr(each.access, name)]
+        operations = [name for name in type_descriptions.PRIVILEGED if "privilege" in getattr(each.access, name)]
         if operations and each.context:
             privileges = {name: f"contexts.{each.context}.{name}" for name in operations}
             rows.append(TypePrivileges(shown(each.label_names[1]), each.uri, privileges, _also(each)))
@@ -129,7 +129,7 @@ def _granted(visit: Visit) -> list[TypePrivileges]:
 
 def _also(record_type: RecordType) -> str:
     """The further condition for changing a record, besides the privilege."""
-    rules = {rule: None for name in contexts.PRIVILEGED for rule in getattr(record_type.access, name)}
+    rules = {rule: None for name in type_descriptions.PRIVILEGED for rule in getattr(record_type.access, name)}
     return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 
 
@@ -186,7 +186,7 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
         form.fail("operation", _("Choose one of the list."))
         return []
     does = _("{verb} {records}", verb=shown(VERBS[operation]), records=in_sentence(record_type.label_names[1]))
-    who = accounts.rights_of(visit.ctx, worker["id"])
+    who = sign_in_administration.rights_of(visit.ctx, worker["id"])
     if who is None:
         return [("err", _("{name} is deactivated, and may do nothing.", name=name))]
     rules = getattr(record_type.access, operation)

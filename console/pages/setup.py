@@ -10,10 +10,10 @@ from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.pages.mailing.mail import ENCRYPTIONS, PARAMS
+from console.pages.mailing.mail_overview import ENCRYPTIONS, PARAMS
 from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid, NotFound, Required
-from server.first_start import address, demo, setup
+from server.first_start import address_step, demo, setup
 from server.first_start.setup import Step
 from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
@@ -156,7 +156,7 @@ def skip(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/address", "admin")
 def show_address(visit: Visit) -> PageResponse:
     """Where the service is reached, who its mail comes from, what ticket numbers look like."""
-    present = address.current_address(visit.ctx)
+    present = address_step.current_address(visit.ctx)
     here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
     url = present.base_url if present.is_chosen else here
     return _address(
@@ -169,11 +169,11 @@ def save_address(visit: Visit) -> PageResponse:
     """Saves the settings. An address that differs from the one in use must be confirmed."""
     form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
     try:
-        base_url = address.check_address(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
+        base_url = address_step.check_address(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
         if form.get("anyway") != "1":
             _require_same(visit, base_url)
         was_secure = visit.is_secure
-        address.set_all(visit.ctx, base_url, form.text("sender"), form.text("mail_mask_pattern"))
+        address_step.set_all(visit.ctx, base_url, form.text("sender"), form.text("mail_mask_pattern"))
     except HelpdeskError as error:
         return _address(visit, form.refuse(error))
     if visit.is_secure != was_secure:
@@ -233,7 +233,7 @@ def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageRespo
 @page("GET", f"{BASE}/receive", "admin")
 def show_receive(visit: Visit) -> PageResponse:
     """A mailbox that mail is fetched from, or another way for it to come in."""
-    sender = address.current_address(visit.ctx).sender
+    sender = address_step.current_address(visit.ctx).sender
     username = "" if checkup_mail.is_local(sender) else sender
     return _receive(visit, Form.of({"protocol": "imap-ssl", "username": username, "is_mail_kept": "1"}))
 

@@ -10,7 +10,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.pages import reports
 from console.tickets import inbox
-from server.automation import automation_log
+from server.automation import log_search
 from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
 from server.people import security, token_lists
@@ -49,7 +49,7 @@ def show(visit: Visit) -> PageResponse:
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", _("Protect your account with a second factor")))
     if ctx.actor.is_admin:
-        errors = automation_log.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
+        errors = log_search.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
         if errors:
             tells.append(
                 ("/automations/log?q=level%3Aerror", _("Automation errors since yesterday: {count}", count=errors))

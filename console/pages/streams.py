@@ -10,7 +10,7 @@ from console.http.visit import Visit
 from server.context import Context
 from server.errors import AdminOnly, HelpdeskError, NotFound
 from server.translation import _
-from server.web.call import Feed, News
+from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 PATH = "/-/stream"

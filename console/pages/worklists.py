@@ -22,7 +22,7 @@ from server.records import changes, records
 from server.records.records import SearchRequest
 from server.tickets import following
 from server.translation import N_, N_ngettext, _, in_sentence, ngettext, shown
-from server.web.call import Feed, News
+from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 # What people look for first, of the keys that a type has.

@@ -8,9 +8,9 @@ from server.dataclass import dataclass
 from server.errors import BadQuery
 from server.record_types.shared.custom import CustomFilter
 from server.search.ast import SearchValue
-from server.search.controls import CONTROLS
+from server.search.control_terms import CONTROLS
 from server.search.filters import Filter
-from server.search.lexer import SearchToken, TokenKind, tokens
+from server.search.query_tokens import SearchToken, TokenKind, tokens
 from server.search.values import split_range
 from server.translation import N_, _, shown
 

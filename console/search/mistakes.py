@@ -8,9 +8,9 @@ from server.dataclass import dataclass
 from server.errors import BadQuery, suggested
 from server.record_types.registry import Registry
 from server.search.compile import unknown_filter
-from server.search.controls import CONTROLS
+from server.search.control_terms import CONTROLS
 from server.search.filters.date import PARTS
-from server.search.filters.text import LITERALS
+from server.search.filters.text_filters import LITERALS
 
 _NAME = re.compile(r"[A-Za-z0-9_.]+(?=:)")
 _TOKEN = re.compile(r'\[[^\]]*\]?|"[^"]*"?|[^\s()\[\]"]+|.', re.DOTALL)

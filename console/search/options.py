@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from console.search.caret import Typed
 from console.search.chips import inner, targeted
 from server.dataclass import dataclass
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import KINDS as FIELD_KINDS
 from server.record_types.shared.custom import CustomFilter, FieldDefinition

@@ -16,7 +16,7 @@ from server.markup.quoted import Kind
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
 from server.record_types.shared.entries import on_ticket
-from server.record_types.shared.sending import FORWARD, REPLY
+from server.record_types.shared.sending_addresses import FORWARD, REPLY
 from server.records import records
 from server.records.records import SearchRequest
 from server.tickets import answered

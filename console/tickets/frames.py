@@ -14,8 +14,8 @@ from server.markup import quoted
 from server.people import presence
 from server.record_types.shared.paths import ticket as path_of
 from server.records import records
-from server.tickets import bodies, following, originals
-from server.web.call import Feed, News
+from server.tickets import following, message_html, originals
+from server.web.endpoint_call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor; changes are in the upper part
@@ -32,7 +32,7 @@ def body(visit: Visit) -> PageResponse:
         html = Markup('<div style="white-space: pre-wrap">{}</div>').format(content)
         return framed(document_of(html))
     with_images = visit.query.flag("images")
-    message_body = bodies.message_html(visit.ctx, visit.id, with_images)
+    message_body = message_html.message_html(visit.ctx, visit.id, with_images)
     more = f"{visit.path}?images=1" if message_body.has_remote_images else ""
     return framed(document_of(message_body.html, more=more), with_images)
 

@@ -15,7 +15,7 @@ from console.http.visit import Visit
 from console.lists import lookup, saved_searches
 from console.lists.worklist import BulkAction, Worklist, declare, sorted_query
 from console.lists.worklist_columns import ListColumn
-from console.tickets import due, list_place
+from console.tickets import due_time, list_place
 from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
@@ -26,7 +26,7 @@ from server.record_types.shared import paths
 from server.records import records
 from server.records.records import SearchRequest
 from server.store.store_local import StoreLocal
-from server.tickets import targets, undo
+from server.tickets import target_alerts, undo
 from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
@@ -80,7 +80,7 @@ def views(visit: Visit) -> list[TicketView]:
     all_views = [
         TicketView(name, shown(label), icon, q, lookup.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
     ]
-    if targets.are_there(ctx):
+    if target_alerts.are_there(ctx):
         all_views.append(TicketView(LATE, _("Late"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
     request = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
     by_group = records.search(ctx, URI, request)["subtotals"]["group.id"][:GROUPS]
@@ -171,7 +171,7 @@ def here(visit: Visit, ticket_id: int) -> str:
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
     return Markup("{} {}").format(
-        badge, ui.when(visit, later) if later else due.due_html(visit, row.get("due_at") or 0)
+        badge, ui.when(visit, later) if later else due_time.due_html(visit, row.get("due_at") or 0)
     )
 
 

@@ -26,7 +26,7 @@ from console.tickets.show import (
 from server import tickets
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.record_types.shared import paths
-from server.records import files, records
+from server.records import records, stored_files
 from server.tickets import answer_drafts, preview, snippets, unseen
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import _
@@ -160,7 +160,7 @@ def upload(visit: Visit) -> PageResponse:
     file = visit.form.upload("file")
     if file is None:
         raise Invalid(_("Choose a file."), field="file")
-    stored = files.upload(visit.ctx, file.filename, file.content_type, file.content)
+    stored = stored_files.upload(visit.ctx, file.filename, file.content_type, file.content)
     return json_response(
         {"id": stored["id"], "name": stored["name"], "size": stored["size"], "path": paths.file(stored["id"])}
     )

@@ -16,14 +16,14 @@ from server import times
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, Required
 from server.people import form_drafts
-from server.record_types.shared.sending import UNTIL_ANSWERED
-from server.records import files, records
+from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
+from server.records import records, stored_files
 from server.records.records import SearchRequest
 from server.tickets import answer_drafts, reply_start
 from server.tickets.answer_drafts import AnswerDraft
 from server.tickets.reply_start import SIGNATURE, ReplyStart
 from server.translation import N_, N_pgettext, Words, _
-from server.web.forms import Upload
+from server.web.form_data import Upload
 
 KINDS = ("reply", "forward", "note")
 AGAIN = "again"  # requests a reply with the content of a sent message
@@ -261,4 +261,4 @@ def _uploads(visit: Visit) -> list[Upload]:
 
 
 def _upload(visit: Visit, each: Upload) -> int:
-    return int(files.upload(visit.ctx, each.filename, each.content_type, each.content)["id"])
+    return int(stored_files.upload(visit.ctx, each.filename, each.content_type, each.content)["id"])

@@ -14,8 +14,8 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.lists.links import linkable
-from console.tickets import came_from, conversation, due, reply_choices, reply_form, reply_samples
+from console.lists.link_types import linkable
+from console.tickets import came_from, conversation, due_time, reply_choices, reply_form, reply_samples
 from console.tickets.conversation import Conversation
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
@@ -88,7 +88,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         linkable=linkable(visit),
         relation_form=Form.of({"to": "task"}),
         followed=following.cursor(visit.ctx),
-        goals=due.goals(visit, keys),
+        goals=due_time.goals(visit, keys),
         samples=_samples(visit, ticket, said, written),
         earlier=earlier,
         later=later,

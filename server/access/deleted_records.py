@@ -5,7 +5,7 @@ the records of that group or owner. For records that follow a parent, only the f
 
 from server.access.actor import APP, WORKER
 from server.access.rules import GROUP, ROLE, Rules
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.search.conditions import ALWAYS
 
 Owner = tuple[str, int]  # context and id

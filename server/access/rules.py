@@ -1,6 +1,6 @@
 """Decides who may read, create, change and delete which records, in the same way for every interface.
 
-Record types refer to the rules by name (record_types/base.py, Access); rules that follow a parent record are rows of
+Record types refer to the rules by name (record_types/parts.py, Access); rules that follow a parent record are rows of
 parents.py. Reading is a condition on rows, so that searches, totals, expands and single records agree; writing is
 checked for one record."""
 
@@ -15,9 +15,9 @@ from server.access.actor import APP, WORKER, Actor
 from server.access.parents import PARENTS, Parent
 from server.contexts import BOT, GROUP, ROLE
 from server.errors import AdminOnly, Forbidden
-from server.record_types.base import Change, Record, RecordType
+from server.record_types.record_type import Change, Record, RecordType
 from server.record_types.registry import Registry
-from server.record_types.shared import owners
+from server.record_types.shared import record_owners
 from server.search import readable as readables
 from server.search.conditions import (
     ALWAYS,
@@ -291,7 +291,7 @@ class Rules:
         context, id = record["owner__context"], record["owner_id"]
         if context == "" and record_type.ownerless_is_open:
             return True
-        return owners.may_own_as(tx, self.actor, context, id)
+        return record_owners.may_own_as(tx, self.actor, context, id)
 
     def _is_its_worker(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return bool(record["worker_id"] == self.actor.worker_id)

@@ -8,8 +8,8 @@ from typing import Any, NoReturn, TypeVar
 
 from server import times
 from server.automation.command import CommandCall, CommandFailed
-from server.automation.dictionary import plain
-from server.automation.reading import holds_bytes
+from server.automation.input_values import holds_bytes
+from server.automation.run_dictionary import plain
 from server.context import Context
 from server.errors import Invalid
 from server.store.transaction import Transaction

@@ -9,13 +9,13 @@ from typing import Any
 from server import template
 from server.automation import checker
 from server.automation.commands.functions import automation_name
-from server.automation.dictionary import Dictionary
 from server.automation.host import Host, Script
+from server.automation.run_dictionary import Dictionary
 from server.dataclass import dataclass
 from server.errors import KataSyntax, reason
 from server.kata import Environment, Generic, check, parse
 from server.kata.annotations import as_bool
-from server.kata.parser import Tree, plain
+from server.kata.kata_parser import Tree, plain
 from server.template import Budget, Surroundings
 
 MAX_KEPT = 512  # cached parsed bindings

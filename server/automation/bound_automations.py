@@ -11,7 +11,7 @@ from server.automation.commands.functions import automation_name
 from server.dataclass import dataclass
 from server.errors import Invalid, KataSyntax, nearest
 from server.kata.annotations import as_bool
-from server.kata.parser import Tree, plain
+from server.kata.kata_parser import Tree, plain
 from server.record_types.parts import Change, Writing
 from server.record_types.registry import Registry
 from server.record_types.shared.triggers import PREFIX

@@ -13,7 +13,7 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
-from server.kata.parser import annotations, plain
+from server.kata.kata_parser import annotations, plain
 from server.record_types.shared.triggers import MACRO, WEBHOOK
 
 POLICY_PARTS = ("commands", "callers", "settings")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from server.automation import reading
+from server.automation import input_values
 from server.dataclass import dataclass
 from server.errors import Invalid, Required, ScriptError, nearest
 
@@ -101,5 +101,5 @@ def check_inputs(declared: Command, values: dict[str, Any]) -> dict[str, Any]:
                 raise Required(f"{declared.name}: the input '{name}' must not be empty", field=name)
             checked[name] = each.default if name not in values or each.kind != "any" else value
         else:
-            checked[name] = reading.read(declared.name, each, value)
+            checked[name] = input_values.read(declared.name, each, value)
     return checked

@@ -4,7 +4,7 @@ import json
 import secrets
 from typing import Any
 
-from server.automation.dictionary import plain
+from server.automation.run_dictionary import plain
 from server.context import Service
 from server.jobs.scheduler import periodic
 from server.store.statements import slot

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from server.automation.dictionary import plain
-from server.automation.reading import holds_bytes
-from server.automation.service import MAX_DEPTH, find, perform
+from server.automation.automation_service import MAX_DEPTH, find, perform
+from server.automation.input_values import holds_bytes
+from server.automation.run_dictionary import plain
 from server.context import Context
 from server.errors import NotFound, ScriptError
 from server.queries.kinds import automation_invoke

@@ -9,17 +9,17 @@ from typing import Any
 from server import clock, log, template, times
 from server.automation import commands, flow, inputs, policy, run_log
 from server.automation.command import COMMANDS, Command, CommandCall, CommandFailed, check_inputs
-from server.automation.dictionary import Dictionary, require_bounded
 from server.automation.flow import MAX_NODES, Frame, RunEnded
 from server.automation.host import Host, LogEntry, Script
 from server.automation.program import CommandNode, Program, compiled
+from server.automation.run_dictionary import Dictionary, require_bounded
 from server.automation.trace import Trace, TraceStep, visible_values
 from server.dataclass import dataclass
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
 from server.kata import Environment, Parameters, entry_at
 from server.kata.annotations import parts_of
-from server.kata.parser import Tree, parts
-from server.kata.parser import plain as plain_key
+from server.kata.kata_parser import Tree, parts
+from server.kata.kata_parser import plain as plain_key
 from server.template import Budget, Surroundings
 from server.template.values import printed, truthy
 

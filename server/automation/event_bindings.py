@@ -12,7 +12,7 @@ from server.automation.commands.functions import automation_name
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, KataSyntax, NotFound
-from server.kata.parser import Tree, plain
+from server.kata.kata_parser import Tree, plain
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext

@@ -8,10 +8,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from server.automation import service
-from server.automation.dictionary import plain
+from server.automation import automation_service
 from server.automation.engine import RunResult
 from server.automation.host import Script
+from server.automation.run_dictionary import plain
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
@@ -160,7 +160,7 @@ def simulate(
     """Runs an automation without writing or sending anything; `on_simulate` branches supply the results. Otherwise like
     service.perform()."""
     values = {**initial, "__simulate": True}
-    return service.perform(
+    return automation_service.perform(
         ctx, automation, values, dry=True, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
     )
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from server.automation.dictionary import lazy, plain
 from server.automation.program import Block, CommandNode, Program
+from server.automation.run_dictionary import lazy, plain
 from server.dataclass import dataclass
 from server.errors import BudgetSpent, ScriptError
 from server.kata.annotations import as_bool

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from server.automation.dictionary import lazy
+from server.automation.run_dictionary import lazy
 from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import HelpdeskError, Invalid, Required, nearest
 from server.kata import Environment, Generic, Tree, parse
 from server.kata.annotations import as_bool, as_int
-from server.kata.parser import plain
+from server.kata.kata_parser import plain
 from server.mail import addresses
 from server.template.values import is_numeric, keyed, pairs, printed, read_number
 

@@ -16,9 +16,9 @@ from server.automation.program import Block, CommandNode, compiled
 from server.context import Context
 from server.errors import HelpdeskError, KataSyntax, NotFound, nearest
 from server.kata import Tree
-from server.kata.parser import annotations, plain
+from server.kata.kata_parser import annotations, plain
 from server.record_types import describe
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import definitions
 from server.record_types.shared.custom.definitions import Definitions

@@ -9,7 +9,7 @@ import peewee
 from server.context import Context
 from server.dataclass import dataclass
 from server.digits import is_whole
-from server.record_types.metrics.samples import DAY, HOUR, METRIC_SAMPLE
+from server.record_types.metrics.metric_samples import DAY, HOUR, METRIC_SAMPLE
 from server.record_types.shared.usage_buffer import usage_buffer
 from server.records.metrics.builtin import AUTOMATION_INVOCATIONS
 from server.store.statements import in_list, slot

@@ -12,7 +12,7 @@ from server.automation.command import COMMANDS
 from server.automation.commands.functions import automation_name
 from server.errors import KataSyntax
 from server.kata.annotations import as_bool
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared.triggers import EVENTS
 from server.records.writing import RecordWriter
 

@@ -9,7 +9,7 @@ from server.dataclass import dataclass
 from server.errors import KataSyntax, PolicyDenied, TemplateFailed
 from server.kata import Tree, parse
 from server.kata.annotations import as_bool, as_int
-from server.kata.parser import plain
+from server.kata.kata_parser import plain
 from server.template import Budget, Surroundings
 
 MAX_SECONDS, DEFAULT_SECONDS = 120.0, 10.0

@@ -8,7 +8,7 @@ from dataclasses import field
 from server.dataclass import dataclass
 from server.errors import KataSyntax, TemplateFailed, nearest, reason
 from server.kata import Document, Tree, parse
-from server.kata.parser import annotations, plain
+from server.kata.kata_parser import annotations, plain
 
 FLOW = {
     "set": "Put values into the dictionary, one after the other; a map replaces what was there.",

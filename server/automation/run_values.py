@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from server.automation.dictionary import plain
+from server.automation.run_dictionary import plain
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.jobs.scheduler import periodic

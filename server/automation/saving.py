@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from server.automation import bindings, checker
 from server.packages import grants
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared import checks
 from server.records.writing import RecordWriter
 

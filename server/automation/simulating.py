@@ -3,16 +3,16 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from server.automation import examples, names, service
-from server.automation.dictionary import plain
+from server.automation import automation_service, examples, names
 from server.automation.engine import ENDED
 from server.automation.host import Script
+from server.automation.run_dictionary import plain
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, Required, nearest
 from server.record_types.shared.triggers import TRIGGERS
-from server.records import events, records
+from server.records import event_publishing, records
 
 MAX_STEPS = 500  # commands per trace
 
@@ -62,7 +62,7 @@ def _script(ctx: Context, request: SimulationRequest) -> Script:
         rows = records.stored(ctx, "automation", [request.automation_id])
         if not rows:
             raise NotFound(f"there is no automation {request.automation_id}")
-        stored = service.of_record(rows[0])
+        stored = automation_service.of_record(rows[0])
     elif not request.script:
         raise Required("script is required, or automation_id", field="script")
     if request.trigger and request.trigger not in TRIGGERS:
@@ -81,5 +81,5 @@ def ticket_values(ctx: Context, id: int) -> dict[str, Any]:
     ticket = records.retrieve(ctx, "ticket", id)
     values: dict[str, Any] = {}
     for prefix in ("ticket", "record", "new"):
-        values |= events.record_values(prefix, TICKET, id)
-    return values | events.record_values("message", MESSAGE, int(ticket["latest_message_id"]))
+        values |= event_publishing.record_values(prefix, TICKET, id)
+    return values | event_publishing.record_values("message", MESSAGE, int(ticket["latest_message_id"]))

@@ -10,16 +10,16 @@ import peewee
 from server import contexts, times
 from server.access.service_actor import own_context
 from server.automation import bindings, continuations, recurrence
+from server.automation.automation_service import ServiceHost, find, run_counted
 from server.automation.engine import RunResult
 from server.automation.host import LogEntry, Script
-from server.automation.service import ServiceHost, find, run_counted
 from server.context import Context, Service
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs.clock_watch import BACK_SECONDS, after_set_back
-from server.jobs.queue import JobQueue, job
+from server.jobs.job_queue import JobQueue, job
 from server.jobs.scheduler import periodic
-from server.record_types.base import Record
-from server.records.events import record_values
+from server.record_types.record_type import Record
+from server.records.event_publishing import record_values
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import slot

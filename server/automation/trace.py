@@ -4,7 +4,7 @@ import time
 from dataclasses import field
 from typing import Any
 
-from server.automation.dictionary import plain, require_bounded
+from server.automation.run_dictionary import plain, require_bounded
 from server.dataclass import dataclass
 
 MAX_TRACED = 10_000  # commands per trace; one more line says that the rest is omitted

@@ -15,7 +15,7 @@ import peewee
 from server.context import Context
 from server.dataclass import dataclass
 from server.store.expressions import contains
-from server.store.shapes import keyed
+from server.store.statement_shapes import keyed
 from server.store.statements import slot
 from server.store.tables import Table
 from server.store.transaction import Transaction

@@ -1,5 +1,9 @@
-"""The commands of the program. Those for authors of KATA, templates and automations need no server and leave no files.
+"""The commands of the program. Commands for authors of KATA, templates and automations need no server and leave no
+files.
 
-arguments.py  declarations of commands        workspace.py   the store of offline commands, created when needed
-texts.py      reads and writes texts          lines.py       many requests, one per line
-kata.py script.py automation.py packages.py api.py describe.py licenses.py     one command each"""
+    arguments.py  declares commands
+    workspace.py  creates the store of offline commands when one needs it
+    texts.py      reads and writes texts
+    lines.py      reads many requests, one on each line
+
+Every other module has one command, or a few that belong together; commands.py lists them."""

@@ -10,7 +10,7 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
 from server.first_start import setup
-from server.people import accounts, app_tokens
+from server.people import app_tokens, sign_in_administration
 from server.records import records
 
 
@@ -62,7 +62,7 @@ def _create_worker(options: argparse.Namespace) -> None:
 
 def _recover_worker(options: argparse.Namespace) -> None:
     def work(ctx: Context) -> str:
-        path = accounts.recover(ctx, app_tokens.worker_with_email(ctx, options.email), options.admin)
+        path = sign_in_administration.recover(ctx, app_tokens.worker_with_email(ctx, options.email), options.admin)
         return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
 
     print(with_database(options, work))

@@ -19,7 +19,7 @@ from server.errors import Invalid, Unavailable
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE, load
 from server.store import lock
 from server.web import json_text
-from server.web.forms import MAX_BRACKETS
+from server.web.form_data import MAX_BRACKETS
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response

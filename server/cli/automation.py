@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from server.automation import engine, trace
-from server.automation.dictionary import plain
 from server.automation.engine import ENDED, RunResult
 from server.automation.host import FUNCTION, Script
+from server.automation.run_dictionary import plain
 from server.cli import api, lines, texts
 from server.cli.arguments import group, offline, only_for_files
 from server.cli.workspace import OfflineHost, Workspace, workspace

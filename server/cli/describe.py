@@ -17,14 +17,14 @@ from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, Command
 from server.cli import texts
 from server.cli.arguments import command
-from server.jobs import queue, scheduler
+from server.jobs import job_queue, scheduler
 from server.packages import bundle
-from server.queries import frame
+from server.queries import query_run
 from server.record_types import registry as record_types
 from server.store import schema
 from server.template import registry as language
 from server.web import oauth
-from server.web.openapi import site as openapi
+from server.web.openapi import openapi_site as openapi
 from server.web.routes import ENDPOINTS
 
 CODE = (".py", ".pyc")
@@ -89,12 +89,12 @@ def description() -> dict[str, Any]:
         ),
         "automation_commands": {name: _command(each) for name, each in sorted(COMMANDS.items())},
         "behavior_actions": {name: each.note for name, each in sorted(ACTIONS.items())},
-        "data_query_types": {name: each.describe() for name, each in frame.query_types().items()},
+        "data_query_types": {name: each.describe() for name, each in query_run.query_types().items()},
         "template_filters": _callees(language.FILTERS),
         "template_functions": _callees(language.FUNCTIONS),
         "template_tests": _callees(language.TESTS),
         "service_functions": template_functions.names(),
-        "jobs": queue.kinds(),
+        "jobs": job_queue.kinds(),
         "scans": scheduler.scans(),
         "starts": scheduler.starts(),
         "tables": tables,

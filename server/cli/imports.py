@@ -10,10 +10,10 @@ from server.cli.opening import with_service
 from server.cli.progress import Progress
 from server.context import Context
 from server.errors import Invalid, nearest
-from server.imports import columns, importing, reading
+from server.imports import columns, csv_rows, row_import
 from server.imports.columns import CsvMapping, CsvTarget
-from server.imports.importing import CsvResult, PortionedImport
-from server.imports.reading import CsvTable
+from server.imports.csv_rows import CsvTable
+from server.imports.row_import import CsvResult, PortionedImport
 
 DONE, FAILED = 0, 1
 STANDARD_INPUT = "-"
@@ -24,9 +24,8 @@ def declare(commands: Any) -> None:
         group(commands, "import", "Records in files."),
         "csv",
         lambda options: with_service(options, lambda ctx: _import(ctx, options)),
-        "Import a CSV file of any size. Up to "
-        f"{importing.MAX_ATOMIC_ROWS:,} rows are imported all or none; of a larger file, refused rows are left out and "
-        "listed. With --key the same file can be imported again: it updates what it created.",
+        f"Import a CSV file of any size. Up to {row_import.MAX_ATOMIC_ROWS:,} rows are imported all or none; of a larger "
+        "file, refused rows are left out and listed. With --key the same file can be imported again: it updates what it created.",
         "Import a CSV file as records.",
     )
     bring.add_argument(
@@ -45,7 +44,7 @@ def declare(commands: Any) -> None:
 
 
 def _import(ctx: Context, options: argparse.Namespace) -> int:
-    table = reading.read(_content(options.file), max_bytes=0)
+    table = csv_rows.read(_content(options.file), max_bytes=0)
     uri = ctx.service.registry.type(options.type.lower()).uri
     targets = columns.targets(ctx, uri)
     mapping = CsvMapping(uri, _names(table, targets, options.column), options.key)
@@ -59,7 +58,7 @@ def _import(ctx: Context, options: argparse.Namespace) -> int:
         print(f"helpdesk: {where}: {each.reason}", file=sys.stderr)
     if result.left:
         print(f"helpdesk: {result.left} more rows are wrong", file=sys.stderr)
-    is_all_or_none = options.dry_run or len(table.rows) <= importing.MAX_ATOMIC_ROWS
+    is_all_or_none = options.dry_run or len(table.rows) <= row_import.MAX_ATOMIC_ROWS
     if result.mistakes and is_all_or_none and not options.dry_run:
         print("nothing was imported")
     else:
@@ -73,10 +72,10 @@ def _run(
 ) -> CsvResult:
     name = "standard input" if options.file == STANDARD_INPUT else Path(options.file).name
     if options.dry_run:
-        return importing.attempt(ctx, table, mapping, told=progress.show)
-    if len(table.rows) > importing.MAX_ATOMIC_ROWS:
+        return row_import.attempt(ctx, table, mapping, told=progress.show)
+    if len(table.rows) > row_import.MAX_ATOMIC_ROWS:
         return PortionedImport().run(ctx, name, table, mapping, progress.show)
-    return importing.run(ctx, None, table, mapping, progress.show, name=name)
+    return row_import.run(ctx, None, table, mapping, progress.show, name=name)
 
 
 def _names(table: CsvTable, targets: dict[str, CsvTarget], chosen: list[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from server.context import Context
 from server.digits import id_in
 from server.errors import Invalid, nearest
 from server.mailroom import mail_import
-from server.mailroom.history import History
+from server.mailroom.earlier_mail import History
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import CLOSED, OPEN, WORDS

@@ -10,9 +10,9 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.context import Context
 from server.errors import Conflict, Invalid, Required, TooLarge
-from server.packages import bundle, exporting, importing, recipes
+from server.packages import bundle, package_export, package_import, recipes
 from server.packages.baselines import CREATE, POLICIES, REFUSE, UPDATE
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
 
 RECIPE = "cookbook/"  # the prefix of a recipe's name
@@ -68,8 +68,8 @@ def _import(options: argparse.Namespace) -> None:
     if options.file.startswith(RECIPE):
         answers = recipes.with_defaults(package, answers)
 
-    def work(ctx: Context) -> importing.ImportResult:
-        return importing.import_package(
+    def work(ctx: Context) -> package_import.ImportResult:
+        return package_import.import_package(
             ctx,
             package,
             answers,
@@ -129,7 +129,7 @@ def _typed(question: str) -> str:
 
 
 def _export(options: argparse.Namespace) -> None:
-    _put(with_service(options, lambda ctx: exporting.export_package(ctx, options.records, options.name)))
+    _put(with_service(options, lambda ctx: package_export.export_package(ctx, options.records, options.name)))
 
 
 def _package(file: str) -> Any:

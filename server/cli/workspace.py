@@ -12,8 +12,8 @@ from typing import Any
 
 from server import app, log
 from server.access.service_actor import command_context
+from server.automation.automation_service import ServiceHost
 from server.automation.host import Script
-from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for
 from server.cli.opening import require_unused
 from server.context import Context, Service

@@ -9,15 +9,15 @@ from typing import Any
 
 import peewee
 
-from server.counting.dimensions.base import Dimension, Raw
-from server.counting.dimensions.dates import DateDimension
+from server.counting.dimensions.date_bins import DateDimension
+from server.counting.dimensions.dimension import Dimension, Raw
 from server.dataclass import dataclass
 from server.errors import BadDataQuery
 from server.search.conditions import ALWAYS, At, slots_from
 from server.search.select import CompiledSearch
 from server.store.expressions import by_place, listed_values
 from server.store.peewee_parts import stand_in
-from server.store.shapes import KeyedBuilder, keyed
+from server.store.statement_shapes import KeyedBuilder, keyed
 from server.store.statements import in_list
 from server.store.tables import DAY, Table
 

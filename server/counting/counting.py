@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from server.counting.combinations import Combinations, Row
-from server.counting.dimensions.base import Dimension, Member, Raw
+from server.counting.dimensions.dimension import Dimension, Member, Raw
 from server.counting.measures import Function, Tally
 from server.dataclass import dataclass
 from server.search.conditions import NEVER

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from server.counting.counting import count
 from server.counting.dimensions import sources
-from server.counting.dimensions.base import Dimension, Member
-from server.counting.dimensions.options import Options
+from server.counting.dimensions.bin_options import Options
+from server.counting.dimensions.dimension import Dimension, Member
+from server.counting.dimensions.dimension_names import Fields
+from server.counting.dimensions.linked_records import RecordDimension
 from server.counting.dimensions.pairs import ContextDimension
 from server.counting.dimensions.plain import ChoiceDimension, FlagDimension
-from server.counting.dimensions.records import RecordDimension
-from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
 from server.errors import BadQuery, nearest
 from server.record_types.shared import custom
@@ -19,7 +19,7 @@ from server.search.filters import Filter, LinksFilter, TypeFilter
 from server.search.select import CompiledSearch
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.records.dictionary import Dictionaries
 
 MAX_VALUES = 250  # distinct values of one subtotal, those with the most hits

@@ -1,8 +1,10 @@
 """Exports everything to files that other programs and people can read: JSON lines, attachments and original mails.
 
-    exporting.py  the whole export, from one snapshot    lines.py     records as lines
-    contents.py   attachments, mails, images             target.py    a folder or a zip file
-    secret.py     secrets, which are omitted by default
+    exporting.py       the whole export, from one snapshot
+    json_lines.py      records as lines
+    exported_files.py  attachments, mails, images
+    target.py          a folder or a zip file
+    secret.py          secrets, which are omitted by default
 
 An export is not a backup: no command reads it back."""
 

@@ -12,11 +12,11 @@ from server import log
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.export import contents
-from server.export.lines import Lines, embedded, time_text
+from server.export import exported_files
+from server.export.json_lines import Lines, embedded, time_text
 from server.export.secret import PLAIN_TABLES, SECRETS
 from server.export.target import Target, opened, written
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records.data_exports import log_export
 from server.settings import VERSION
 from server.store.blobs import BLOB, BLOB_PIECE
@@ -90,7 +90,7 @@ class _Export:
         self._lines = Lines(tx, registry, with_secrets)
         self._done = 0
         self._total = sum(self._count(table) for table in (*(each.table for each in self._types), *self._tables))
-        self._total += sum(contents.count(tx, each) for each in self._types)
+        self._total += sum(exported_files.count(tx, each) for each in self._types)
         self._files: dict[str, dict[str, Any]] = {}
 
     def write(self) -> Summary:
@@ -102,7 +102,7 @@ class _Export:
             summary.tables[table.name] = self._write_lines(f"tables/{table.name}.jsonl", self._lines.of_table(table))
         sizes: dict[str, int] = {}
         for record_type in self._types:
-            for key, size in contents.write(self._tx, self._target, record_type):
+            for key, size in exported_files.write(self._tx, self._target, record_type):
                 summary.contents[key] = summary.contents.get(key, 0) + 1
                 sizes[key] = sizes.get(key, 0) + size
                 self._one_more()

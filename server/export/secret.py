@@ -4,7 +4,7 @@ Scripts, snippets and mails are content, even if their authors wrote secrets int
 
 from typing import Any
 
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 
 # {record type: columns, and keys of the maps in columns, as `params.password`}
 SECRETS: dict[str, tuple[str, ...]] = {

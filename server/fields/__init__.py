@@ -1,6 +1,6 @@
 """Kinds of field, one file each, with the filter of each kind."""
 
-from server.fields.base import Field, Intake
+from server.fields.field import Field, Intake
 from server.fields.flag import Bit
 from server.fields.link import ContextName, Id, IdList, IdSetChange
 from server.fields.number import Bytes, Float, Number, Seconds, Uint

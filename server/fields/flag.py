@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.fields.base import Field, Intake, as_text
+from server.fields.field import Field, Intake, as_text
 from server.search.filters import FlagFilter
 from server.translation import lazy_gettext
 

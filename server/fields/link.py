@@ -6,7 +6,7 @@ from typing import Any
 from server.contexts import APP, short_context
 from server.dataclass import dataclass
 from server.digits import id_in
-from server.fields.base import Field, Intake, as_text, beginning, camel_case, split_sign
+from server.fields.field import Field, Intake, as_text, beginning, camel_case, split_sign
 from server.search.filters import BelongsTo, ChooserFilter, ContextFilter, DeepFilter, Filter
 from server.translation import lazy_gettext
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any, ClassVar
 
-from server.fields.base import Field, Intake, as_text
+from server.fields.field import Field, Intake, as_text
 from server.search.filters import BytesFilter, DurationFilter, NumberFilter
 from server.translation import lazy_gettext
 

@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from server.digits import is_whole
-from server.fields.base import Field, Intake, as_text, split_sign
+from server.fields.field import Field, Intake, as_text, split_sign
 from server.translation import N_, lazy_gettext
 
 MAX_DEPTH = 32

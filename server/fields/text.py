@@ -8,7 +8,7 @@ from typing import Any
 from server import kata, times
 from server.errors import Invalid, KataSyntax
 from server.fields import languages
-from server.fields.base import Field, Intake, as_text
+from server.fields.field import Field, Intake, as_text
 from server.mail import addresses
 from server.search.filters import Match, TextFilter
 from server.store.tables import Column

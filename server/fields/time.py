@@ -4,7 +4,7 @@ from typing import Any
 
 from server import times
 from server.errors import Invalid
-from server.fields.base import Field, Intake, as_text
+from server.fields.field import Field, Intake, as_text
 from server.search.filters import DateFilter
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.digits import whole_in
-from server.fields.base import Intake, as_text
+from server.fields.field import Intake, as_text
 from server.fields.text import Text
 from server.translation import lazy_gettext
 

@@ -12,7 +12,7 @@ from server.access.actor import APP
 from server.context import Context, Service
 from server.errors import Invalid, NotFound
 from server.first_start import demo
-from server.packages import bundle, importing
+from server.packages import bundle, package_import
 from server.people import nicknames, sign_in
 from server.people.app_tokens import APP_NAME
 from server.people.sign_in import Peer
@@ -50,7 +50,7 @@ def furnish(ctx: Context) -> None:
 
         def write(tx: Transaction) -> None:
             if _is_bare(tx):
-                importing.import_package(ctx, starter, {}, grants_agreed=True)
+                package_import.import_package(ctx, starter, {}, grants_agreed=True)
                 put(tx, STARTER_KEY, "imported")
 
         ctx.service.store.write(write)

@@ -14,7 +14,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
 from server.first_start import demo
-from server.mail.compose import new_message_id
+from server.mail.mail_bytes import new_message_id
 from server.mailroom import Receipt
 from server.outbox.sender import default_sender
 from server.packages.library import PACKAGE_IMPORT

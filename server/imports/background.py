@@ -10,12 +10,12 @@ from server.access import actor as actors
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Conflict, Forbidden, HelpdeskError, Unavailable
-from server.imports import columns, importing, uploads
+from server.imports import columns, row_import, uploads
 from server.imports.columns import CsvMapping
-from server.imports.importing import CsvResult, PortionedImport, RowMistake
+from server.imports.row_import import CsvResult, PortionedImport, RowMistake
 from server.imports.uploads import CsvUpload
 from server.jobs import processes
-from server.jobs.queue import JobQueue, job
+from server.jobs.job_queue import JobQueue, job
 from server.records import records
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
@@ -121,9 +121,9 @@ def _context(service: Service, upload: CsvUpload, now: int) -> Context:
 def _done(ctx: Context, upload: CsvUpload, task: CsvTask, report: Callable[[int, int], None]) -> CsvTask:
     table = upload.table()
     if task.is_trial:
-        return replace(task, result=importing.attempt(ctx, table, task.mapping, task.expand, report))
+        return replace(task, result=row_import.attempt(ctx, table, task.mapping, task.expand, report))
 
-    if len(table.rows) > importing.MAX_ATOMIC_ROWS:
+    if len(table.rows) > row_import.MAX_ATOMIC_ROWS:
 
         def save(tx: Transaction, portions: PortionedImport) -> None:
             uploads.keep_task(tx, upload.code, _text(replace(task, portions=portions)))
@@ -136,7 +136,7 @@ def _done(ctx: Context, upload: CsvUpload, task: CsvTask, report: Callable[[int,
     def finish(tx: Transaction, result: CsvResult) -> None:
         uploads.keep_task(tx, upload.code, _text(replace(task, result=result)))
 
-    return replace(task, result=importing.run(ctx, upload, table, task.mapping, report, finish))
+    return replace(task, result=row_import.run(ctx, upload, table, task.mapping, report, finish))
 
 
 def _text(task: CsvTask) -> str:

@@ -10,8 +10,8 @@ from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import Conflict, Invalid, NotFound, Required, nearest
 from server.fields import CustomValues, Field, Fieldsets, Id, Image, Number, References, Text
-from server.imports.reading import LOOKED_AT, CsvRow
-from server.record_types.base import RecordType
+from server.imports.csv_rows import LOOKED_AT, CsvRow
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared import custom
 from server.record_types.shared.custom import FieldDefinition

@@ -8,8 +8,8 @@ import peewee
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import NotFound
-from server.imports import reading
-from server.imports.reading import CsvTable
+from server.imports import csv_rows
+from server.imports.csv_rows import CsvTable
 from server.jobs.scheduler import periodic
 from server.records import records
 from server.store.statements import slot
@@ -53,14 +53,14 @@ class CsvUpload:
 
     def table(self) -> CsvTable:
         """The table in the file, which could be read when it was stored."""
-        return reading.read(self.content)
+        return csv_rows.read(self.content)
 
 
 def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
     """Stores a readable file; returns the code by which the caller finds it again. Raises NotFound, Forbidden,
     NotOffered for a type that the caller may not create; Invalid, Malformed, TooLarge for the file."""
     records.require(ctx, uri, "create")
-    reading.read(content)
+    csv_rows.read(content)
     code, worker_id = secrets.token_urlsafe(18), ctx.actor.worker_id
     values = {
         "code": code,

@@ -20,7 +20,7 @@ from server import clock, log
 from server.context import WAKE, Service
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
-from server.jobs import queue
+from server.jobs import job_queue
 from server.settings import ALL, WEB
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
@@ -114,7 +114,7 @@ class Membership:
         """name: the prefix of its claims, unique to this run."""
         self._service = service
         self._role = role
-        self._name = name or queue.run_name()
+        self._name = name or job_queue.run_name()
         self._monotonic = monotonic
         self._watchman = Watchman(monotonic)
         self._beat_at = -LEASE_SECONDS
@@ -346,7 +346,7 @@ def release(tx: Transaction, name: str) -> None:
 
 def claimed_by(column: Any, name: int) -> Any:
     """Returns the condition that a claim belongs to a process. name: the position of the value `claims_of(name)`."""
-    return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(queue.RUN_NAME_CHARS + 1))) == slot(name)
+    return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(job_queue.RUN_NAME_CHARS + 1))) == slot(name)
 
 
 def claims_of(name: str) -> str:
@@ -356,7 +356,7 @@ def claims_of(name: str) -> str:
 
 @releases
 def _release_jobs(tx: Transaction, name: str) -> None:
-    table: Any = queue.JOB.sql
+    table: Any = job_queue.JOB.sql
     tx.run(
         lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(claimed_by(table.claimed_by, 0)),
         (claims_of(name),),

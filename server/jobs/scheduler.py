@@ -13,7 +13,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.jobs import processes
 from server.jobs.clock_watch import WATCH, ClockWatch
-from server.jobs.queue import OFF, Job, JobCapacity, JobQueue, JobTiming, body_of
+from server.jobs.job_queue import OFF, Job, JobCapacity, JobQueue, JobTiming, body_of
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction

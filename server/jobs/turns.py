@@ -11,7 +11,7 @@ from typing import Any
 from server import clock
 from server.context import Service
 from server.errors import TimedOut
-from server.jobs import processes, queue
+from server.jobs import job_queue, processes
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
@@ -59,7 +59,7 @@ def _local(service: Service, name: str) -> _LocalTurn:
 
 
 def _claimed(service: Service, name: str, seconds: float, ends_at: float) -> str:
-    claim = queue.new_claim()
+    claim = job_queue.new_claim()
     while not service.store.write(lambda tx: _claim(tx, name, claim, clock.now(), seconds)):
         if time.monotonic() >= ends_at:
             raise _too_long(name)

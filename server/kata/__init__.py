@@ -4,8 +4,8 @@ Independent of the database and of the template language: the caller passes the 
 
 from server.kata.encode import encode
 from server.kata.evaluate import Environment, Generic, Parameters, entry_at
-from server.kata.parser import Document, Tree, parse
-from server.kata.schema import Problem, check
+from server.kata.kata_parser import Document, Tree, parse
+from server.kata.kata_schema import Problem, check
 
 __all__ = [
     "Document",

@@ -1,6 +1,6 @@
 """The top-level entries of a KATA text as text: each with the comment above it, so that edits keep everything else."""
 
-from server.kata.parser import plain
+from server.kata.kata_parser import plain
 
 
 def span(text: str, line: int) -> tuple[int, int]:

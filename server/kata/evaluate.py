@@ -11,8 +11,8 @@ from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import HelpdeskError, KataSyntax, TemplateFailed, nearest
 from server.kata import annotations as notes
-from server.kata import parser
-from server.kata.parser import Tree
+from server.kata import kata_parser
+from server.kata.kata_parser import Tree
 
 Log = Callable[[str, TemplateFailed], None]
 
@@ -56,7 +56,7 @@ class Generic:
     def map(self, tree: Tree, path: str) -> Any:
         entries: dict[str, Any] = {}
         for key, value in tree.items():
-            name = parser.plain(key)
+            name = kata_parser.plain(key)
             here = f"{path}:{name}" if path else name
             result = self.leaf(key, value, here) if isinstance(value, str) else self._below(key, value, here)
             if result is not None:
@@ -64,16 +64,16 @@ class Generic:
         return notes.list_or_map(entries)
 
     def _below(self, key: str, tree: Tree, path: str) -> tuple[str, Any]:
-        name = parser.plain(key)
-        return name, (tree if "raw" in parser.annotations(key) else self.map(tree, path))
+        name = kata_parser.plain(key)
+        return name, (tree if "raw" in kata_parser.annotations(key) else self.map(tree, path))
 
     def leaf(self, key: str, text: str, path: str) -> tuple[str, Any] | None:
         """Name and value of one key that holds text; None to leave it out."""
-        name, annotations = parser.parts(key)
+        name, annotations = kata_parser.parts(key)
         if "raw" in annotations:
             before = annotations[: annotations.index("raw")] if self.environment.values is None else ()
             others = [each for each in annotations if each != "raw"]
-            return parser.joined(name, others), self._annotated(text, before, path)
+            return kata_parser.joined(name, others), self._annotated(text, before, path)
         try:
             rendered: Any = text if self.environment.render is None else self.environment.render(text)
         except TemplateFailed as error:
@@ -180,7 +180,7 @@ def _parsed(value: Any) -> Any:
     if not isinstance(value, str):
         return False
     try:
-        return parser.parse(value).tree
+        return kata_parser.parse(value).tree
     except KataSyntax:
         return False
 

@@ -1,7 +1,7 @@
 """Parses the header block of a mail or a part: its fields, their encoded words, parameters and ids.
 
 All functions take linear time and never raise because of their input. Addresses are parsed in addresses.py, dates in
-dates.py."""
+date_header.py."""
 
 import binascii
 import re

@@ -12,17 +12,17 @@ from server.errors import Required, TooLarge
 from server.mail import (
     addresses,
     automatic,
+    body_choice,
     bounce,
     bounce_text,
     charsets,
-    dates,
+    date_header,
     flowed,
     headers,
     openpgp,
     part_names,
     rtf,
     smime,
-    texts,
     tnef,
 )
 from server.mail.addresses import NamedAddress
@@ -243,7 +243,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
 def _sent_at(head: headers.Head, now: int) -> tuple[int, str]:
     """(Unix seconds, a note or "")."""
     value = head.first("date")
-    sent = dates.read_date(headers.header_value(value))
+    sent = date_header.read_date(headers.header_value(value))
     problem = sent.problem or ("lies in the future" if sent.at > now + SKEW_SECONDS else "")
     return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {problem}" if problem else ""
 
@@ -251,7 +251,7 @@ def _sent_at(head: headers.Head, now: int) -> tuple[int, str]:
 def _believable_date(head: headers.Head, sent_at: int, now: int) -> int:
     if 0 < sent_at <= now:
         return sent_at
-    received = dates.read_date(head.first("received").rpartition(";")[2]).at
+    received = date_header.read_date(head.first("received").rpartition(";")[2]).at
     return received if 0 < received <= now else now
 
 
@@ -384,21 +384,21 @@ class _Content:
             self._take(part, is_body=place in bodies)
         self.parts = outer
 
-    def texts(self) -> tuple[texts.ChosenText, str | None]:
+    def texts(self) -> tuple[body_choice.ChosenText, str | None]:
         """(the text, HTML or None)."""
         if not self.html and self.winmails:
             self._add_packed_text(self.winmails[0])
         html = "\n".join(self.html) or None
         plain = "\n".join(self.plain).rstrip()
         if html is None:
-            return texts.ChosenText(plain, bool(plain)), None
+            return body_choice.ChosenText(plain, bool(plain)), None
         if len(html) > HTML_FOR_TEXT and not plain:
             self.notes.append("the text was made from the beginning of the HTML only: it is too long")
         html_text = _text_of(html[: HTML_COMPARED if plain else HTML_FOR_TEXT])
         if not plain:
-            return texts.ChosenText(html_text, False), html
+            return body_choice.ChosenText(html_text, False), html
         are_alternatives = not self.plain_in.isdisjoint(self.html_in - {0})
-        return texts.choose_text(plain, html_text, are_alternatives=are_alternatives), html
+        return body_choice.choose_text(plain, html_text, are_alternatives=are_alternatives), html
 
     def bounce(self, is_from_machine: bool) -> Bounce | None:
         """What bounced. The delivery status becomes a file unless the failure is permanent."""

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.context import Context
-from server.mail import compose
-from server.mail.compose import OutFile, OutgoingMail
+from server.mail import mail_bytes
+from server.mail.mail_bytes import OutFile, OutgoingMail
 from server.mailroom import receiving, threading
 from server.mailroom.receiving import Receipt
 from server.markup import clean_html, markdown_to_html, text_of_html
@@ -21,7 +21,7 @@ from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 from server.tickets import letter
 from server.tickets.letter import Customs
-from server.tickets.parameters import IncomingRequest, incoming_request
+from server.tickets.request_values import IncomingRequest, incoming_request
 
 EXTERNAL_TICKET = Table(
     "external_ticket",
@@ -93,9 +93,9 @@ def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, by
     elif request.format == MARKDOWN:
         html = markdown_to_html(request.content)
     host = urlsplit(ctx.service.base_url).hostname or "localhost"
-    return compose.compose(
+    return mail_bytes.compose(
         OutgoingMail(
-            message_id=compose.new_message_id(host),
+            message_id=mail_bytes.new_message_id(host),
             date=ctx.now,
             from_name=request.sender.name,
             from_address=request.sender.address,

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.mail import answer_names, charsets, headers, mask, parse, spam
+from server.mail import answer_names, charsets, headers, mask, parse, spam_score
 from server.mail.authentication import DmarcResult, dmarc_result
 from server.mail.parse import Mail, ParseLimits
 
@@ -100,7 +100,7 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
         "header_text": answer_names.without_names(charsets.fit(mail.header_text)),
         "references": tuple(dict.fromkeys((*mail.in_reply_to, *reversed(mail.references), *_receipt_of(mail)))),
         "masks": tuple(mask.masks_in(subject)),
-        "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
+        "words": tuple(sorted(spam_score.words(f"{subject}\n{text}"))),
         "html": _pieces(mail),
     }
 

@@ -12,12 +12,12 @@ from server.errors import HelpdeskError, Rejected
 from server.mail import answer_names, headers
 from server.mailroom import sender as senders
 from server.mailroom import threading
-from server.mailroom.history import History
+from server.mailroom.earlier_mail import History
 from server.mailroom.incoming import IncomingMail, again
 from server.mailroom.threading import Thread
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared import custom
-from server.records import events
+from server.records import event_publishing
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 
@@ -43,7 +43,7 @@ class FilteredMail:
 
 def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     """Runs the automations of mail.filter and mail.route on a mail. Raises Rejected if one refuses it."""
-    if not events.is_bound(ctx, FILTER, ROUTE):
+    if not event_publishing.is_bound(ctx, FILTER, ROUTE):
         return FilteredMail(incoming)
     filtered = _filtered(ctx, incoming)
     return replace(filtered, place=_routed(ctx, filtered.incoming))
@@ -52,12 +52,12 @@ def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:
 def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     def values() -> dict[str, Any]:
         ticket = _thread(ctx, incoming).ticket
-        parent = events.record_values("parent_ticket", contexts.TICKET, ticket["id"] if ticket else 0)
+        parent = event_publishing.record_values("parent_ticket", contexts.TICKET, ticket["id"] if ticket else 0)
         return _values(ctx, incoming) | parent
 
     filtered = FilteredMail(incoming)
-    for answer in events.automation_results(ctx, FILTER, values):
-        if events.is_yes(answer.get("reject")):
+    for answer in event_publishing.automation_results(ctx, FILTER, values):
+        if event_publishing.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
             raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
         changes = answer.get("set")
@@ -90,8 +90,8 @@ def _changed(filtered: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail
 def _routed(ctx: Context, incoming: IncomingMail) -> Mapping[str, Any]:
     """Runs for new tickets only; the first automation that returns a value decides."""
 
-    if events.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
-        return next(events.automation_results(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
+    if event_publishing.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
+        return next(event_publishing.automation_results(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
     return {}
 
 
@@ -109,7 +109,7 @@ def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
         value = answer_names.without_names(value)
         fields[name.lower()] = f"{fields[name.lower()]}\n{value}" if name.lower() in fields else value
     return {
-        **events.record_values("email_sender", contexts.ADDRESS, sender["id"] if sender else 0),
+        **event_publishing.record_values("email_sender", contexts.ADDRESS, sender["id"] if sender else 0),
         "email_sender_email": mail.sender,
         "email_subject": mail.subject,
         "email_headers": fields,

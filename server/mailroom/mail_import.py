@@ -24,8 +24,8 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
 from server.mailroom import Receipt, mail_filter
-from server.mailroom.history import History
-from server.records import events
+from server.mailroom.earlier_mail import History
+from server.records import event_publishing
 from server.records.writing import RecordWriter
 from server.settings import MiB
 from server.store.faults import as_helpdesk_error
@@ -163,7 +163,7 @@ class _Import:
             mail.answer.get()
 
     def _submit(self, source: str, number: int, place: str, raw: bytes) -> None:
-        if any(events.is_bound(self._ctx, name) for name in (mail_filter.FILTER, mail_filter.ROUTE)):
+        if any(event_publishing.is_bound(self._ctx, name) for name in (mail_filter.FILTER, mail_filter.ROUTE)):
             self.settle()  # these automations read the ticket of a mail, which an earlier mail may be creating just now
         try:
             write = _write_of(replace(self._ctx, now=clock.now()), source, number, raw, self._history)

@@ -9,17 +9,17 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
 from server.mail import dialogue, inboxes
-from server.mail.compose import OutgoingMail, new_message_id
 from server.mail.inboxes import InboxFailed, Login
+from server.mail.mail_bytes import OutgoingMail, new_message_id
 from server.mail.transports import SMTP, TransportFailed, transport
 from server.mailroom import routing
-from server.mailroom.mailboxes import checking, due
-from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK
+from server.mailroom.mailboxes import checking, due_mailboxes
+from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_LOOK
 from server.outbox.default_transport import choose, default_transport
 from server.outbox.deliver import ReadyMail, hand_over
 from server.outbox.sender import SERVICE, TransportChoice, default_sender
-from server.record_types.base import Record
-from server.record_types.shared.resolve import address_in
+from server.record_types.record_type import Record
+from server.record_types.shared.named_records import address_in
 from server.records import records, service_settings
 from server.records.reading import RecordReader
 from server.records.service_settings import DEFAULT_SENDER
@@ -316,7 +316,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
             raise TestFailed(error.message, said.lines) from error
 
     def write(tx: Transaction) -> None:
-        due.add(tx, [mailbox_id], ctx.now)
+        due_mailboxes.add(tx, [mailbox_id], ctx.now)
         writing = RecordWriter(ctx, tx)
         target = {"target": writing.label("mailbox", mailbox_id)}
         writing.log("mailbox.checked", writing.registry.type("mailbox").context, mailbox_id, target)
@@ -341,7 +341,7 @@ def looks(ctx: Context) -> dict[int, MailboxStatus]:
 
     def read(tx: Transaction) -> dict[int, MailboxStatus]:
         states = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
-        next_at = {id: at for at, id in due.dates(tx, ctx.now, ctx.service.settings.mailbox_poll_seconds)}
+        next_at = {id: at for at, id in due_mailboxes.dates(tx, ctx.now, ctx.service.settings.mailbox_poll_seconds)}
         return {id: MailboxStatus(max(next_at.get(id, 0), 0), *states.get(id, (0, 0))) for id in {*states, *next_at}}
 
     return ctx.service.store.read(read)

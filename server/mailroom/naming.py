@@ -8,7 +8,7 @@ from server.contexts import CONTACT
 from server.mail import display_names
 from server.mail.parse import Mail
 from server.mailroom.sender import Author
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 
 CREATE_CONTACTS = f"contexts.{CONTACT}.create"

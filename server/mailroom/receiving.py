@@ -11,17 +11,17 @@ from server.dataclass import dataclass
 from server.errors import Rejected
 from server.mail import addresses, display_names, forwarded
 from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
-from server.mailroom import history as histories
+from server.mailroom import earlier_mail as histories
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
-from server.mailroom.history import History
+from server.mailroom.earlier_mail import History
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_filter import FilteredMail
 from server.mailroom.sender import Addresses, Author
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.mailroom.worker_answers import WorkerAnswer
-from server.record_types.base import Record
-from server.records import events
+from server.record_types.record_type import Record
+from server.records import event_publishing
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store import blobs
@@ -101,7 +101,7 @@ def ready(
 def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
     """Returns the remaining step of receive for a short plain-text mail without automations, which is fast enough for
     the event loop; None for other mail. That step raises NotOnWriter if there is an automation by then."""
-    if len(raw) > QUICK_BYTES or events.is_likely_bound(ctx, *_ASKED):
+    if len(raw) > QUICK_BYTES or event_publishing.is_likely_bound(ctx, *_ASKED):
         return None
     lower = raw.lower()
     if any(more in lower for more in _MORE):
@@ -109,7 +109,7 @@ def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
     by, incoming = _read(ctx, raw)
 
     def write(tx: Transaction) -> Receipt:
-        if not events.bound(tx).isdisjoint(_ASKED):
+        if not event_publishing.bound(tx).isdisjoint(_ASKED):
             raise NotOnWriter("an automation is asked about this mail first")
         return _take(by, tx, FilteredMail(incoming))
 
@@ -210,12 +210,12 @@ def _store(
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
     mail_filter.write_customs(writing, filtered.customs, ticket["id"], message_id)
-    events.publish(
+    event_publishing.publish(
         writing,
         "mail.received",
         {
             "is_new_ticket": thread.ticket is None,
-            **events.record_values("message", MESSAGE, message_id),
+            **event_publishing.record_values("message", MESSAGE, message_id),
         },
     )
     return Receipt(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")

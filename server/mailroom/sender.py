@@ -15,7 +15,7 @@ from server.mail.parse import Mail
 from server.mailroom.incoming import IncomingMail
 from server.outbox.sender import default_sender
 from server.people import address_names
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot

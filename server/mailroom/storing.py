@@ -7,9 +7,9 @@ from server.contexts import MESSAGE
 from server.mail import answer_names, charsets, display_names
 from server.mailroom.incoming import IncomingMail
 from server.record_types.attachment import COPIED
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared import paths
-from server.record_types.shared.tables import ATTACHED
+from server.record_types.shared.relation_tables import ATTACHED
 from server.records.writing import RecordWriter
 from server.store import blobs
 from server.tickets import spam

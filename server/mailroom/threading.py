@@ -8,7 +8,7 @@ from typing import Any
 from server.dataclass import dataclass
 from server.mailroom.incoming import IncomingMail
 from server.outbox.ticket_ids import referenced_tickets
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.reading import RecordReader
 from server.store.statements import in_list, slot
 from server.tickets.types.ticket_parts import merges

@@ -19,19 +19,19 @@ from server.mailroom import sender as senders
 from server.mailroom import storing, threading
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.sender import Addresses
-from server.notifying import answer_ids, commands
+from server.notifying import answer_ids, reply_commands
 from server.notifying.answer_ids import AnswerId
-from server.notifying.commands import MailedAnswer
-from server.record_types.base import Record
-from server.record_types.shared.sending import REPLY
-from server.record_types.shared.tables import ATTACHED
+from server.notifying.reply_commands import MailedAnswer
+from server.record_types.record_type import Record
+from server.record_types.shared.relation_tables import ATTACHED
+from server.record_types.shared.sending_addresses import REPLY
 from server.record_types.traits import links
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.tickets import drafts, requesters
-from server.tickets.parameters import ReplyRequest
+from server.tickets.request_values import ReplyRequest
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 
 REFUSED = "ticket.answer.refused"
@@ -127,7 +127,7 @@ class _Answering:
         try:
             said, reopen_at = self._read(file_ids)
         except Invalid as error:
-            self._keep(commands.said(self._incoming.text), file_ids, error.message)
+            self._keep(reply_commands.said(self._incoming.text), file_ids, error.message)
             return
         if said.is_watched is not None:
             me = (WORKER, self._writing.actor.id)
@@ -139,13 +139,13 @@ class _Answering:
     def keep_repeated(self) -> None:
         """Stores the text of a second reply to one mail where the worker finds it. It is not sent: anybody who has seen
         the mail or its headers can write one."""
-        text, reason = commands.said(self._incoming.text), "the mail that it answers was answered before"
+        text, reason = reply_commands.said(self._incoming.text), "the mail that it answers was answered before"
         file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
         self._keep(text, file_ids, reason, by_address=True)
 
     def _read(self, file_ids: list[int]) -> tuple[MailedAnswer, int]:
         """The text, and when the ticket reopens, Unix seconds, 0 for never. Raises Invalid."""
-        said, writing = commands.read(self._incoming.text), self._writing
+        said, writing = reply_commands.read(self._incoming.text), self._writing
         if said == MailedAnswer("") and not file_ids:
             raise Invalid("nothing stands above the line or the quoted text")
         if said.comments:

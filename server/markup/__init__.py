@@ -3,10 +3,10 @@
 Browsers receive the output of `clean_html`, `markdown_to_html` or `link_plain_text` unchanged."""
 
 from server.markup.clean import MAX_HTML_BYTES, clean_html
-from server.markup.links import link_plain_text
 from server.markup.markdown import escape_markdown, markdown_to_html, markdown_to_text
-from server.markup.plain import text_to_html
-from server.markup.text import text_of_html
+from server.markup.plain_links import link_plain_text
+from server.markup.plain_text import text_to_html
+from server.markup.readable_text import text_of_html
 
 __all__ = [
     "MAX_HTML_BYTES",

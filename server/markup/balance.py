@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import field
 
 from server.dataclass import dataclass
-from server.markup.tokens import HtmlTokenKind, tokens
+from server.markup.html_tokens import HtmlTokenKind, tokens
 from server.markup.visible import READABLE, VisibleText
 
 MAX_DEPTH = 200  # open elements; further start tags are dropped, their text is not

@@ -4,9 +4,9 @@ import re
 
 from server.late_pattern import late_pattern
 from server.markup.clean import ATTRIBUTES, TAGS
+from server.markup.html_tokens import HtmlTokenKind, tokens
 from server.markup.styles import harmless_style
 from server.markup.stylesheets import css_of, fits
-from server.markup.tokens import HtmlTokenKind, tokens
 
 MAX_LOSSES = 40  # entries of a list
 MAX_SHOWN = 80  # characters of an entry

@@ -8,7 +8,7 @@ from typing import Any
 
 from server.errors import TooLarge
 from server.markup.clean import TAGS, ImageUrl, clean_html
-from server.markup.text import text_of_html
+from server.markup.readable_text import text_of_html
 from server.warming import warmed
 
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
@@ -34,7 +34,7 @@ def _renderer(keep_html: bool, single_breaks: bool) -> Callable[[str], Any]:
     # Imported late: it compiles many patterns, which would delay the start.
     import mistune
 
-    from server.markup.tables import limit_tables
+    from server.markup.markdown_tables import limit_tables
 
     class Renderer(mistune.HTMLRenderer):
         def inline_html(self, html: str) -> str:
@@ -91,7 +91,7 @@ def markdown_to_html(
     keep_html: raw HTML is cleaned like the rest; otherwise it shows as text. single_breaks: a line end becomes a
     `<br>`, as people write mail and notes; off for texts that are wrapped in their source. The other keywords are those
     of `clean_html`; outgoing mail allows remote images. Raises TooLarge if the source exceeds MAX_MARKDOWN_CHARACTERS,
-    its tables exceed MAX_TABLE_CELLS of tables.py, or the result exceeds the limit of `clean_html`.
+    its tables exceed MAX_TABLE_CELLS of markdown_tables.py, or the result exceeds the limit of `clean_html`.
 
     >>> markdown_to_html("| a |\\n|---|\\n| `x\\\\|y` |").count("<code>x|y</code>")
     1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import escape
 
 from server.late_pattern import late_pattern
-from server.markup.tokens import start_tag
+from server.markup.html_tokens import start_tag
 
 MAX_CSS_CHARACTERS = 256 * 1024  # per document; above it all rules are ignored
 MAX_COMPARISONS = 2_000_000  # selectors x elements: 0.3 s

@@ -4,13 +4,13 @@ from typing import Any
 
 from server.access.service_actor import own_context
 from server.context import Service
-from server.jobs.queue import JobQueue, job
-from server.notifying import answer_ids, letters
-from server.notifying.letters import Batch, Letter
+from server.jobs.job_queue import JobQueue, job
+from server.notifying import answer_ids, notification_mails
+from server.notifying.notification_mails import Batch, Letter
 from server.outbox.sending import send_soon
 from server.people import login_changes
-from server.record_types.base import Record
-from server.record_types.shared.sending import TRANSACTIONAL
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from server.records import catalogs
 from server.records.notification_mail import JOB, TO_MAIL
 from server.records.writing import RecordWriter
@@ -23,7 +23,7 @@ def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
     """Sends the waiting notifications of a worker."""
     ctx, worker_id = own_context(service, now), int(payload["worker_id"])
     language, key = catalogs.worker_catalog(service, worker_id), answer_ids.key(service)
-    batch = service.store.read(lambda tx: letters.batch_for(ctx, tx, worker_id, language, key))
+    batch = service.store.read(lambda tx: notification_mails.batch_for(ctx, tx, worker_id, language, key))
 
     def write(tx: Transaction) -> list[tuple[int, str]]:
         return _queue(RecordWriter(ctx, tx), worker_id, batch)

@@ -1,9 +1,12 @@
 """Requests to other programs. The whole service sends them through this package, and only to allowed hosts.
 
-    client.py      a request, its redirects, its response     urls.py       validated addresses
-    connection.py  connections with a deadline                addresses.py  the hosts that may be reached
-    unpack.py      bodies, up to their limit                  signing.py    authentication, with aws.py and tokens.py
-    dns.py         name lookups for scripts
+    client.py           a request, its redirects, its response
+    connection.py       connections with a deadline
+    unpack.py           response bodies, up to their limit
+    urls.py             validated addresses
+    allowlist.py        the hosts that may be reached
+    request_signing.py  authentication, with aws.py and client_tokens.py
+    dns.py              name lookups for scripts
 
 Knows no database: callers pass the limits and the signer."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
 from server.outbound import unpack, urls
-from server.outbound.addresses import Allowlist, allowed
+from server.outbound.allowlist import Allowlist, allowed
 from server.outbound.connection import Deadline, Resolver, connect, reason
 from server.outbound.urls import HttpUrl
 from server.settings import VERSION, Settings, defaults_by_name

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from server.errors import Rejected, TimedOut, Unavailable
-from server.outbound.addresses import Allowlist
+from server.outbound.allowlist import Allowlist
 from server.outbound.urls import HttpUrl
 
 MAX_CONNECT_SECONDS = 5  # seconds for each address of a host

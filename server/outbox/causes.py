@@ -1,7 +1,7 @@
 """Records which drafts automations wrote, so that two automations that reply to each other's mail stop at some
 point."""
 
-from server.record_types.base import Change, Writing
+from server.record_types.record_type import Change, Writing
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 

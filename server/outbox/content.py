@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from server.access.actor import system
 from server.context import Context
 from server.dataclass import dataclass
-from server.mail import commands
+from server.mail import hash_commands
 from server.mail.quotation import Quotation
 from server.markup import clean_html, escape_markdown, markdown_to_html, text_of_html
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared.points import PLACEHOLDER
 from server.records.dictionary import Dictionaries
 from server.store.transaction import Transaction
@@ -48,20 +48,20 @@ def body_of(content: str, format: str, signature: Signature, original: Quotation
 
     original: the quotation that replaces its command; None leaves the command as it is. The HTML is joined from
     finished pieces: nothing is edited after it was cleaned."""
-    text = commands.apply(content, signature.text, original.text if original else None)
+    text = hash_commands.apply(content, signature.text, original.text if original else None)
     if format == PLAIN:
         return Body(text)
-    pieces = [_piece_html(kind, piece, format, signature, original) for kind, piece in commands.pieces(content)]
+    pieces = [_piece_html(kind, piece, format, signature, original) for kind, piece in hash_commands.pieces(content)]
     html = "".join(pieces)
     return Body(text_of_html(html) if format == HTML else text, html)
 
 
 def _piece_html(kind: str, piece: str, format: str, signature: Signature, original: Quotation | None) -> str:
-    if kind == commands.SIGNATURE:
+    if kind == hash_commands.SIGNATURE:
         return clean_html(signature.html, allow_remote_images=True) if signature.html else _rendered(signature.markdown)
-    if kind == commands.ORIGINAL and original is not None:
+    if kind == hash_commands.ORIGINAL and original is not None:
         return original.html
-    if format == HTML and kind == commands.TEXT:
+    if format == HTML and kind == hash_commands.TEXT:
         return clean_html(piece, allow_remote_images=True)
     return _rendered(piece)
 

@@ -3,7 +3,7 @@
 The first transport becomes the default: otherwise mail would wait although it could be sent."""
 
 from server.mail.transports import NULL
-from server.record_types.base import Change, Writing
+from server.record_types.record_type import Change, Writing
 from server.records import service_settings
 from server.records.service_settings import DEFAULT_TRANSPORT, log_change
 from server.store.transaction import Transaction

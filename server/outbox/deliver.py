@@ -9,25 +9,25 @@ from typing import Any
 
 from server import log, times
 from server.access.service_actor import own_context
-from server.connections import accounts
+from server.connections import connected_accounts
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
 from server.mail.addresses import NamedAddress, parse_all
 from server.mail.charsets import decode
-from server.mail.compose import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
+from server.mail.mail_bytes import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
 from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import causes, frame, outcome, rows, signing, ticket_ids
+from server.outbox import causes, frame, outcome, queue_rows, signing, ticket_ids
 from server.outbox.content import ImageUrl, Placeholders
 from server.outbox.holds import TransportHold, find_hold
 from server.outbox.outcome import AcceptedMail, DeliveryFailure
 from server.outbox.sender import TransportChoice, open_transport, way_of
 from server.outbox.ticket_ids import ticket_reference
 from server.people import late_links
-from server.record_types.base import Record
-from server.record_types.shared.sending import TRANSACTIONAL
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from server.records.metrics import record
 from server.records.metrics.builtin import DELIVERIES, FAILURES
 from server.records.reading import RecordReader
@@ -160,7 +160,7 @@ def sending_context(service: Service, draft_id: int, now: int) -> Context:
 def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) -> ReadyMail | None:
     """The mail of a draft; None when the claim is lost or the draft is gone. key: signs the id of its ticket."""
     writing = RecordReader(ctx, tx)
-    draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
+    draft, row = writing.record("draft", draft_id), queue_rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
     mail = MailSpec.from_data(row["mail"])
@@ -199,7 +199,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     most = ctx.service.settings.mail_max_recipients
     if not 1 <= len(recipients) <= most:
         raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
-    remaining = rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
+    remaining = queue_rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
     # A bounce of an automatic reply must not cause another one (RFC 3834, 3.3).
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
@@ -234,7 +234,7 @@ def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> Delivery
     try:
         return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw, sign)
     except TokenRefused:
-        accounts.token_refused(ctx, settings.account, settings.token)
+        connected_accounts.token_refused(ctx, settings.account, settings.token)
         raise
 
 

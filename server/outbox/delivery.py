@@ -7,7 +7,7 @@ from typing import Any, Literal
 from server.context import Context
 from server.dataclass import dataclass
 from server.outbox.holds import next_attempts
-from server.outbox.rows import OUTGOING, is_partly_sent
+from server.outbox.queue_rows import OUTGOING, is_partly_sent
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

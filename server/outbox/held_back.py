@@ -1,8 +1,8 @@
 """Holds back scheduled mail when its recipient has written first."""
 
 from server.contexts import TICKET
-from server.record_types.base import Record, Writing
-from server.record_types.shared.sending import UNTIL_ANSWERED
+from server.record_types.record_type import Record, Writing
+from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 
 POINT = "ticket.message.held"
 

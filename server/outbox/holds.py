@@ -11,11 +11,11 @@ import peewee
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.outbox import rows
+from server.outbox import queue_rows
+from server.outbox.queue_rows import OUTGOING
 from server.outbox.retrying import retry_wait
-from server.outbox.rows import OUTGOING
 from server.outbox.sender import way_of
-from server.record_types.base import Writing
+from server.record_types.record_type import Writing
 from server.records.writing import RecordWriter
 from server.settings import Settings
 from server.store.statements import slot
@@ -95,7 +95,7 @@ def release_transport(writing: Writing, transport_id: int) -> None:
 
 def let_through(writing: RecordWriter, draft_id: int) -> None:
     """Allows one draft to try at once, even if its transport is held."""
-    row = rows.get(writing.tx, draft_id)
+    row = queue_rows.get(writing.tx, draft_id)
     if row is not None and row["held_by"]:
         _choose_probe(writing.tx, writing.ctx.service.settings, row["held_by"], draft_id, writing.now)
 
@@ -161,7 +161,7 @@ def _oldest() -> Any:
     return (
         draft.select(peewee.fn.MIN(draft.c.id))
         .join(outgoing, on=(outgoing.draft_id == draft.c.id))
-        .where(outgoing.held_by == slot(0), draft.c.is_queued == 1, ~rows.has_earlier(draft, 1, 2))
+        .where(outgoing.held_by == slot(0), draft.c.is_queued == 1, ~queue_rows.has_earlier(draft, 1, 2))
     )
 
 
@@ -169,7 +169,7 @@ def _choose_probe(tx: Transaction, settings: Settings, transport_id: int, draft_
     hold = find_hold(tx, transport_id)
     if hold is not None:
         _put(tx, replace(hold, retry_at=now + _wait(settings, hold.fails), probe_id=draft_id))
-    rows.change(tx, draft_id, {"held_by": 0})
+    queue_rows.change(tx, draft_id, {"held_by": 0})
 
 
 def _wait(settings: Settings, fails: int) -> int:

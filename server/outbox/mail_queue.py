@@ -9,13 +9,13 @@ from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, NotFound
-from server.jobs.queue import JobQueue
-from server.outbox import rows
+from server.jobs.job_queue import JobQueue
+from server.outbox import queue_rows
 from server.outbox.delivery import State, next_attempt, state_of
-from server.outbox.due import KIND
+from server.outbox.due_drafts import KIND
 from server.outbox.holds import let_through, next_attempts
-from server.outbox.rows import OUTGOING
-from server.record_types.base import Record
+from server.outbox.queue_rows import OUTGOING
+from server.record_types.record_type import Record
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import ordering, slot
@@ -135,7 +135,9 @@ def send_again(ctx: Context, id: int) -> None:
         mail = _idle(writing, id)
         writing.update("draft", id, {"is_queued": 1, "queue_fails": 0, "queue_delivery_date": ctx.now})
         let_through(writing, id)
-        rows.change(tx, id, {**rows.FREE, "is_parked": 0, "held_by": 0, "last_error": "", "failing_since": 0})
+        queue_rows.change(
+            tx, id, {**queue_rows.FREE, "is_parked": 0, "held_by": 0, "last_error": "", "failing_since": 0}
+        )
         JobQueue.add(tx, KIND, ctx.now, {"draft_id": id}, f"{KIND}:{id}")
         _log(writing, "mail.retried", mail)
         ctx.service.wake_after(tx)
@@ -172,7 +174,7 @@ def _idle(writing: RecordWriter, id: int) -> QueuedMail:
 
 def _unsent(reading: RecordReader, id: int) -> tuple[Record, Record]:
     """The draft and its row in the queue, {} for none."""
-    draft, row = reading.record("draft", id), rows.get(reading.tx, id) or {}
+    draft, row = reading.record("draft", id), queue_rows.get(reading.tx, id) or {}
     if draft is None or not (draft["is_queued"] or row.get("last_error")):
         raise NotFound(lazy_gettext("mail {id} is not in the outbox any more: it was sent, or dropped", id=id))
     return draft, row

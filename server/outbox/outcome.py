@@ -9,12 +9,12 @@ from server import contexts
 from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.mail.transports import DeliveryReport
-from server.outbox import holds, rows, ticket_status
+from server.outbox import holds, queue_rows, ticket_status
 from server.outbox.holds import TransportHold
 from server.outbox.retrying import is_over, retry_wait
 from server.outbox.sender import NO_TRANSPORT
-from server.record_types.base import Record
-from server.records import events
+from server.record_types.record_type import Record
+from server.records import event_publishing
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 
@@ -46,17 +46,17 @@ class DeliveryFailure:
 
 def park(writing: RecordWriter, draft_id: int, email: str) -> None:
     """Leaves a mail in the queue until its sender has a transport, and adds one comment about it to the draft."""
-    row = rows.get(writing.tx, draft_id)
+    row = queue_rows.get(writing.tx, draft_id)
     text = NO_TRANSPORT.format(email=email)
     if row is not None and row["last_error"] != text:
         _comment(writing, draft_id, text)
-    rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
+    queue_rows.put(writing.tx, draft_id, {**queue_rows.FREE, "is_parked": 1, "last_error": text})
 
 
 def hold_back(tx: Transaction, draft_id: int, claim: str, hold: TransportHold) -> None:
     """Leaves a mail in the queue, untried, until its transport is available again."""
-    if rows.holds(tx, draft_id, claim):
-        rows.change(tx, draft_id, {**rows.FREE, "held_by": hold.transport_id, "last_error": hold.error})
+    if queue_rows.holds(tx, draft_id, claim):
+        queue_rows.change(tx, draft_id, {**queue_rows.FREE, "held_by": hold.transport_id, "last_error": hold.error})
 
 
 def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
@@ -64,15 +64,15 @@ def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failur
     failure.
 
     The ticket of a reply opens, so that a worker notices; the worker of the draft is notified when it is given up."""
-    draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
-    if draft is None or row is None or not rows.holds(writing.tx, draft_id, claim):
+    draft, row = writing.record("draft", draft_id), queue_rows.get(writing.tx, draft_id)
+    if draft is None or row is None or not queue_rows.holds(writing.tx, draft_id, claim):
         return
     text = failure.text[:MAX_ERROR_CHARACTERS]
     if failure.is_unreachable:
         _hold(writing, draft, row, failure.transport_id, text)
         return
     holds.release_transport(writing, failure.transport_id)
-    settled = {**row["settled"], **rows.settle(failure.report.refused)}
+    settled = {**row["settled"], **queue_rows.settle(failure.report.refused)}
     _comment(writing, draft_id, text)
     _retry_or_give_up(writing, draft, row, text, settled, failure.transport_id, is_final=failure.is_permanent)
 
@@ -80,23 +80,25 @@ def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failur
 def note_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: AcceptedMail) -> None:
     """Records that recipients got a mail. Deletes its draft unless other recipients are still to get it or were
     refused."""
-    draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
+    draft, row = writing.record("draft", draft_id), queue_rows.get(writing.tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return
     report = accepted.report
     holds.release_transport(writing, accepted.transport_id)
-    if row["message_id"] and not rows.is_partly_sent(row["settled"]):
-        events.publish(writing, "mail.sent", events.record_values("message", contexts.MESSAGE, row["message_id"]))
+    if row["message_id"] and not queue_rows.is_partly_sent(row["settled"]):
+        event_publishing.publish(
+            writing, "mail.sent", event_publishing.record_values("message", contexts.MESSAGE, row["message_id"])
+        )
     refused = dict(report.refused)
     if draft["queue_fails"]:  # else refused recipients were tried again, and have it now
         refused = {each: text for each, text in row["settled"].items() if text} | refused
     if not (report.deferred or refused):
         ticket_status.restore(writing, draft["ticket_id"], row["reopened"])
         writing.delete("draft", draft_id)
-        rows.wake_others(writing, draft["ticket_id"])
+        queue_rows.wake_others(writing, draft["ticket_id"])
         return
     received = [each for each in accepted.recipients if each not in {**report.refused, **report.deferred}]
-    settled = {**row["settled"], **rows.settle(dict.fromkeys(received, "")), **rows.settle(refused)}
+    settled = {**row["settled"], **queue_rows.settle(dict.fromkeys(received, "")), **queue_rows.settle(refused)}
     if report.refused:
         _say_refused(writing, draft, row, report.refused)
     text = _named(report.deferred, "not delivered yet") if report.deferred else _named(refused, "not delivered")
@@ -135,21 +137,23 @@ def _retry_or_give_up(
     values = {"queue_fails": fails, "queue_delivery_date": writing.now + wait, "is_queued": int(not given_up)}
     writing.set("draft", draft["id"], values)
     settled_json = json.dumps(dict(settled)) if settled else ""
-    rows.change(tx, draft["id"], {**rows.FREE, "last_error": text, "failing_since": since, "settled": settled_json})
+    queue_rows.change(
+        tx, draft["id"], {**queue_rows.FREE, "last_error": text, "failing_since": since, "settled": settled_json}
+    )
     is_known = is_final and not has_news
     if not is_partial or (given_up and not is_known) or has_news:
         _log(writing, draft, transport_id, text, is_notified=(given_up or is_partial) and not is_known)
     if given_up or (fails == 1 and not is_partial) or (is_partial and has_news):
         _reopen(writing, draft)
     if given_up or is_partial:
-        rows.wake_others(writing, draft["ticket_id"])
+        queue_rows.wake_others(writing, draft["ticket_id"])
 
 
 def _hold(writing: RecordWriter, draft: Record, row: Record, transport_id: int, text: str) -> None:
     """Leaves a mail in the queue that could not reach its transport; the attempt does not count against the mail."""
     holds.hold_transport(writing, transport_id, draft["id"], text)
     writing.set("draft", draft["id"], {"queue_fails": draft["queue_fails"] + 1})
-    rows.change(writing.tx, draft["id"], {**rows.FREE, "held_by": transport_id, "last_error": text})
+    queue_rows.change(writing.tx, draft["id"], {**queue_rows.FREE, "held_by": transport_id, "last_error": text})
     if row["last_error"] != text:
         _comment(writing, draft["id"], text)
     if draft["queue_fails"] == 0:

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from server.connections import accounts
+from server.connections import connected_accounts
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
 from server.mail.transports import SMTP, Transport, TransportFailed, transport
 from server.mail.transports.smtp import MAX_TIMEOUT_SECONDS, SmtpSettings
 from server.outbox.default_transport import default_transport
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.registry import Registry
 from server.records.service_settings import DEFAULT_SENDER, get
 from server.store.transaction import Transaction
@@ -97,7 +97,7 @@ def open_transport(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
         chosen = transport(way.extension_id)
         settings = chosen.settings_from(params)
         if isinstance(settings, SmtpSettings) and settings.account:
-            settings = replace(settings, token=accounts.access_token(ctx, settings.account))
+            settings = replace(settings, token=connected_accounts.access_token(ctx, settings.account))
     except HelpdeskError as error:
         message = f"mail transport {way.transport_id}: {error.message}"
         raise TransportFailed(message, is_permanent=False, is_unreachable=True) from error

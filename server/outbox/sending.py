@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from server import log
 from server.context import Service
-from server.outbox import rows
+from server.outbox import queue_rows
 from server.outbox.deliver import deliver
 from server.outbox.sender import way_of
 from server.store.store_local import StoreLocal
@@ -106,6 +106,6 @@ def send_and_wait(service: Service, draft_id: int, claim: str, now: int) -> bool
 
 
 def _transport_id(service: Service, tx: Transaction, draft_id: int) -> int:
-    row = rows.get(tx, draft_id)
+    row = queue_rows.get(tx, draft_id)
     way = way_of(tx, service.registry, row["from_address_id"]) if row else None
     return way.transport_id if way else 0

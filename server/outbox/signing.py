@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from server.context import Context
 from server.mail import dkim_signing
-from server.mail.compose import ascii_address
+from server.mail.mail_bytes import ascii_address
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

@@ -5,7 +5,7 @@ Mail programs repeat it in a reply, so the reply finds its ticket even if a prov
 import re
 from collections.abc import Iterable
 
-from server.mail.compose import ascii_address
+from server.mail.mail_bytes import ascii_address
 from server.records.signed_names import is_signed, signed, stored_key
 from server.store.transaction import Transaction
 

@@ -6,7 +6,7 @@ from typing import Any
 import peewee
 
 from server.contexts import TICKET
-from server.outbox import rows
+from server.outbox import queue_rows
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
@@ -32,7 +32,7 @@ def reopen(writing: RecordWriter, draft_id: int, ticket_id: int) -> None:
     before: dict[str, Any] = {name: ticket[name] for name in ("status_id", "reopen_date")}
     writing.update("ticket", ticket_id, {"status_id": 0})
     before["entry"] = _last_entry(writing.tx, ticket_id)
-    rows.change(writing.tx, draft_id, {"reopened": json.dumps(before)})
+    queue_rows.change(writing.tx, draft_id, {"reopened": json.dumps(before)})
 
 
 def restore(writing: RecordWriter, ticket_id: int, reopened: str) -> None:

@@ -2,8 +2,8 @@
 
 types/outgoing_webhook.py  the receivers
 event_names.py             the events that a webhook subscribes to
-signing.py                 secrets and signatures
+webhook_signing.py         secrets and signatures
 deliveries.py              past and waiting deliveries, as rows
 message.py                 the body of a delivery
-schedule.py                the times of retries
+retry_schedule.py          the times of retries
 courier.py                 finds changes and sends them"""

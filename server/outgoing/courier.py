@@ -23,7 +23,7 @@ from server.dataclass import dataclass
 from server.errors import Gone, HelpdeskError, NotFound, ScriptError
 from server.jobs import processes
 from server.outbound import client
-from server.outgoing import deliveries, event_names, message, schedule
+from server.outgoing import deliveries, event_names, message, retry_schedule
 from server.outgoing.deliveries import DELIVERY, FAILED, SENT, STATE, WAITING, OutgoingDelivery, Receiver, ReceiverState
 from server.outgoing.pace import Pace
 from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
@@ -405,7 +405,7 @@ def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
     if each.is_unwanted:
         tx.delete(DELIVERY, id=id)
         return None
-    wait = None if each.is_heard else schedule.wait(attempts, each.asked)
+    wait = None if each.is_heard else retry_schedule.wait(attempts, each.asked)
     values = _values_of(each) | {"attempts": attempts, "due_at": each.at + (wait or 0)}
     values["state"] = SENT if each.is_heard else FAILED if wait is None or each.status == 410 else WAITING
     tx.update(DELIVERY, id, values)
@@ -424,7 +424,7 @@ def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
     return replace(
         state,
         failures=failures,
-        resume_at=each.at + schedule.rest(failures),
+        resume_at=each.at + retry_schedule.rest(failures),
         failing_since=state.failing_since or each.at,
         error=each.error,
     )
@@ -435,7 +435,7 @@ def _ends(each: Attempt, states: dict[int, ReceiverState]) -> bool:
     state = states.get(each.delivery.webhook_id)
     if state is None or each.is_heard:
         return False
-    has_failed_long = 0 < state.failing_since <= each.at - schedule.GIVEN_UP_SECONDS
+    has_failed_long = 0 < state.failing_since <= each.at - retry_schedule.GIVEN_UP_SECONDS
     return each.status == 410 or has_failed_long
 
 

@@ -9,7 +9,7 @@ from server.context import Service
 from server.errors import Forbidden, Invalid, NotFound, ScriptError
 from server.outbound import client
 from server.outbound.client import OutboundRequest
-from server.outgoing import signing
+from server.outgoing import webhook_signing
 from server.outgoing.deliveries import OutgoingDelivery, Receiver
 from server.records import records
 from server.records.records import SearchRequest
@@ -88,5 +88,5 @@ def request_of(receiver: Receiver, each: OutgoingDelivery, body: str, now: int, 
     raw = body.encode("utf-8", "replace")
     own = headers_of(receiver.headers)
     kind = JSON_TYPE if not receiver.body.strip() or body.lstrip()[:1] in ("{", "[") else "text/plain; charset=utf-8"
-    signed = signing.headers(each.message_id, now, raw, receiver.secrets(now))
+    signed = webhook_signing.headers(each.message_id, now, raw, receiver.secrets(now))
     return client.request(receiver.url, "POST", {"content-type": kind, **own, **signed}, raw, seconds=seconds)

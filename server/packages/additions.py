@@ -12,9 +12,9 @@ from server.kata.blocks import blocks, replaced
 from server.packages import grants, requirements
 from server.packages.baselines import Baseline, digest, digests
 from server.packages.changing import CHANGED, KEPT, Changes, merge
-from server.packages.document import Tree, at, bad
+from server.packages.package_document import Tree, at, bad
 from server.packages.sections import Addition
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import service_settings
 from server.records.writing import RecordWriter
 from server.translation import lazy_gettext

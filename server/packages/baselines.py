@@ -12,7 +12,7 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.packages import library
-from server.packages.document import Tree
+from server.packages.package_document import Tree
 from server.record_types.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

@@ -4,7 +4,7 @@ import json
 
 from server import resources
 from server.errors import NotFound, nearest
-from server.packages.document import Tree
+from server.packages.package_document import Tree
 
 FOLDER, ENDING = "packages", ".json"
 

@@ -10,9 +10,9 @@ from typing import Any
 from server.dataclass import dataclass
 from server.errors import Conflict
 from server.packages.baselines import KEEP, REFUSE, TAKE, UNKNOWN, Baseline, digest, digests
-from server.packages.document import Tree, at
+from server.packages.package_document import Tree, at
 from server.packages.shown_values import shown
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from server.contexts import APP, WORKER
 from server.errors import Invalid, Required
-from server.packages.document import Tree
-from server.record_types.base import Record
+from server.packages.package_document import Tree
+from server.record_types.record_type import Record
 from server.record_types.shared import scopes
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.records.writing import RecordWriter
 
 MAX_NAMED = 20  # grants in an error; a dry run names all

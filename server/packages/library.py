@@ -7,7 +7,7 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
-from server.packages.document import PackageDocument, Tree
+from server.packages.package_document import PackageDocument, Tree
 from server.record_types.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction

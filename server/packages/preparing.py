@@ -11,12 +11,12 @@ from typing import Any
 from server import contexts
 from server.context import Context
 from server.errors import Forbidden, NotFound
-from server.packages import baselines, grants, library, placeholders, prompts, requirements
+from server.packages import baselines, configured_values, grants, library, prompts, requirements
 from server.packages.baselines import CREATE, REFUSE, UPDATE, Past
-from server.packages.document import PackageDocument, Tree, at
+from server.packages.package_document import PackageDocument, Tree, at
 from server.packages.sections import CUSTOM_TYPE, PackageRecord, Plan, plan
 from server.packages.substitution import Substitution, TemplateValues, uids_in
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared.behavior_events import WEBHOOK, refused
 from server.records import records
 from server.store.tables import Table
@@ -66,9 +66,9 @@ class ImportPlan:
         self._values = TemplateValues(self._load)
         self._done: dict[tuple[object, str], Any] = {}
         prompts.fill(document, answers, self._values, self._registry)
-        self._values["default"] = ctx.service.store.read(lambda tx: placeholders.defaults(ctx, tx))
+        self._values["default"] = ctx.service.store.read(lambda tx: configured_values.defaults(ctx, tx))
         substitution = Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now)
-        drawn = placeholders.fill(ctx, document, substitution, self.past.answers)
+        drawn = configured_values.fill(ctx, document, substitution, self.past.answers)
         prompted = {prompt["key"] for prompt in document.prompts}
         self.kept_answers = {key: each for key, each in answers.items() if key in prompted} | drawn
         self.plan: Plan = plan(document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.digits import id_in
 from server.errors import Invalid, NotFound, Required, nearest
-from server.packages.document import PackageDocument, Tree, is_yes
+from server.packages.package_document import PackageDocument, Tree, is_yes
 from server.packages.substitution import TemplateValues
 from server.record_types.registry import Registry
 

@@ -9,8 +9,8 @@ from typing import Any
 from server import resources
 from server.dataclass import dataclass
 from server.errors import NotFound, nearest
-from server.packages import document as documents
-from server.packages.document import Tree
+from server.packages import package_document as documents
+from server.packages.package_document import Tree
 
 FOLDER, ENDING = ("help", "cookbook"), ".md"
 FUNCTION = "svc.trigger.automation.function"

@@ -10,7 +10,7 @@ from server.fields.link import APP
 from server.packages import grants, secret_texts, text_references
 from server.packages.exported_types import LEFT_OUT, PARAM_TARGETS, RENEWED
 from server.packages.substitution import Expression, escaped, spliced
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.record_types.shared.behavior_events import exported
 from server.records.dictionary import Dictionaries
 

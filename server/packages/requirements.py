@@ -4,8 +4,8 @@ import itertools
 import re
 
 from server.errors import nearest
-from server.packages.document import PackageDocument, bad
-from server.record_types.base import CORE
+from server.packages.package_document import PackageDocument, bad
+from server.record_types.record_type import CORE
 
 # The version of the interface that this program offers to packages. It differs from the number of the program's own
 # releases (settings.VERSION).

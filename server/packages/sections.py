@@ -8,7 +8,7 @@ from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import TooLarge
-from server.packages.document import LISTED, MAX_ENTRIES, PackageDocument, Tree, bad
+from server.packages.package_document import LISTED, MAX_ENTRIES, PackageDocument, Tree, bad
 from server.packages.substitution import Substitution
 from server.record_types.shared.behavior_events import EVENTS, refused
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from server.dataclass import dataclass
-from server.packages.document import Tree, at, bad
+from server.packages.package_document import Tree, at, bad
 from server.template import PACKAGE, SCRIPT, Budget, Surroundings
 from server.template import compile as compiled_template
-from server.template.lexer import Delimiters
+from server.template.template_tokens import Delimiters
 
 MAX_RENDERED_CHARS = 64 * 1024 * 1024  # of all templates of a package together
 _OPENER = re.compile(r"\{\{[{%#]")

@@ -4,7 +4,7 @@ creates and sends it."""
 from typing import TYPE_CHECKING
 
 from server.errors import Invalid, Required, nearest
-from server.record_types.base import Change, Writing
+from server.record_types.record_type import Change, Writing
 from server.record_types.shared.points import PLACEHOLDER
 from server.records.dictionary import MAX_PATHS, is_key
 

@@ -1,7 +1,7 @@
 """The name of an address as workers see it: that of its contact, or else the one from its mails."""
 
-from server.record_types.base import Record
 from server.record_types.parts import Reading
+from server.record_types.record_type import Record
 
 
 def name_of(reading: Reading, address: Record) -> str:

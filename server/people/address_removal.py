@@ -3,9 +3,9 @@
 from typing import Any
 
 from server.errors import Conflict, TooLarge
-from server.record_types.base import Record, Writing
-from server.record_types.shared.references import redirect
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.record_type import Record, Writing
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.relation_tables import REQUESTER
 from server.records.service_settings import DEFAULT_SENDER
 from server.store.statements import slot
 from server.store.tables import table_named

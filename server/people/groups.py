@@ -8,8 +8,8 @@ from server.digits import id_in
 from server.errors import Forbidden, Invalid
 from server.people import rosters
 from server.people.types.group import MAX_MEMBERS
-from server.record_types.shared import owners
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared import record_owners
+from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.translation import about_field, lazy_gettext
@@ -47,7 +47,7 @@ def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
 def _write(writing: RecordWriter, changes: Changes) -> None:
     _require_all(writing, "group", changes)
     for group_id in changes:
-        if not owners.may_own_as(writing.tx, writing.actor, owners.GROUP, group_id):
+        if not record_owners.may_own_as(writing.tx, writing.actor, record_owners.GROUP, group_id):
             raise Forbidden(
                 lazy_gettext("only administrators and managers of group {id} change its members", id=group_id)
             )

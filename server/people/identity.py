@@ -9,7 +9,7 @@ from typing import Any
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.people import login_changes
 from server.record_types.parts import Record, Writing
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.translation import about_field, lazy_gettext

@@ -11,9 +11,9 @@ from server.access import password_links
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
-from server.mail.compose import OutgoingMail
+from server.mail.mail_bytes import OutgoingMail
 from server.people import login_changes
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction

@@ -6,7 +6,7 @@ from typing import Any
 from server.access.lockout import WINDOW_SECONDS
 from server.access.service_actor import own_context
 from server.context import Service
-from server.jobs.queue import job
+from server.jobs.job_queue import job
 from server.people import password_change
 from server.people.password_change import ServiceMail
 from server.people.sign_in import LOCKED

@@ -10,15 +10,15 @@ from server.access.actor import lent
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.errors import AdminOnly, Invalid, NotFound
-from server.jobs.queue import job
+from server.jobs.job_queue import job
 from server.people import identity, late_links, login_changes, login_following, password_change
 from server.people.late_links import LOGIN_ADDRESS
 from server.people.login_changes import LoginChange
 from server.people.login_following import KIND, log, send_mails
 from server.people.password_change import ServiceMail
 from server.people.sign_in import WORKER, require_password
-from server.record_types.base import Record
-from server.record_types.shared.resolve import address_in
+from server.record_types.record_type import Record
+from server.record_types.shared.named_records import address_in
 from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter

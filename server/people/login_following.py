@@ -5,10 +5,10 @@ Called after every write of a worker or an address, by an administrator, a scrip
 
 from server.access.actor import WORKER
 from server.access.logins import WORKER_LOGIN
-from server.jobs.queue import JobQueue
+from server.jobs.job_queue import JobQueue
 from server.people import login_changes
 from server.people.login_changes import LoginChange
-from server.record_types.base import Change, Writing
+from server.record_types.record_type import Change, Writing
 
 KIND = "login.address"
 

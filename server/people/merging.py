@@ -9,9 +9,9 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Forbidden, Invalid, NotFound, NotOffered, TooLarge
 from server.people import identity
-from server.record_types.base import Record, RecordType
-from server.record_types.shared.resolve import reindex
-from server.records import events, merging_records
+from server.record_types.record_type import Record, RecordType
+from server.record_types.shared.named_records import reindex
+from server.records import event_publishing, merging_records
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -103,7 +103,7 @@ def _merge(
     for name in names:
         details = {"context_label": record_type.label_names[0].lower(), "source": name, "target": label}
         writing.log(POINT, record_type.context, target_id, details)
-    events.publish(writing, "record.merged", _values(writing.ctx, record_type, target_id, ids))
+    event_publishing.publish(writing, "record.merged", _values(writing.ctx, record_type, target_id, ids))
 
 
 def _require_movable(writing: RecordWriter, record_type: RecordType, source: Record) -> None:
@@ -152,7 +152,9 @@ def _offered(ctx: Context, uri: str) -> RecordType:
 
 def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
-    for answer in events.automation_results(ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)):
+    for answer in event_publishing.automation_results(
+        ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)
+    ):
         if answer.get("deny"):
             raise Forbidden(f"an automation does not let these records be merged: {str(answer['deny'])[:200]}")
         return  # the first automation that returns decides
@@ -165,5 +167,5 @@ def _values(ctx: Context, record_type: RecordType, target_id: int, ids: list[int
         "source_ids": ids,
         "target_id": target_id,
         "records": {str(id): {"_context": record_type.context, "id": id} for id in (target_id, *ids)},
-        **events.record_values("worker", WORKER, ctx.actor.worker_id),
+        **event_publishing.record_values("worker", WORKER, ctx.actor.worker_id),
     }

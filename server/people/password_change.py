@@ -9,11 +9,11 @@ from server.access.sessions import Session
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
-from server.jobs.queue import JobQueue, job
+from server.jobs.job_queue import JobQueue, job
 from server.people import late_links, login_changes
 from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
-from server.record_types.base import Record
-from server.record_types.shared.sending import LETTER, TRANSACTIONAL
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import LETTER, TRANSACTIONAL
 from server.records import catalogs
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction

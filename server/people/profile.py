@@ -4,10 +4,10 @@ from server.access.actor import lent
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared import absence
-from server.record_types.shared.resolve import workers_named
-from server.record_types.shared.tables import ROLE_WORKER
+from server.record_types.shared.named_records import workers_named
+from server.record_types.shared.relation_tables import ROLE_WORKER
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction

@@ -6,7 +6,7 @@ from typing import Any
 from server.contexts import GROUP
 from server.errors import BadQuery, Invalid
 from server.record_types.parts import Record, Writing
-from server.record_types.shared.tables import GROUP_MEMBER, ROLE_WORKER
+from server.record_types.shared.relation_tables import GROUP_MEMBER, ROLE_WORKER
 from server.store.tables import table_named
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"

@@ -14,10 +14,10 @@ from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
-from server.jobs.queue import JobQueue
+from server.jobs.job_queue import JobQueue
 from server.jobs.scheduler import periodic
 from server.people import login_changes
-from server.records import events
+from server.records import event_publishing
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
@@ -318,7 +318,7 @@ def _require_code(ctx: Context, worker_id: int, code: str, peer: Peer, keys: tup
 
 def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
     """Raises Forbidden if an automation refuses the sign-in."""
-    for answer in events.automation_results(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
+    for answer in event_publishing.automation_results(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
         reason = answer.get("deny")
         if reason:
             _note_failure(ctx, worker_id, peer)
@@ -328,7 +328,7 @@ def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
 
 def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
     browser = browser_of(peer.device)
-    return events.record_values("worker", WORKER, worker_id) | {
+    return event_publishing.record_values("worker", WORKER, worker_id) | {
         "client_ip": peer.client,
         "client_browser_name": browser["browser"] or "",
         "client_browser_platform": browser["platform"] or "",
@@ -344,7 +344,7 @@ def _note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> 
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
-        events.publish(writing, FAILED, _values(worker_id, peer))
+        event_publishing.publish(writing, FAILED, _values(worker_id, peer))
         writing.log("worker.login.failed", WORKER, worker_id, _log_values(writing, worker_id, peer))
         if locks:
             _notify_locked(writing, worker_id, peer, locks)

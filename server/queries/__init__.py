@@ -1,4 +1,7 @@
 """Data queries: texts that request lists, counts and series of records.
 
-frame.py runs a query, text to result query_type.py the declaration of a type of query reading.py text to values
-data_query.py typed access to the values, for a type kinds/ one file for each type"""
+query_run.py     runs a query, from its text to the result
+query_type.py    declares a type of query
+query_values.py  reads the text into values
+data_query.py    gives a type of query its values, typed
+kinds/           one file for each type"""

@@ -2,9 +2,9 @@
 
 from server.errors import Invalid
 from server.queries.data_query import DataQuery, KeyValues
-from server.record_types.base import Record
-from server.record_types.calendars import events
+from server.record_types.calendars import calendar_rows
 from server.record_types.calendars.occurrences import Occurrence
+from server.record_types.record_type import Record
 
 MAX_CALENDARS = 100  # calendars in one data query
 
@@ -27,6 +27,6 @@ def on_them(query: DataQuery, key: str, calendars: list[Record], start: int, end
     """Returns {calendar id: events from start until before end}. Raises BadDataQuery under `key` for an invalid
     range."""
     try:
-        return events.occurrences(query.tx, calendars, start, end, query.scope.tz)
+        return calendar_rows.occurrences(query.tx, calendars, start, end, query.scope.tz)
     except Invalid as error:
         raise query.values.bad(key, error.message) from error

@@ -11,11 +11,11 @@ from server import times
 from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import BadDataQuery, Invalid, nearest
-from server.queries.reading import KeyValue, source_of
+from server.queries.query_values import KeyValue, source_of
 from server.records.dictionary import Dictionaries
 from server.search.ast import BooleanGroup, Query, SearchValue, Sort, Subquery
 from server.search.compile import SearchScope
-from server.search.controls import query_of
+from server.search.control_terms import query_of
 from server.search.placeholders import filled_text
 from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
@@ -23,7 +23,7 @@ from server.translation import about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.context import Context
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.store.transaction import Transaction
 
 # Of query: and query.required: together, so that the search of each counted cell stays within the limit of a search.

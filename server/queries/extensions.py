@@ -8,8 +8,8 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.mail.transports import TRANSPORTS
-from server.queries import frame
-from server.record_types.base import CORE
+from server.queries import query_run
+from server.record_types.record_type import CORE
 from server.record_types.registry import field_kinds
 from server.record_types.shared.custom import KINDS
 from server.record_types.shared.points import POINTS
@@ -62,7 +62,8 @@ def _activity(ctx: Context) -> Iterable[Extension]:
 
 def _queries(ctx: Context) -> Iterable[Extension]:
     return [
-        Extension(name, each.description, {"formats": list(each.formats)}) for name, each in frame.query_types().items()
+        Extension(name, each.description, {"formats": list(each.formats)})
+        for name, each in query_run.query_types().items()
     ]
 
 

@@ -1,8 +1,8 @@
 """The measure in one group of a data query: field, function and formula."""
 
-from server.counting.dimensions.base import Dimension
-from server.counting.dimensions.options import options
-from server.counting.dimensions.resolve import Fields
+from server.counting.dimensions.bin_options import options
+from server.counting.dimensions.dimension import Dimension
+from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named, plain
 from server.errors import BadDataQuery
 from server.queries.data_query import KeyValues

@@ -1,6 +1,6 @@
 """The declaration of a type of data query: its keys, its formats, and the function that runs it.
 
-reading.py parses texts."""
+query_values.py parses texts."""
 
 from collections.abc import Callable
 from dataclasses import field

@@ -2,7 +2,7 @@
 
 from server.errors import Forbidden
 from server.fields import ContextName, CreatedAt, Id, Structure, Text
-from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import entries
 from server.record_types.shared.points import ADMINISTRATIVE, POINTS
 from server.search.filters import AllWords, RareFlagFilter, TypeFilter

@@ -2,8 +2,8 @@
 
 from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
-from server.record_types.base import Access, Change, NestedRecord, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, NestedRecord, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
 from server.search.filters import DeepFilter, Filter, HasMany
 from server.store.tables import Index
 
@@ -17,7 +17,7 @@ def filters(context: str) -> tuple[Filter, ...]:
             "comment",
             HasMany("comment", "target_id", (("target__context", context),)),
         ),
-        *owners.filters("app", "group", "role", "worker"),
+        *record_owners.filters("app", "group", "role", "worker"),
     )
 
 
@@ -34,10 +34,14 @@ class Asset(RecordType):
         "name": Name(
             "What the asset is called; also the label. Two may be called the same.", filter_note="What it is called."
         ),
-        "owner__context": owners.context_field(
-            "Record type of the owner: app, group, role or worker; blank for none.", owners.OWNERS, required=False
+        "owner__context": record_owners.context_field(
+            "Record type of the owner: app, group, role or worker; blank for none.",
+            record_owners.OWNERS,
+            required=False,
         ),
-        "owner_id": owners.id_field("Id of the owner; 0 for none, and for the app.", required=False, filter=None),
+        "owner_id": record_owners.id_field(
+            "Id of the owner; 0 for none, and for the app.", required=False, filter=None
+        ),
         "updated_at": UpdatedAt(),
     }
     indexes = (
@@ -49,9 +53,9 @@ class Asset(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "owner__context" in change.new and not change.new["owner__context"] and "owner_id" not in change.new:
             change.new["owner_id"] = 0  # the owner was removed
-        owners.check(change, writing)
+        record_owners.check(change, writing)

@@ -1,6 +1,6 @@
 """Attachments: files of messages, comments and other records.
 
-Equal bytes are stored once (store/blobs.py). Downloads are in records/files.py."""
+Equal bytes are stored once (store/blobs.py). Downloads are in records/stored_files.py."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ import peewee
 from server.contexts import FILE_BUNDLE, WORKER
 from server.errors import Invalid
 from server.fields import Bytes, Name, References, Text, UpdatedAt
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -22,14 +22,14 @@ from server.record_types.base import (
 )
 from server.record_types.shared import paths
 from server.record_types.shared.collections import ids_text, listed, readable_pairs
+from server.record_types.shared.expand_forms import read_form
 from server.record_types.shared.file_content import FileContent, copied, decoded, keep, take_name
-from server.record_types.shared.forms import read_form
-from server.record_types.shared.tables import ATTACHED
+from server.record_types.shared.relation_tables import ATTACHED
 from server.record_types.traits import Attachments
 from server.search.ast import SearchValue as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
 from server.search.filters import AllWords, DeepFilter, Filter, HasManyThrough, Relation
-from server.search.filters.links import ANY, NONE, type_named
+from server.search.filters.link_filters import ANY, NONE, type_named
 from server.store import blobs
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named

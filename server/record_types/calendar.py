@@ -6,10 +6,10 @@ from typing import Any
 
 from server.errors import Conflict, Invalid
 from server.fields import Name, Structure, Text, UpdatedAt
-from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
-from server.record_types.calendars.expands import EXPANDS
-from server.record_types.shared import owners
-from server.record_types.shared.references import redirect
+from server.record_types.calendars.calendar_expands import EXPANDS
+from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
+from server.record_types.shared.dangling_references import redirect
 from server.search.filters import DeepFilter, HasMany
 from server.store.statements import slot
 from server.store.tables import Index, table_named
@@ -33,7 +33,7 @@ class Calendar(RecordType):
     bumps = {"service_targets": ()}  # calendars can be the hours of a service target
     fields = {
         "name": Name(),
-        **owners.fields(required=False),
+        **record_owners.fields(required=False),
         "params": Structure(
             "Settings: color_available and color_busy as #rrggbb; hide_start_time, manual_disabled (its events do not "
             "count), start_on_mon and sync_enabled as 0 or 1; series, a list. Never returned.",
@@ -65,10 +65,10 @@ class Calendar(RecordType):
     )
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         if "params" in change.new:
             change.new["params"] = _settings(change.new["params"])
 

@@ -3,8 +3,8 @@
 from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, Id, Name, Timestamp
-from server.record_types.base import Access, Change, Event, RecordType, Subtotals, Writing
-from server.record_types.calendars.status import STATUS
+from server.record_types.calendars.availability_filter import STATUS
+from server.record_types.record_type import Access, Change, Event, RecordType, Subtotals, Writing
 from server.store.tables import Index
 from server.translation import about_field, lazy_gettext
 

@@ -3,9 +3,9 @@
 from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, Id, Name, Text, Timestamp
-from server.record_types.base import Access, Change, Event, RecordType, Subtotals, Writing
-from server.record_types.calendars import clock, patterns
-from server.record_types.calendars.status import STATUS
+from server.record_types.calendars import day_patterns, times_of_day
+from server.record_types.calendars.availability_filter import STATUS
+from server.record_types.record_type import Access, Change, Event, RecordType, Subtotals, Writing
 from server.store.tables import Index
 from server.translation import about_field, lazy_gettext
 
@@ -47,7 +47,7 @@ class CalendarEventRecurring(RecordType):
         "is_available": Bit("1 available, 0 busy.", filter=None),
         "name": Name(),
         "patterns": Text(
-            f"Days on which it takes place, a pattern a line, at most {patterns.MAX_PATTERNS}: weekdays; mon, wed; "
+            f"Days on which it takes place, a pattern a line, at most {day_patterns.MAX_PATTERNS}: weekdays; mon, wed; "
             "1st, 15th; first monday of; last day of; december 25; 2026-12-25. Lines that begin with # do not count.",
             MAX_TEXT_CHARS,
             required=True,
@@ -75,10 +75,10 @@ class CalendarEventRecurring(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.is_create or change.changes("patterns"):
             try:
-                patterns.check(change.value("patterns"))
+                day_patterns.check(change.value("patterns"))
             except Invalid as error:
                 raise Invalid(f"patterns: {error.message}", field="patterns") from error
-        clock.seconds_between(change.value("event_start"), change.value("event_end"))
+        times_of_day.seconds_between(change.value("event_start"), change.value("event_end"))
         end = change.value("recur_end")
         if end and end < change.value("recur_start"):
             raise Invalid(

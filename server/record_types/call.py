@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import Bit, CreatedAt, Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, Event, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Event, RecordType, Subtotals, Writing
 from server.record_types.shared.comment_text import comment_words
 from server.store.tables import Index
 

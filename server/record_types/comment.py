@@ -8,7 +8,7 @@ from server import contexts
 from server.contexts import WORKER
 from server.errors import Invalid
 from server.fields import Bit, ContextName, CreatedAt, Id, Text
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,

@@ -4,10 +4,10 @@ from typing import Any
 
 from server.errors import AdminOnly, Conflict
 from server.fields import Bit, Name, Number, Text, UpdatedAt
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import custom
-from server.record_types.shared.references import redirect
-from server.record_types.shared.tables import CUSTOM_VALUE
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.relation_tables import CUSTOM_VALUE
 from server.store.statements import slot
 from server.store.tables import table_named
 

@@ -8,7 +8,7 @@ from server.digits import is_whole
 from server.errors import AdminOnly, Conflict, Invalid
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
 from server.fields.flag import WORDS
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -20,7 +20,7 @@ from server.record_types.base import (
     Writing,
 )
 from server.record_types.shared import custom
-from server.record_types.shared.tables import CUSTOM_VALUE, DELETED_FIELD
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, DELETED_FIELD
 from server.record_types.traits import CustomFields
 from server.search.filters import AllWords, LinksFilter
 from server.store.tables import Index

@@ -4,9 +4,18 @@ from typing import Any
 
 from server.errors import Invalid
 from server.fields import ContextName, Name, UpdatedAt
-from server.record_types.base import Access, Change, DictionaryContext, Expand, Record, RecordType, Subtotals, Writing
-from server.record_types.shared import maps, owners
-from server.record_types.shared.tables import FIELDSET_USE
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Expand,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
+from server.record_types.shared import maps, record_owners
+from server.record_types.shared.relation_tables import FIELDSET_USE
 from server.store.statements import slot
 from server.store.tables import Index, table_named
 
@@ -42,7 +51,7 @@ class CustomFieldset(RecordType):
             filter_note="Record type, by any of its names.",
         ),
         "name": Name("Fieldset name; also the label."),
-        **owners.fields(),
+        **record_owners.fields(),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("context",), "the fieldsets of a record type"),)
@@ -51,10 +60,10 @@ class CustomFieldset(RecordType):
     subtotals = Subtotals(search=("context", "links", "owner"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         if not change.is_create and change.changes("context") and writing.find(FIELDS, custom_fieldset_id=change.id):
             raise Invalid("context: stays while the fieldset has fields", field="context")
 

@@ -6,8 +6,8 @@ from server.contexts import short_context
 from server.errors import Conflict, Invalid, nearest
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.fields.link import APP
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
-from server.record_types.shared import custom_types, owners
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import custom_types, record_owners
 from server.store import schema
 from server.translation import about_field, lazy_gettext
 
@@ -139,11 +139,11 @@ def _owners(raw: Any, registry: "Registry") -> list[str]:
         word = name.lower()
         target = registry.find(word)
         context = APP if word in ("app", APP) else target.context if target else ""
-        if context not in owners.OWNERS:
-            allowed = ", ".join(short_context(each) for each in owners.OWNERS)
+        if context not in record_owners.OWNERS:
+            allowed = ", ".join(short_context(each) for each in record_owners.OWNERS)
             raise Invalid(f"params: owners[contexts]: '{name[:50]}' must be one of {allowed}", field="params")
         contexts.append(context)
-    return [each for each in owners.OWNERS if each in contexts]
+    return [each for each in record_owners.OWNERS if each in contexts]
 
 
 def _options(raw: Any) -> list[str]:

@@ -7,7 +7,7 @@ from server.record_types import traits
 
 if TYPE_CHECKING:
     from server.fields import Field
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
 
 
 def describe(record_type: "RecordType") -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from server import contexts
 from server.fields import Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
 from server.record_types.shared.comment_text import comment_words
 from server.search.filters import UsableByFilter
 from server.store.tables import Index
@@ -22,7 +22,7 @@ class FileBundle(RecordType):
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
-        **owners.fields(),
+        **record_owners.fields(),
         "tag": Text(
             "Short name that no other bundle has; must not be blank when sent.",
             128,
@@ -42,7 +42,7 @@ class FileBundle(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "owner", "watchers"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)

@@ -4,8 +4,10 @@ from typing import Any
 
 from server.digits import is_whole
 from server.fields import IdSetChange, Intake, Listed, Name, Text, Uint, UpdatedAt
-from server.fields.base import split_sign
-from server.record_types.base import (
+from server.fields.field import split_sign
+from server.record_types.kb.article_content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
+from server.record_types.kb.categories import PLACED, Tree
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -16,8 +18,6 @@ from server.record_types.base import (
     Subtotals,
     Writing,
 )
-from server.record_types.kb.categories import PLACED, Tree
-from server.record_types.kb.content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.record_types.shared.maps import pairs_through
 from server.search.filters import ByIdFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex

@@ -2,8 +2,8 @@
 
 from server.errors import Invalid
 from server.fields import Id, Name, UpdatedAt
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.kb.categories import PLACED, Tree, below
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.search.filters import ByIdFilter, ChooserFilter, HasManyThrough
 from server.store.tables import Index
 

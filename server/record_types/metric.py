@@ -4,9 +4,18 @@ from typing import Any
 
 from server.errors import Invalid
 from server.fields import CreatedAt, Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, DictionaryContext, Expand, Record, RecordType, Subtotals, Writing
 from server.record_types.metrics import dimensions
-from server.record_types.metrics.samples import METRIC_SAMPLE
+from server.record_types.metrics.metric_samples import METRIC_SAMPLE
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Expand,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
 from server.store.tables import Index
 
 COUNTER, GAUGE = "counter", "gauge"

@@ -4,7 +4,16 @@ import json
 
 from server.errors import Forbidden, Required
 from server.fields import Bit, ContextName, CreatedAt, Id, Structure, Text
-from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
 from server.record_types.shared import entries
 from server.search.filters import AllWords
 from server.store.tables import Index

@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import CreatedAt, Id, Name, Number, Text, Timestamp, UpdatedAt
-from server.record_types.base import Access, Change, Event, Key, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Event, Key, RecordType, Subtotals, Writing
 from server.record_types.shared import custom
 from server.record_types.shared.comment_text import comment_words
 from server.search.filters import ChoiceFilter

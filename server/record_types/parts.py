@@ -1,6 +1,6 @@
 """The parts of a declaration, and the protocols that its hooks and loaders use.
 
-RecordType in base.py combines them."""
+RecordType in record_type.py combines them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
@@ -11,7 +11,7 @@ from server.store.tables import Index
 
 if TYPE_CHECKING:
     from server.context import Context
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.record_types.registry import Registry
     from server.search.conditions import Condition
     from server.store.transaction import Transaction

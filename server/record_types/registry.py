@@ -17,8 +17,8 @@ from typing import Any
 from server.discovery import load_all
 from server.errors import NotFound, nearest
 from server.fields import Field
-from server.record_types.base import RecordType
-from server.record_types.shared.tables import SHARED
+from server.record_types.record_type import RecordType
+from server.record_types.shared.relation_tables import SHARED
 from server.store import blobs
 from server.store.fulltext import TextIndex
 from server.store.tables import Table

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.errors import AdminOnly
 from server.fields import Bit, Name, Text, Timestamp, UpdatedAt
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.file_content import RESOURCE_URI, FileContent, copied, decoded, keep
 from server.search.filters import NumberFilter
 from server.store import blobs

@@ -3,10 +3,10 @@
 from server import contexts
 from server.errors import BadQuery, Invalid
 from server.fields import ContextName, Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
 from server.search.filters import ContextFilter
-from server.search.parser import parse
+from server.search.query_parser import parse
 from server.store.tables import Index
 
 
@@ -23,7 +23,7 @@ class SavedSearch(RecordType):
     fields = {
         "context": ContextName("Record type that is searched.", required=True),
         "name": Name(),
-        **owners.fields(required=False, filter=None),
+        **record_owners.fields(required=False, filter=None),
         "query": Text("Search query.", 65535, required=True),
         "tag": Text(
             "Short name of letters, digits and dashes that no other saved search has; blank for none.",
@@ -49,11 +49,11 @@ class SavedSearch(RecordType):
     has_links_filter = False
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Rejects a query that cannot be parsed. Names in it are not checked, since fields and types can change."""
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         if "query" in change.new:
             try:
                 parse(change.new["query"])

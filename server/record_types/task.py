@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from server import contexts
 from server.fields import CreatedAt, Fieldsets, Id, Name, Timestamp, Uint, UpdatedAt, Word
-from server.record_types.base import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
 from server.record_types.shared.comment_text import comment_words
 from server.search.ast import SearchValue as SearchText
 from server.search.conditions import Condition, compared, equals

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from server import contexts
 from server.fields import Bit, Id, Timestamp, Uint
 from server.fields.number import MAX_UINT
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,

@@ -2,8 +2,8 @@
 
 from server import contexts
 from server.fields import Name, UpdatedAt
-from server.record_types.base import Access, Record, RecordType, Subtotals, Writing
-from server.record_types.shared.references import redirect
+from server.record_types.record_type import Access, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.dangling_references import redirect
 
 
 class TimetrackingActivity(RecordType):

@@ -1,7 +1,7 @@
 """Toolbars: places of the console with buttons that start automations. A fixed set."""
 
 from server.fields import CreatedAt, Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import built_in
 from server.store.tables import Index
 

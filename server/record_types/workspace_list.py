@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.workspaces import contents
 from server.record_types.workspaces.view import fields_of
 from server.store.tables import Index

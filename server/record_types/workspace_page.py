@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import Name, Structure, Text, UpdatedAt
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -13,7 +13,7 @@ from server.record_types.base import (
     Subtotals,
     Writing,
 )
-from server.record_types.shared import owners
+from server.record_types.shared import record_owners
 from server.record_types.shared.usage_buffer import usage_buffer
 from server.record_types.workspaces import contents
 from server.record_types.workspaces.visits import VISIT
@@ -34,7 +34,7 @@ class WorkspacePage(RecordType):
         "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS), filter="type"),
         "extension_params": Structure("Settings of the kind."),
         "name": Name(),
-        **owners.fields(required=False),
+        **record_owners.fields(required=False),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
@@ -61,10 +61,10 @@ class WorkspacePage(RecordType):
     has_links_filter = False
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for tab_id in contents.ids_on(writing.tx, "workspace_tab", "page_id", record["id"], contents.MAX_TABS):
@@ -72,5 +72,5 @@ class WorkspacePage(RecordType):
         writing.tx.delete(VISIT, page_id=record["id"])
 
     def opened(self, record: Record, view: DictionaryContext) -> None:
-        if view.actor.context == owners.WORKER:
+        if view.actor.context == record_owners.WORKER:
             usage_buffer(view.tx.store).visit(view.actor.id, record["id"], view.now)

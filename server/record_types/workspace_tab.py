@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -13,7 +13,7 @@ from server.record_types.base import (
     Subtotals,
     Writing,
 )
-from server.record_types.shared.owners import WORKER
+from server.record_types.shared.record_owners import WORKER
 from server.record_types.shared.usage_buffer import usage_buffer
 from server.record_types.workspaces import contents
 from server.search.filters import BelongsTo, ChooserFilter, DeepFilter

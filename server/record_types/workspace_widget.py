@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import Id, Name, Number, Structure, Text, UpdatedAt
-from server.record_types.base import Access, Change, Expand, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Expand, RecordType, Subtotals, Writing
 from server.record_types.workspaces import contents
 from server.search.filters import AllWords
 from server.store.tables import Index

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from server.access import actor as actors
 from server.access.actor import WORKER
 from server.access.rules import Rules
-from server.record_types.base import RecordType
 from server.record_types.notification import CHANNEL
+from server.record_types.record_type import RecordType
 from server.record_types.shared.absence import stand_in
 from server.record_types.shared.points import POINTS
 from server.records import notification_mail

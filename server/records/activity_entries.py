@@ -7,7 +7,7 @@ from typing import Any
 from server.context import Context
 from server.errors import Invalid, NotFound, Required
 from server.fields import Structure
-from server.fields.base import as_text
+from server.fields.field import as_text
 from server.record_types.shared import entries, points
 from server.records import activity, references
 from server.records.dictionary import Dictionaries

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from server.fields import Bit
-from server.record_types.base import Change, Record, RecordType
-from server.record_types.shared.acts import SWITCHES, WORDS
+from server.record_types.record_type import Change, Record, RecordType
+from server.record_types.shared.act_sentences import SWITCHES, WORDS
 
 if TYPE_CHECKING:
     from server.records.writing import RecordWriter

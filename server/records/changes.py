@@ -16,8 +16,8 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Gone
 from server.jobs.scheduler import periodic
-from server.record_types.base import Record, RecordType
-from server.record_types.shared.tables import CHANGE
+from server.record_types.record_type import Record, RecordType
+from server.record_types.shared.relation_tables import CHANGE
 from server.records.dictionary import Dictionaries
 from server.search.conditions import NEVER
 from server.store.statements import in_list, slot

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.errors import Invalid, Required
-from server.record_types.shared.tables import ATTACHED
+from server.record_types.shared.relation_tables import ATTACHED
 from server.records.dictionary import Dictionaries
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction

@@ -11,12 +11,12 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import BadQuery, nearest
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records import records
 from server.records.records import SearchRequest
 from server.search.ast import BooleanGroup, Items, Node, SearchValue, Sort, Term
 from server.search.filters import Filter
-from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
+from server.search.query_parser import MAX_QUERY_CHARS, MAX_TERMS, parse
 from server.translation import about_field, lazy_gettext
 
 SORT_POSITION = MAX_QUERY_CHARS + 1  # higher than any position in `q`, so that errors can be distinguished

@@ -11,7 +11,7 @@ from server.errors import Conflict, Invalid, NotFound
 from server.record_types.parts import Record
 from server.record_types.shared.custom import definitions
 from server.record_types.shared.custom.definitions import FieldDefinition
-from server.record_types.shared.tables import CUSTOM_VALUE, FIELDSET_USE, is_line
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, FIELDSET_USE, is_line
 from server.records.writing import RecordWriter
 from server.store.expressions import is_exactly, listed_values
 from server.store.statements import in_list, slot

@@ -6,7 +6,7 @@ from functools import partial
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.jobs.scheduler import periodic
-from server.record_types.shared.tables import REMAINS
+from server.record_types.shared.relation_tables import REMAINS
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 

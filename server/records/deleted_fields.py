@@ -11,7 +11,7 @@ from server.errors import Conflict, Invalid, NotFound
 from server.jobs.scheduler import periodic
 from server.record_types.parts import Record
 from server.record_types.registry import Registry
-from server.record_types.shared.tables import CUSTOM_VALUE, DELETED_FIELD
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, DELETED_FIELD
 from server.records import custom_fields
 from server.records.writing import RecordWriter
 from server.store.database import Store

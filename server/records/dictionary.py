@@ -12,7 +12,7 @@ from server import contexts
 from server.access.rules import Rules
 from server.context import Context
 from server.errors import nearest
-from server.record_types.base import Expand, NestedRecord, Record, RecordType
+from server.record_types.record_type import Expand, NestedRecord, Record, RecordType
 from server.record_types.registry import Registry
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Invalid
-from server.jobs import processes, queue
+from server.jobs import job_queue, processes
 from server.jobs.scheduler import periodic
 from server.store.database import Store
 from server.store.statements import slot
@@ -99,7 +99,7 @@ def _on_thread(
         row = _current(tx, request, now)
         if row is not None:
             return _stored_response(request, row)
-        return tx.insert(KEY, _new(request, now) | {"claimed_by": queue.run_name()})
+        return tx.insert(KEY, _new(request, now) | {"claimed_by": job_queue.run_name()})
 
     claimed = store.write(claim)
     if isinstance(claimed, bytes):
@@ -133,7 +133,7 @@ def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
     if row is None:
         return None
     at, claimed_by, has_written = (row[KEY.position[each]] for each in ("at", "claimed_by", "has_written"))
-    is_left = bool(claimed_by) and not tx.store.is_shared and claimed_by != queue.run_name()
+    is_left = bool(claimed_by) and not tx.store.is_shared and claimed_by != job_queue.run_name()
     if at <= now - KEPT_SECONDS or (is_left and not has_written):
         tx.delete(KEY, id=row[0])
         return None

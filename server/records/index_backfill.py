@@ -9,7 +9,7 @@ from server.access.service_actor import own_context
 from server.context import Service
 from server.jobs import processes
 from server.jobs.scheduler import at_start, periodic
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.records.writing import RecordWriter
 from server.store import fulltext

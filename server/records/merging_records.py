@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 from server.fields import Id
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.record_types.shared import custom
-from server.record_types.shared.references import redirect
-from server.record_types.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.relation_tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
 from server.record_types.traits.links import note_linked
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter

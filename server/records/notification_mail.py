@@ -6,7 +6,7 @@ A notification to be mailed is queued in its own transaction. notifying/mailing.
 from typing import TYPE_CHECKING
 
 from server.context import Context
-from server.jobs.queue import JobQueue
+from server.jobs.job_queue import JobQueue
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

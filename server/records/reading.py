@@ -11,12 +11,12 @@ from server.access.rules import Rules
 from server.context import Context, covers_search
 from server.errors import NotFound
 from server.fields import Intake
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.records import service_settings
-from server.records.lookup import RecordLookup
+from server.records.field_lookup import RecordLookup
 from server.search.compile import SearchScope
 from server.search.conditions import ALWAYS
-from server.search.parser import parse
+from server.search.query_parser import parse
 from server.search.select import search
 from server.settings import BY_NAME
 from server.store.transaction import Transaction

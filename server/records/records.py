@@ -12,9 +12,9 @@ from server.counting.subtotals import subtotals
 from server.dataclass import dataclass
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.fields import Bit, ContextName, Id, Number, Text
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.record_types.shared.custom import definitions, shown_value, values_of
-from server.record_types.shared.tables import FIELDSET_USE
+from server.record_types.shared.relation_tables import FIELDSET_USE
 from server.records import dictionary, index_backfill, metrics, search_cursors
 from server.records.dictionary import Dictionaries, paths
 from server.records.metrics.builtin import RECORD_SEARCH
@@ -22,7 +22,7 @@ from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.search.ast import Query
 from server.search.compile import SearchScope
-from server.search.parser import parse
+from server.search.query_parser import parse
 from server.search.remarks import remarks
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction

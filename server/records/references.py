@@ -8,7 +8,7 @@ from typing import Any
 from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import Invalid, Required
-from server.record_types.base import Record, RecordType
+from server.record_types.record_type import Record, RecordType
 from server.record_types.registry import Registry
 from server.records.dictionary import Dictionaries
 from server.translation import about_field, lazy_gettext

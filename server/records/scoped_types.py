@@ -1,7 +1,7 @@
 """The record types that the scopes of a token allow a program to read and change."""
 
 from server.context import ScopeLimit
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry, names_of
 from server.record_types.shared.scopes import Scope, allowed
 

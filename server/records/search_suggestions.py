@@ -6,12 +6,12 @@ from typing import TypeVar
 
 from server.context import Context
 from server.errors import HelpdeskError
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records import records
 from server.records.dictionary import Dictionaries
 from server.search.compile import SearchScope
 from server.search.filters import WordsFilter
-from server.search.parser import parse
+from server.search.query_parser import parse
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
 from server.fields import Field, Intake
-from server.fields.base import as_text
-from server.record_types.base import Change, Record, RecordType
+from server.fields.field import as_text
+from server.record_types.record_type import Change, Record, RecordType
 from server.records.dictionary import Dictionaries
 from server.translation import about_field, lazy_gettext
 

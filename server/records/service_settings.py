@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from server.access.actor import APP
-from server.record_types.base import Writing
+from server.record_types.record_type import Writing
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 

@@ -9,7 +9,7 @@ from server.context import Service
 from server.jobs.scheduler import periodic
 from server.record_types.shared.usage_buffer import UsageBuffer, usage_buffer
 from server.record_types.workspaces.visits import VISIT, VISIT_SECONDS
-from server.records.metrics import storing
+from server.records.metrics import metric_bins
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -34,8 +34,8 @@ def write_notes(service: Service, now: int) -> None:
 
 
 def _write(tx: Transaction, buffer: UsageBuffer, now: int) -> None:
-    storing.store(tx, buffer.samples)
-    storing.forget_old(tx, now)
+    metric_bins.store(tx, buffer.samples)
+    metric_bins.forget_old(tx, now)
     _write_activity(tx, buffer.active)
     _write_runs(tx, buffer.runs)
     tokens.note_use(tx, buffer.tokens)

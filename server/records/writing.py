@@ -8,11 +8,11 @@ from typing import Any
 
 from server.context import Context
 from server.record_types import traits
-from server.record_types.base import Change, Record, RecordType
+from server.record_types.record_type import Change, Record, RecordType
 from server.record_types.shared import checks
-from server.record_types.shared.tables import REMAINS
+from server.record_types.shared.relation_tables import REMAINS
 from server.record_types.traits.links import UNLINKED
-from server.records import activity, administrative_acts, changes, events, sent_values
+from server.records import activity, administrative_acts, changes, event_publishing, sent_values
 from server.records.reading import RecordReader
 from server.store import fulltext
 from server.store.transaction import Transaction
@@ -168,7 +168,7 @@ class RecordWriter(RecordReader):
     def _write(self, change: Change) -> int:
         record_type, tx = change.type, self.tx
         is_create = change.is_create
-        was = events.before(self, record_type, change.old)
+        was = event_publishing.before(self, record_type, change.old)
         differing: dict[str, Any] = {}
         if is_create:
             values = record_type.row_values(change.new)
@@ -181,9 +181,9 @@ class RecordWriter(RecordReader):
             tx.set(record_type.table, change.id, record_type.row_values(differing))
         for trait in record_type.traits if change.extras else ():
             trait.write(change, self)
-        if events.is_change(change, differing):
+        if event_publishing.is_change(change, differing):
             changes.log_change(self, "updated", record_type, change.id, is_stamped=True)
-            events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
+            event_publishing.changed(self, "created" if is_create else "updated", record_type, change.id, was)
         record_type.after_write(change, self)
         if record_type.wakes(change):
             self.wake()
@@ -203,7 +203,7 @@ class RecordWriter(RecordReader):
         rest."""
         tx, id, context = self.tx, record["id"], record_type.context
         record_type.check_delete(record, self)
-        was = events.before(self, record_type, record)
+        was = event_publishing.before(self, record_type, record)
         for trait in record_type.traits:
             trait.remove(record_type, record, self)
         if record_type.text is not None:
@@ -214,7 +214,7 @@ class RecordWriter(RecordReader):
             tx.add(REMAINS, {"context": context, "record_id": id})
             self.wake()
         record_type.after_delete(record, self)
-        events.changed(self, "deleted", record_type, id, was)
+        event_publishing.changed(self, "deleted", record_type, id, was)
 
     def clear(self, context: str, id: int) -> bool:
         """Deletes PORTION comments, messages and files of a deleted record, since other writes wait. Returns whether

@@ -11,12 +11,12 @@ import peewee
 
 from server.errors import TimedOut
 from server.search.conditions import Condition, all_of, slots_from
-from server.store.shapes import Builder
+from server.store.statement_shapes import Builder
 from server.store.statements import slot
 from server.store.tables import Table
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.search.compile import SearchScope
 
 FEW = 200  # hits up to which a list is always computed

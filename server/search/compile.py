@@ -17,7 +17,7 @@ from server.search.readable import behind, points_to_readable
 from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.record_types.registry import Registry
     from server.store.transaction import Transaction
 

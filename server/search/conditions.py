@@ -12,7 +12,7 @@ import peewee
 from server.dataclass import dataclass
 from server.store.expressions import FALSE, TRUE, is_not_true
 from server.store.peewee_parts import column_name
-from server.store.shapes import Part
+from server.store.statement_shapes import Part
 from server.store.statements import in_list, slot
 
 At = Callable[[int], Any]

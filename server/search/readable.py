@@ -20,7 +20,7 @@ from server.store.peewee_parts import column_name
 from server.store.statements import InFragment
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
 
 Readable = Callable[["RecordType"], Condition]
 

@@ -14,10 +14,10 @@ from server.search.compile import SearchScope, compile_group
 from server.search.conditions import ALWAYS, NEVER, At, Condition, all_of, slots_from
 from server.search.keyset import behind
 from server.store.peewee_parts import stand_in
-from server.store.shapes import keyed
+from server.store.statement_shapes import keyed
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.search.filters import Filter
 
 

@@ -11,7 +11,7 @@ import apsw
 
 from server import log
 from server.store.faults import as_helpdesk_error
-from server.store.files import OpenFiles
+from server.store.file_watch import OpenFiles
 
 LOG_PAGES = 8000  # length of the log that starts a checkpoint: pages that change often are then copied once
 BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment

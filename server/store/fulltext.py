@@ -2,7 +2,7 @@
 until then to be indexed together (sqlite_texts.py).
 
 An index stores words and positions only; the texts stay in their tables. The query language is that of SQLite's FTS5,
-which is known only here; postgresql/texts.py translates it."""
+which is known only here; postgresql/tsvectors.py translates it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ import peewee
 
 from server.dataclass import dataclass
 from server.store import words
-from server.store.shapes import Part
+from server.store.statement_shapes import Part
 from server.store.statements import SQLITE, slot
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction

@@ -18,7 +18,7 @@ from server.store.copying import PART, copy_database
 from server.store.database import OfThread, OutOfSteps, Store, TextsWait
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
-from server.store.files import OpenFiles, require_own_log
+from server.store.file_watch import OpenFiles, require_own_log
 from server.store.fulltext import TextIndex
 from server.store.lock import try_lock
 from server.store.sqlite_schema import APPLICATION_ID

@@ -1,7 +1,7 @@
 """Statements compiled once per shape: peewee composes them; their text and the order of their parameters are cached.
 
 Building a peewee query costs far more than running its SQL. So callers pass a function that builds the query, which
-runs once for each shape (see shapes.py). A builder marks the places of its values with `slot(0)`, `slot(1)`...
+runs once for each shape (see statement_shapes.py). A builder marks the places of its values: `slot(0)`, `slot(1)`...
 Transaction runs the statements (store/transaction.py)."""
 
 import re
@@ -13,7 +13,7 @@ import apsw
 import peewee
 
 from server.dataclass import dataclass
-from server.store.shapes import Builder, bare_shape, code_of, require_shaped, shape_of, unhashable
+from server.store.statement_shapes import Builder, bare_shape, code_of, require_shaped, shape_of, unhashable
 
 # Limits of the cache. A full cache is emptied: to build a statement again takes half a millisecond.
 MAX_STATEMENTS = 4096  # shapes
@@ -98,7 +98,9 @@ class Statement:
     )
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
-        self.code: CodeType | None = None  # code of the builder, so that its address stays in use; see shapes.py
+        self.code: CodeType | None = (
+            None  # code of the builder, so that its address stays in use; see statement_shapes.py
+        )
         self.sql = sql
         self.changes = _changed(sql)
         self.names_log = any(f'"{name}"' in sql for name in LOGS)

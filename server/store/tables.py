@@ -9,7 +9,7 @@ from typing import Any, Literal
 import peewee
 
 from server.dataclass import dataclass
-from server.store.shapes import Part
+from server.store.statement_shapes import Part
 from server.store.statements import BUMPING, LOGS
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import peewee
 
 from server.store.known_rows import KnownRows, Row, as_stored
-from server.store.shapes import Builder
+from server.store.statement_shapes import Builder
 from server.store.statements import Statement, StatementCache, in_list, slot
 from server.store.tables import Table, table_named
 
@@ -73,7 +73,7 @@ class Transaction:
         self._settled = settled
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
-        """Returns all rows of the statement that `build` composes; shapes.py says what a builder may close over."""
+        """Returns all rows of the statement that `build` composes. See statement_shapes.py for what it may close over."""
         if not self.can_write:
             self._require_room(values)
         self.statements += 1

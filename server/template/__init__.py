@@ -4,11 +4,15 @@ trusted.
 Values are maps, lists, text, numbers, booleans and null; a template cannot reach Python objects. Everything that
 repeats or grows is charged to a budget.
 
-    lexer.py       text to pieces and tokens     parser.py      tags
-    expressions.py expressions                   operators.py   what operators do
-    values.py      truth, printing, comparison   run.py         one rendering
-    filters/ functions/ tests.py                 by name, in registry.py
-    budget.py      limits                        patterns.py    regular expressions, by RE2"""
+    template_tokens.py            text to pieces and tokens
+    tag_parser.py                 tags
+    expression_parser.py          expressions
+    operators.py                  what operators do
+    values.py                     truth, printing, comparison
+    run.py                        one rendering
+    filters/ functions/ tests.py  by name, in registry.py
+    budget.py                     limits
+    script_patterns.py            regular expressions, by RE2"""
 
 import functools
 from collections.abc import Mapping
@@ -18,9 +22,9 @@ from server.errors import BudgetSpent, ScriptError, TemplateFailed
 from server.memory import give_back
 from server.template import filters, functions, tests
 from server.template.budget import MAX_TEMPLATE_CHARS, Budget
-from server.template.lexer import PACKAGE, SCRIPT, Delimiters, error, located
-from server.template.parser import parsed
 from server.template.run import Rendering, Surroundings
+from server.template.tag_parser import parsed
+from server.template.template_tokens import PACKAGE, SCRIPT, Delimiters, error, located
 
 __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template import patterns
+from server.template import script_patterns
 from server.template.run import Rendering
 from server.template.values import (
     CHARS_A_STEP,
@@ -133,8 +133,8 @@ def _is_letter(value: Any) -> bool:
 
 
 def matches(run: Rendering, left: Any, right: Any, line: int) -> int:
-    pattern = patterns.compiled(printed(right), line)
-    return int(patterns.search(run.budget, pattern, printed(left)) is not None)
+    pattern = script_patterns.compiled(printed(right), line)
+    return int(script_patterns.search(run.budget, pattern, printed(left)) is not None)
 
 
 def starts_with(run: Rendering, left: Any, right: Any, line: int) -> bool:
@@ -162,7 +162,7 @@ def _bits(operation: Callable[[int, int], int]) -> Binary:
     return lambda run, left, right, line: operation(whole(left), whole(right))
 
 
-# (level, meaning). The lazy operators (and, or, ??) and the tests (is) are in expressions.py.
+# (level, meaning). The lazy operators (and, or, ??) and the tests (is) are in expression_parser.py.
 BINARY: dict[str, tuple[int, Binary]] = {
     "b-or": (16, _bits(lambda left, right: left | right)),
     "b-xor": (17, _bits(lambda left, right: left ^ right)),

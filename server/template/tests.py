@@ -1,12 +1,12 @@
-"""The tests of the language, which follow `is`. expressions.py finds out whether a name is `defined`."""
+"""The tests of the language, which follow `is`. expression_parser.py finds out whether a name is `defined`."""
 
 from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import test
 from server.template.run import Rendering
-from server.template.shared.host import ask
-from server.template.shared.texts import read
+from server.template.shared.template_host import ask
+from server.template.shared.text_values import read
 from server.template.shared.wildcards import fits_any, patterns_of
 from server.template.shared.xml_tree import XmlNode
 from server.template.values import is_numeric, items, number, printed, same, whole

@@ -1,7 +1,9 @@
 """Operations on tickets: compose, reply, merge and split. Each is in the file of its name.
 
-parameters.py  form values as requests             drafts.py      requests as drafts, and back
-letter.py      shared code of compose and reply    recipients.py  recipients of a reply"""
+request_values.py  reads form values into requests
+drafts.py          stores requests as drafts, and reads them back
+letter.py          what compose and reply share
+recipients.py      the recipients of a reply"""
 
 from server.tickets.compose import SendResult, compose
 from server.tickets.merge import merge

@@ -12,25 +12,25 @@ from server.context import Context
 from server.contexts import GROUP
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
-from server.outbox import rows
+from server.outbox import queue_rows
 from server.outbox.content import Placeholders
-from server.outbox.making import Save
+from server.outbox.draft_kinds import Save
 from server.people.acknowledgement_text import ABOUT, ALWAYS, INSIDE
 from server.people.administrators import administrators
-from server.record_types.base import Record
 from server.record_types.calendars.availability import covers, free
-from server.record_types.calendars.events import occurrences
-from server.record_types.shared.sending import REPLY
+from server.record_types.calendars.calendar_rows import occurrences
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import REPLY
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.tickets import answers, drafts, requesters, send_filter
+from server.tickets import drafts, reply_limits, requesters, send_filter
 from server.tickets.letter import Recipients
-from server.tickets.parameters import MAX_SUBJECT
 from server.tickets.reply import ReplyPlan, prepare, save
-from server.tickets.types.ticket_parts.spam import SPAM
+from server.tickets.request_values import MAX_SUBJECT
+from server.tickets.types.ticket_parts.spam_verdict import SPAM
 from server.tickets.types.ticket_parts.status import DELETED
 
 POINT = "group.acknowledgement.error"
@@ -71,7 +71,7 @@ def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int
             **due,
         },
     )
-    rows.put(writing.tx, id, {"checked": rows.digest(params)})
+    queue_rows.put(writing.tx, id, {"checked": queue_rows.digest(params)})
     writing.wake()
 
 
@@ -225,7 +225,7 @@ def _nothing(writing: RecordWriter, draft_id: int) -> int:
 def _save(writing: RecordWriter, plan: ReplyPlan, draft_id: int) -> int:
     """Stores and queues the message, unless it cannot leave: then it would only be clutter on the ticket, or, for lack
     of a mail server, leave days later."""
-    if plan.read.facts.way is None or answers.allowed_recipients(writing, plan.read.recipients).is_empty:
+    if plan.read.facts.way is None or reply_limits.allowed_recipients(writing, plan.read.recipients).is_empty:
         return 0
     return save(writing, plan, draft_id)[0]
 

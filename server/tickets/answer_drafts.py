@@ -6,9 +6,9 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, Invalid
-from server.outbox import rows
-from server.record_types.base import Record
-from server.record_types.shared.sending import COMPOSE, FORWARD, REPLY
+from server.outbox import queue_rows
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import COMPOSE, FORWARD, REPLY
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
@@ -111,7 +111,7 @@ def take_back(ctx: Context, id: int) -> AnswerDraft:
 
     def write(tx: Transaction) -> AnswerDraft:
         writing = RecordWriter(ctx, tx)
-        draft, row = writing.record("draft", id), rows.get(tx, id)
+        draft, row = writing.record("draft", id), queue_rows.get(tx, id)
         is_taken = row is not None and row["claimed_by"] and row["claimed_until"] > writing.now
         if draft is None or not draft["is_queued"] or is_taken:
             raise Conflict(N_("it is too late: the mail has left already"))
@@ -141,5 +141,11 @@ def _draft(draft: Record) -> AnswerDraft:
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     kind = next((kind for kind, type in KINDS.items() if type == draft["type"]), "reply")
     return AnswerDraft(
-        draft["id"], kind, rows.digest(params)[:16], params, draft["updated"], draft["worker_id"], draft["ticket_id"]
+        draft["id"],
+        kind,
+        queue_rows.digest(params)[:16],
+        params,
+        draft["updated"],
+        draft["worker_id"],
+        draft["ticket_id"],
     )

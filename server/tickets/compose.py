@@ -9,15 +9,15 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
-from server.mail.compose import subject_of_compose
+from server.mail.mail_bytes import subject_of_compose
 from server.mail.mask import new_mask
-from server.outbox import delivery, rows
+from server.outbox import delivery, queue_rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_wait
-from server.record_types.base import Record
-from server.record_types.shared.sending import COMPOSE
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import COMPOSE
 from server.records import activity
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
@@ -25,7 +25,7 @@ from server.store.transaction import Transaction
 from server.tickets import drafts, letter, requesters, send_filter, spam
 from server.tickets.letter import TICKET, MailFacts, Recipients
 from server.tickets.mail_loops import NOTE, is_unsent
-from server.tickets.parameters import ComposeRequest, compose_request
+from server.tickets.request_values import ComposeRequest, compose_request
 from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts.status import WORDS
 
@@ -201,7 +201,7 @@ def _schedule(ctx: Context, prepared: ComposePlan) -> SendResult:
     def write(tx: Transaction) -> int:
         writing = RecordWriter(ctx, tx)
         id = writing.create("draft", {**values, "is_queued": 1, "queue_delivery_date": request.send_at})
-        rows.put(tx, id, {"checked": rows.digest(values["params"])})
+        queue_rows.put(tx, id, {"checked": queue_rows.digest(values["params"])})
         ctx.service.wake_after(tx)
         return id
 

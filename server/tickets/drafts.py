@@ -9,9 +9,9 @@ from server.context import Context
 from server.digits import is_whole
 from server.mail.addresses import format_address
 from server.outbox.content import MARKDOWN
-from server.record_types.base import Record
-from server.record_types.shared.sending import FORWARD, LETTER, UNTIL_ANSWERED
-from server.tickets.parameters import (
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import FORWARD, LETTER, UNTIL_ANSWERED
+from server.tickets.request_values import (
     Addresses,
     ComposeRequest,
     MailRequest,

@@ -12,8 +12,8 @@ from typing import Any
 from server.dataclass import dataclass
 from server.record_types.calendars import availability
 from server.record_types.calendars.availability import Ranges
-from server.record_types.calendars.clock import DAY_SECONDS
-from server.record_types.calendars.events import occurrences
+from server.record_types.calendars.calendar_rows import occurrences
+from server.record_types.calendars.times_of_day import DAY_SECONDS
 from server.record_types.parts import Change, Reading, Record, Writing
 from server.store.store_local import VersionedLocal
 from server.store.tables import Column, table_named

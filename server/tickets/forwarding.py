@@ -7,7 +7,7 @@ from server.context import Context
 from server.contexts import MESSAGE
 from server.dataclass import dataclass
 from server.errors import TooLarge
-from server.mail import commands
+from server.mail import hash_commands
 from server.mail.addresses import parse_list
 from server.mail.charsets import decode
 from server.mail.headers import header_value
@@ -15,15 +15,15 @@ from server.mail.quotation import Quotation, forward_message
 from server.mail.written_dates import date_and_time
 from server.markup import MAX_HTML_BYTES, clean_html
 from server.outbox.deliver import own_file
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared import paths
-from server.record_types.shared.tables import ATTACHED
+from server.record_types.shared.relation_tables import ATTACHED
 from server.records.reading import RecordReader
 from server.store import blobs
 from server.store.transaction import Transaction
 from server.tickets.letter import Voice
-from server.tickets.parameters import ReplyRequest
-from server.tickets.types.message_parts import headers
+from server.tickets.request_values import ReplyRequest
+from server.tickets.types.message_parts import stored_headers
 from server.tickets.writers import writer
 from server.translation import _, speaking
 
@@ -47,8 +47,8 @@ def complete_request(reading: RecordReader, request: ReplyRequest, message: Reco
     if not request.with_original:
         return request
     content = request.content
-    if not any(kind == commands.ORIGINAL for kind, _piece in commands.pieces(content)):
-        content = f"{content.rstrip()}\n\n{commands.ORIGINAL_LINE}"
+    if not any(kind == hash_commands.ORIGINAL for kind, _piece in hash_commands.pieces(content)):
+        content = f"{content.rstrip()}\n\n{hash_commands.ORIGINAL_LINE}"
     file_ids = request.file_ids or forwarded_file_ids(reading, message, request.has_html)
     return replace(request, content=content, file_ids=file_ids, with_original=False)
 
@@ -77,7 +77,7 @@ def forwarded_file_ids(reading: RecordReader, message: Record, has_html: bool) -
 
 def read_message(reading: RecordReader, message: Record, subject: str, has_html: bool) -> ForwardedMessage:
     """Reads a message to forward. subject: of its ticket, used if the message has none."""
-    fields, author = headers.head(message["headers"]), writer(reading, message)
+    fields, author = stored_headers.head(message["headers"]), writer(reading, message)
     to, cc = (_readable(fields.all(name)) for name in ("to", "cc"))
     own = " ".join(header_value(fields.first("subject")).split())
     head = (_shown(author.name, author.address), own or subject, to, cc)

@@ -16,24 +16,24 @@ from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail import list_headers
-from server.mail.compose import MAX_FILES_BYTES, automatic_headers, mailer, new_message_id
-from server.outbox import rows
+from server.mail.mail_bytes import MAX_FILES_BYTES, automatic_headers, mailer, new_message_id
+from server.outbox import queue_rows
 from server.outbox.content import Body, Placeholders, Signature, signature_of
 from server.outbox.deliver import MailSpec, own_file
 from server.outbox.outcome import park
 from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared import custom
+from server.record_types.shared.relation_tables import ATTACHED
 from server.record_types.shared.secrets import random_text
-from server.record_types.shared.tables import ATTACHED
-from server.record_types.traits.custom_fields import write_values
+from server.record_types.traits.custom_field_trait import write_values
 from server.records import catalogs
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.settings import VERSION
 from server.tickets import requesters
 from server.tickets.mail_loops import NOTE
-from server.tickets.parameters import Addresses, MailRequest
+from server.tickets.request_values import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
 from server.translation import ENGLISH, Catalog, about_field, lazy_gettext
 
@@ -340,25 +340,25 @@ def queue(
     draft_id: an existing draft that the caller has claimed."""
     tx = writing.tx
     row: dict[str, Any] = {
-        "mail": rows.text_of(mail.as_data()),
+        "mail": queue_rows.text_of(mail.as_data()),
         "message_id": message_id,
         "from_address_id": mail.from_address_id,
     }
     if draft_id:
         writing.update("draft", draft_id, draft)
-        rows.change(tx, draft_id, row)
+        queue_rows.change(tx, draft_id, row)
         return draft_id, ""
     due = {"is_queued": 1, "queue_delivery_date": writing.now, "token": mail.token}
     draft_id = writing.create("draft", due | draft)
     if way is None:
-        rows.put(tx, draft_id, row)
+        queue_rows.put(tx, draft_id, row)
         park(writing, draft_id, mail.from_address)
         return draft_id, ""
-    if rows.is_held_up(writing, draft_id):
-        rows.put(tx, draft_id, row)
+    if queue_rows.is_held_up(writing, draft_id):
+        queue_rows.put(tx, draft_id, row)
         return draft_id, ""
-    claimed = rows.new_claim_values(writing.now)
-    rows.put(tx, draft_id, row | claimed)
+    claimed = queue_rows.new_claim_values(writing.now)
+    queue_rows.put(tx, draft_id, row | claimed)
     return draft_id, str(claimed["claimed_by"])
 
 

@@ -5,7 +5,7 @@ Two programs that reply to each other would never stop. Follows RFC 3834."""
 from server.context import Context
 from server.mail import automatic
 from server.mail.headers import Head
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 
 NOTE = "not sent: an automation wrote it because of mail that a program wrote"
 

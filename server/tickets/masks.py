@@ -1,7 +1,7 @@
 """Finds tickets by mask, the number that people see."""
 
 from server.context import Context
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import records
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import merges

@@ -7,10 +7,10 @@ from server.access.actor import WORKER
 from server.context import Context
 from server.contexts import TICKET
 from server.errors import Forbidden, Invalid, NotFound
-from server.record_types.base import Record
-from server.record_types.shared.references import redirect
-from server.record_types.shared.tables import REQUESTER
-from server.records import events, merging_records
+from server.record_types.record_type import Record
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.relation_tables import REQUESTER
+from server.records import event_publishing, merging_records
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters, unmerge
@@ -52,7 +52,7 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
         writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": survivor["id"]})
         counters.recount(writing, other["id"])
     counters.recount(writing, survivor["id"])
-    events.publish(writing, "record.merged", _values(ctx, ids))
+    event_publishing.publish(writing, "record.merged", _values(ctx, ids))
     return int(survivor["id"])
 
 
@@ -63,13 +63,13 @@ def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
         "source_ids": ids[1:],
         "target_id": ids[0],
         "records": {str(id): {"_context": TICKET, "id": id} for id in ids},
-        **events.record_values("worker", WORKER, ctx.actor.worker_id),
+        **event_publishing.record_values("worker", WORKER, ctx.actor.worker_id),
     }
 
 
 def _require_assent(ctx: Context, ids: list[int]) -> None:
     """Raises Forbidden if an automation of record.merge denies it."""
-    for answer in events.automation_results(ctx, "record.merge", lambda: _values(ctx, ids)):
+    for answer in event_publishing.automation_results(ctx, "record.merge", lambda: _values(ctx, ids)):
         if answer.get("deny"):
             raise Forbidden(f"an automation does not let these tickets be merged: {str(answer['deny'])[:200]}")
         return  # the first automation that returns decides

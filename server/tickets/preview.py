@@ -10,8 +10,8 @@ from server.outbox.deliver import MailSpec, html_part, own_file
 from server.store.transaction import Transaction
 from server.tickets import acknowledging
 from server.tickets.compose import prepare as prepare_compose
-from server.tickets.parameters import compose_request, reply_request
 from server.tickets.reply import prepare as prepare_reply
+from server.tickets.request_values import compose_request, reply_request
 
 
 def of_reply(ctx: Context, values: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.errors import Conflict
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.translation import N_, about_field

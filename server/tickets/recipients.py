@@ -7,11 +7,11 @@ from server.mail import automatic
 from server.mail.addresses import NamedAddress
 from server.mail.headers import Head
 from server.outbox.sender import default_sender
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.reading import RecordReader
 from server.tickets import requesters
 from server.tickets.letter import Recipients
-from server.tickets.parameters import ReplyRequest
+from server.tickets.request_values import ReplyRequest
 
 NOBODY = re.compile(r"(?:mailer-daemon|postmaster)@", re.IGNORECASE)
 ONE_ANSWER_SECONDS = 86400  # minimum time between automatic replies by automations to one address on a ticket

@@ -9,7 +9,7 @@ import peewee
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.jobs.scheduler import periodic
-from server.record_types.base import RecordType, Reopening
+from server.record_types.record_type import RecordType, Reopening
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.tables import table_named

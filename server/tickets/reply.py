@@ -11,28 +11,28 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Invalid
 from server.mail import subject_marks
-from server.mail.compose import references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.headers import Head, header_value, ids_in
+from server.mail.mail_bytes import references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.mask import masks_in
 from server.mail.quotation import Quotation, quote_message
-from server.outbox import delivery, rows
+from server.outbox import delivery, queue_rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_wait
-from server.record_types.base import Record
-from server.record_types.shared.sending import FORWARD, REPLY
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import FORWARD, REPLY
 from server.records.reading import RecordReader
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
-from server.tickets import answers, drafts, forwarding, letter, requesters, send_filter, spam
+from server.tickets import drafts, forwarding, letter, reply_limits, requesters, send_filter, spam
 from server.tickets.compose import SendResult
 from server.tickets.forwarding import ForwardedMessage
 from server.tickets.letter import MailFacts, Recipients, Voice
 from server.tickets.mail_loops import answers_machine, is_unsent
-from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
-from server.tickets.types.message_parts import headers
+from server.tickets.request_values import ReplyRequest, reply_request
+from server.tickets.types.message_parts import stored_headers
 from server.tickets.writers import writer_name
 from server.translation import speaking
 
@@ -141,7 +141,7 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
     Returns the draft id (0 for none) and the claim to send it with. draft_id: the scheduled draft, claimed by the
     caller."""
     if prepared.is_mailed and prepared.request.is_autoreply:
-        allowed = answers.record_replies(writing, prepared.read.recipients)
+        allowed = reply_limits.record_replies(writing, prepared.read.recipients)
         prepared = replace(prepared, read=replace(prepared.read, recipients=allowed))
     request, data = prepared.request, prepared.read
     ticket_id, mail = data.ticket["id"], prepared.mail
@@ -200,7 +200,7 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
     group, bucket = letter.place_of(reading, group_id, bucket_id)
     if moves and not is_checked:
         letter.require_group(reading.ctx, group)
-    fields = headers.head(answered["headers"])
+    fields = stored_headers.head(answered["headers"])
     facts = letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"])
     original = (
         forwarding.read_message(reading, answered, ticket["subject"], request.has_html)
@@ -222,7 +222,7 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
 
 def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
     """The recipients, marked unsent if an automation replies to a program. A forward is not a reply."""
-    ctx, fields = reading.ctx, headers.head(answered["headers"])
+    ctx, fields = reading.ctx, stored_headers.head(answered["headers"])
     recipients = recipients_of(reading, request, ticket, fields)
     sender = reading.label("address", answered["sender_id"])
     answers = not request.is_forward and answers_machine(ctx, answered, fields, sender)
@@ -341,7 +341,7 @@ def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None, check: Also 
         writing.set("ticket", ticket_id, {"updated": ctx.now})
         due = {"is_queued": 1, "queue_delivery_date": request.send_at}
         id = writing.create("draft", {**values, "params": params, **due})
-        rows.put(tx, id, {"checked": rows.digest(params)})
+        queue_rows.put(tx, id, {"checked": queue_rows.digest(params)})
         if also is not None:
             also(RecordWriter(ctx, tx))
         ctx.service.wake_after(tx)

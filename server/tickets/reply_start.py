@@ -6,10 +6,10 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import NotFound
-from server.mail.commands import ORIGINAL_LINE
-from server.mail.compose import subject_of_forward
-from server.record_types.base import Record
-from server.record_types.shared.sending import UNTIL_ANSWERED
+from server.mail.hash_commands import ORIGINAL_LINE
+from server.mail.mail_bytes import subject_of_forward
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import UNTIL_ANSWERED
 from server.records import records
 from server.tickets import forwarding
 

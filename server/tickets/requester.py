@@ -4,7 +4,7 @@ tickets/requesters.py writes the rows and the activity entries."""
 
 from server.context import Context
 from server.errors import Invalid, Required
-from server.record_types.shared.resolve import address_in, address_of
+from server.record_types.shared.named_records import address_in, address_of
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets import requesters

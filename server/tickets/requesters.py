@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from server.contexts import TICKET
 from server.mail import addresses
 from server.people.address_names import named_address
-from server.record_types.base import Record
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.record_type import Record
+from server.record_types.shared.relation_tables import REQUESTER
 from server.records.writing import RecordWriter
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import participants

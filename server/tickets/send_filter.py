@@ -8,10 +8,10 @@ from server import contexts, log
 from server.context import Context
 from server.contexts import DRAFT
 from server.errors import Forbidden
-from server.record_types.base import Record
-from server.records import events
+from server.record_types.record_type import Record
+from server.records import event_publishing
 from server.template import Budget
-from server.template.patterns import compiled, matches
+from server.template.script_patterns import compiled, matches
 from server.template.values import items, printed
 
 SEND = "mail.send"
@@ -47,7 +47,7 @@ def apply_filters(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool
 
     draft: returns its values as a record; called only if an automation is bound. Raises Forbidden if one refuses the
     mail."""
-    if not events.is_bound(ctx, SEND, *VALIDATE.values()):
+    if not event_publishing.is_bound(ctx, SEND, *VALIDATE.values()):
         return None
     written = draft()
     _require_assent(ctx, written)
@@ -60,11 +60,11 @@ def _require_assent(ctx: Context, draft: Record) -> None:
 
     def values() -> dict[str, Any]:
         caller: dict[str, Any] = {"caller_name": "svc.reply" if is_reply else "svc.compose", "caller_params": {}}
-        worker = events.record_values("worker", contexts.WORKER, draft.get("worker_id") or 0)
+        worker = event_publishing.record_values("worker", contexts.WORKER, draft.get("worker_id") or 0)
         return _values(draft) | caller | worker
 
-    for answer in events.automation_results(ctx, VALIDATE[is_reply], values):
-        if events.is_yes(answer.get("reject")):
+    for answer in event_publishing.automation_results(ctx, VALIDATE[is_reply], values):
+        if event_publishing.is_yes(answer.get("reject")):
             why = printed(answer.get("message") or answer.get("reject_message") or "").strip()
             raise Forbidden(f"an automation refuses this mail{f': {why[:300]}' if why else ''}")
 
@@ -78,7 +78,7 @@ def apply_changes(ctx: Context, draft: Record) -> Record | None:
         return values
 
     params: dict[str, Any] = dict(draft["params"])
-    for answer in events.automation_results(ctx, SEND, begin):
+    for answer in event_publishing.automation_results(ctx, SEND, begin):
         changes = answer.get("draft") if isinstance(answer.get("draft"), Mapping) else {}
         sent = changes.get("params") if isinstance(changes, Mapping) else None
         for name, value in (sent or {}).items() if isinstance(sent, Mapping) else ():
@@ -123,7 +123,7 @@ def _edited(budget: Budget, text: str, kind: str, change: Any) -> str:
     if kind != "replace" or not operand:
         return text
     new = printed(change.get("with") or "")
-    if not events.is_yes(change.get("regex")):
+    if not event_publishing.is_yes(change.get("regex")):
         budget.text(len(text) + text.count(operand) * len(new))
         return text.replace(operand, new)
     pieces: list[str] = []
@@ -149,4 +149,8 @@ def _filled(new: str, match: Any) -> str:
 def _values(draft: Record) -> dict[str, Any]:
     """The draft as values with the prefix `draft_`; a draft that is not stored has the id 0."""
     values = {f"draft_{name}": draft.get(name) for name in ("name", "type", "to", "params", "ticket_id", "worker_id")}
-    return {**events.record_values("draft", DRAFT, draft.get("id") or 0), **values, "draft_id": draft.get("id") or 0}
+    return {
+        **event_publishing.record_values("draft", DRAFT, draft.get("id") or 0),
+        **values,
+        "draft_id": draft.get("id") or 0,
+    }

@@ -5,8 +5,8 @@ from typing import Any
 from server.context import Context
 from server.errors import Invalid, NotFound, Required
 from server.outbox.content import Placeholders
-from server.record_types.base import Record
-from server.record_types.shared.tables import SNIPPET_USE
+from server.record_types.record_type import Record
+from server.record_types.shared.relation_tables import SNIPPET_USE
 from server.records import metrics
 from server.records.metrics.builtin import SNIPPET_USES
 from server.records.reading import RecordReader

@@ -1,6 +1,6 @@
 """Word counts of the tickets that workers judged as spam or good, and the score of new mail from them.
 
-The arithmetic is in mail/spam.py. A score alone triggers no action."""
+The arithmetic is in mail/spam_score.py. A score alone triggers no action."""
 
 import json
 from collections import Counter
@@ -12,14 +12,14 @@ import peewee
 
 from server.context import Service
 from server.jobs.scheduler import periodic
-from server.mail import spam as bayes
-from server.record_types.base import Record
+from server.mail import spam_score as bayes
+from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.expressions import TRUE, listed_values
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
-from server.tickets.types.ticket_parts.spam import GOOD, SPAM, SPAM_LESSON
+from server.tickets.types.ticket_parts.spam_verdict import GOOD, SPAM, SPAM_LESSON
 
 __all__ = ["GOOD", "SPAM", "SPAM_WORD", "TABLES", "learn_all", "score", "train"]
 

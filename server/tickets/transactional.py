@@ -9,13 +9,13 @@ from server.markup import text_to_html
 from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, SERVICE, Sender, TransportChoice, default_sender, way_of
-from server.record_types.base import Record
-from server.record_types.shared.sending import LETTER
+from server.record_types.record_type import Record
+from server.record_types.shared.sending_addresses import LETTER
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter
 from server.tickets.mail_loops import NOTE, is_unsent
-from server.tickets.parameters import ComposeRequest
+from server.tickets.request_values import ComposeRequest
 
 
 @dataclass(frozen=True, slots=True)

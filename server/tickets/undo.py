@@ -7,7 +7,7 @@ import peewee
 
 from server.context import Context, Service
 from server.jobs.scheduler import periodic
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store.statements import slot
 from server.store.transaction import Transaction

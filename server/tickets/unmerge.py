@@ -14,16 +14,16 @@ from server.dataclass import dataclass
 from server.errors import Conflict, NotFound
 from server.jobs.scheduler import periodic
 from server.mail.headers import ids_in
-from server.record_types.base import Record
-from server.record_types.shared.references import ids_pointing
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.record_type import Record
+from server.record_types.shared.dangling_references import ids_pointing
+from server.record_types.shared.relation_tables import REQUESTER
 from server.records import merging_records
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 from server.tickets import requesters
-from server.tickets.types.message_parts import counters, headers
+from server.tickets.types.message_parts import counters, stored_headers
 from server.tickets.types.ticket_parts.before import KINDS
 from server.tickets.types.ticket_parts.status import OPEN
 from server.translation import N_
@@ -136,7 +136,7 @@ def _belonging(writing: RecordWriter, arrived: list[int], survivor: dict[str, An
         record = writing.record("message", id)
         if record is None:
             continue
-        head = headers.head(record["headers"])
+        head = stored_headers.head(record["headers"])
         answered = [each.strip("<>").lower() for each in ids_in(" ".join(head.all("references")))]
         answered = [*answered, str(record["in_reply_to"]).strip("<> ").lower()]
         if names.intersection(answered) or (not any(answered) and record["sender_id"] in own_senders):

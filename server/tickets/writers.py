@@ -3,9 +3,9 @@
 from server.mail import display_names
 from server.mail.addresses import NamedAddress, parse_list
 from server.mail.headers import header_value
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.reading import RecordReader
-from server.tickets.types.message_parts import headers
+from server.tickets.types.message_parts import stored_headers
 
 
 def writer_name(reading: RecordReader, message: Record) -> str:
@@ -28,7 +28,7 @@ def writer(reading: RecordReader, message: Record) -> NamedAddress:
 
 def _name_in_header(message: Record, email: str) -> str:
     """The name in the headers, for messages stored before names were."""
-    fields = headers.head(message["headers"])
+    fields = stored_headers.head(message["headers"])
     for field in ("reply-to", "from"):
         for each in parse_list(fields.first(field)):
             if each.address.lower() == email.lower() and each.name.strip():

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from server.errors import Invalid
 from server.times.limits import MAX_SECOND, MAX_TEXT, excerpt
-from server.times.words import AMOUNTS, UNITS, amounts_in
+from server.times.vocabulary import AMOUNTS, UNITS, amounts_in
 
 DAY = 86_400
 MONTH = 30 * DAY

@@ -1,4 +1,4 @@
-"""Reads a time text from left to right into TimeParts. phrases.py interprets a phrase, reading.py all of them together.
+"""Reads a time text from left to right into TimeParts. phrases.py interprets a phrase, time_parts.py all of them.
 
 A text is a sequence of phrases; each rule has the pattern of a phrase and its interpretation. At each position the
 rules for the first character are tried in order, and the first match is final, so reading takes linear time. The order
@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from server.late_pattern import late_pattern
 from server.times import phrases
-from server.times.reading import TimeParts
-from server.times.words import (
+from server.times.time_parts import TimeParts
+from server.times.vocabulary import (
     AMOUNTS,
     CLOCK_HOURS,
     DAY_WORDS,

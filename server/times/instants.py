@@ -6,7 +6,7 @@ from datetime import tzinfo
 from server.errors import Invalid
 from server.times.grammar import read
 from server.times.limits import MAX_SECOND, MAX_TEXT, excerpt
-from server.times.reading import TimeParts, resolve
+from server.times.time_parts import TimeParts, resolve
 
 NO_DATE = ("", "0", "never")
 EXAMPLES = "write for example 'tomorrow 8am', '+2 hours', '2026-12-25 10:30' or Unix seconds"

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from server.times import zones
-from server.times.reading import DAY_SECONDS, TimeParts
-from server.times.words import CLOCK_HOURS, DAY_WORDS, MONTHS, ORDINALS, STEPS, UNITS, WEEKDAYS, amounts_in
+from server.times.time_parts import DAY_SECONDS, TimeParts
+from server.times.vocabulary import CLOCK_HOURS, DAY_WORDS, MONTHS, ORDINALS, STEPS, UNITS, WEEKDAYS, amounts_in
 
 Match = re.Match[str]
 

@@ -9,7 +9,7 @@ from server.dataclass import dataclass
 from server.errors import Invalid
 from server.times.instants import NO_DATE, exact, reading_of, unreadable
 from server.times.limits import MAX_TEXT, excerpt
-from server.times.reading import LAST_SECOND, resolve, unix
+from server.times.time_parts import LAST_SECOND, resolve, unix
 
 YEARS = range(1970, 2101)  # other numbers of four digits are Unix seconds
 

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from importlib import resources
 
 from server.errors import Invalid, nearest
-from server.times.words import ZONE_HOURS
+from server.times.vocabulary import ZONE_HOURS
 
 CONTINENTS = frozenset(
     ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")

@@ -16,7 +16,7 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs import clock_watch
-from server.jobs.queue import JobQueue, job
+from server.jobs.job_queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS
 from server.outbox.sender import default_sender, way_of

@@ -11,9 +11,9 @@ from server.errors import HelpdeskError
 from server.mailroom import mail_listening
 from server.mailroom.mailboxes import dead_letters
 from server.outbox.holds import TransportHold, list_holds
-from server.outbox.rows import OUTGOING
+from server.outbox.queue_rows import OUTGOING
 from server.outbox.sender import TransportChoice, default_sender, open_transport, way_of
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.settings import LOOPBACK
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext

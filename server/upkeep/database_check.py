@@ -6,7 +6,7 @@ from typing import Any
 
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.jobs.queue import job
+from server.jobs.job_queue import job
 from server.records.service_settings import get, put
 from server.upkeep import scheduled_jobs
 

@@ -15,8 +15,8 @@ from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Unavailable
-from server.jobs.queue import JOB
-from server.outbox.rows import OUTGOING
+from server.jobs.job_queue import JOB
+from server.outbox.queue_rows import OUTGOING
 from server.store import blobs
 from server.store.database import Store
 from server.store.expressions import one_if

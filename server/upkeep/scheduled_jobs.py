@@ -1,6 +1,6 @@
 """The jobs of the scheduler for administrators: lists waiting, running and failed ones; runs or drops one.
 
-jobs/queue.py claims and retries jobs."""
+jobs/job_queue.py claims and retries jobs."""
 
 import json
 from typing import Any, Literal, get_args
@@ -11,7 +11,7 @@ from server.access.actor import APP
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import Conflict, NotFound, Unavailable, nearest
-from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
+from server.jobs.job_queue import FREE, JOB, OFF, RUN, JobQueue
 from server.jobs.scheduler import SCAN_SECONDS, ScanRun, last_scans
 from server.jobs.scheduler import scans as scheduler_scans
 from server.records.writing import RecordWriter

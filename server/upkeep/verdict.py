@@ -10,7 +10,7 @@ from typing import Any
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.jobs.queue import JobQueue, job
+from server.jobs.job_queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.store.schema import META
 from server.store.store_local import StoreLocal

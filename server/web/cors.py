@@ -11,7 +11,7 @@ from server.record_types.shared import callbacks
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.site import Request
 
 METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"

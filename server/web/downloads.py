@@ -5,9 +5,9 @@ import urllib.parse
 from email.utils import formatdate
 
 from server.context import Context
-from server.records import files
-from server.records.files import StoredFile
-from server.web.call import SANDBOX, Answer
+from server.records import stored_files
+from server.records.stored_files import StoredFile
+from server.web.endpoint_call import SANDBOX, Answer
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
 
@@ -34,7 +34,7 @@ def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment
         headers=headers,
         content_type=file.safe_type,
         length=end - start,
-        pieces=lambda: files.pieces(ctx, file, start, end),
+        pieces=lambda: stored_files.pieces(ctx, file, start, end),
     )
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 from server.dataclass import dataclass
 from server.errors import PreconditionFailed
 from server.web import envelope
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.packed import LEAST_BYTES, packed, takes_gzip
 from server.web.params import Params
 from server.web.site import Request

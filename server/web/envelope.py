@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from server.settings import BUILD, VERSION
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=str)
 _ORDERED = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str)

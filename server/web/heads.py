@@ -9,7 +9,7 @@ from http import HTTPStatus
 from tornado.httputil import HTTPHeaders, ResponseStartLine
 
 from server import clock
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.site import UNKNOWN_LENGTH
 
 SECURITY_HEADERS = {

@@ -12,8 +12,8 @@ from server.errors import HelpdeskError, Malformed
 from server.records import idempotency_keys
 from server.records.idempotency_keys import HEADER, KeyedRequest
 from server.store.database import Store
-from server.web import entity_tags, errors
-from server.web.call import Answer, EndpointCall
+from server.web import entity_tags, error_bodies
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.routes import Endpoint
 
 REPLAYED = "Idempotent-Replayed"
@@ -48,7 +48,7 @@ def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Answe
 def _packed(found: Answer | HelpdeskError) -> bytes:
     """Returns a response, or the response to an error, as bytes; b"" for a stream."""
     if isinstance(found, HelpdeskError):
-        found = errors.answer(found)
+        found = error_bodies.answer(found)
     answer = entity_tags.rendered(found)
     if answer.pieces is not None or answer.feed is not None or answer.feeds:
         return b""

@@ -5,7 +5,7 @@ import math
 from typing import Any, NoReturn
 
 from server.errors import Malformed
-from server.web.forms import Tree
+from server.web.form_data import Tree
 
 MAX_JSON_DEPTH = 32  # levels of nested objects and lists
 

@@ -16,7 +16,7 @@ from tornado.iostream import StreamClosedError
 
 from server import clock
 from server.errors import Unavailable
-from server.web import envelope, errors
+from server.web import envelope, error_bodies
 
 RETRY_AFTER_SECONDS = 2
 MESSAGE = "the database is being restored; the service is back in a moment"
@@ -55,15 +55,15 @@ class _Request(HTTPMessageDelegate):
 
     def finish(self) -> None:
         error = Unavailable(MESSAGE, retry_after=RETRY_AFTER_SECONDS)
-        status, _ = errors.status_and_code(error)
-        headers = HTTPHeaders({**HEADERS, **errors.headers(error), "Date": email.utils.formatdate(clock.now())})
+        status, _ = error_bodies.status_and_code(error)
+        headers = HTTPHeaders({**HEADERS, **error_bodies.headers(error), "Date": email.utils.formatdate(clock.now())})
         if self._is_for_people:
             body = PAGE.encode()
             headers["Content-Type"] = "text/html; charset=utf-8"
             if self._line.method in ("GET", "HEAD"):
                 headers["Refresh"] = str(RETRY_AFTER_SECONDS)
         else:
-            body = envelope.failure(errors.body(error))
+            body = envelope.failure(error_bodies.body(error))
             headers["Content-Type"] = envelope.CONTENT_TYPE
         headers["Content-Length"] = str(len(body))
         try:

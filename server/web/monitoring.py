@@ -12,7 +12,7 @@ from server.upkeep import health, verdict
 from server.upkeep.health import TRUSTED_SECONDS, Health, Pulse
 from server.upkeep.verdict import Verdict
 from server.web import envelope, metrics
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.hosts import is_within, networks
 from server.web.meter import Meter
 from server.web.site import Pool, Request, Site, unless_read

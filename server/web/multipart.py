@@ -1,4 +1,4 @@
-"""Splits a `multipart/form-data` body into its parts and builds the same tree as forms.py; file parts become Upload.
+"""Splits a `multipart/form-data` body into parts and builds the same tree as form_data.py; file parts become Upload.
 
 Strict and linear: lines end in CRLF, every part has a name, the last boundary is present. Only heads are decoded: the
 content of a part is exactly the bytes between its head and the next boundary. Follows RFC 7578, RFC 2046.
@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 from server.dataclass import dataclass
 from server.errors import Malformed, TooLarge
-from server.web.forms import FormBuilder, Tree, Upload, path_of
+from server.web.form_data import FormBuilder, Tree, Upload, path_of
 
 MAX_PARTS = 100
 MAX_PART_HEAD_BYTES = 10_240

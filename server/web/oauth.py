@@ -17,9 +17,9 @@ from server.access.validator import CHALLENGE_METHODS, DEVICE_GRANT, DEVICE_PAGE
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
 from server.record_types.shared.scopes import BUILT_IN
-from server.web import cors, envelope, errors
-from server.web.call import Answer
-from server.web.forms import MAX_FIELDS
+from server.web import cors, envelope, error_bodies
+from server.web.endpoint_call import Answer
+from server.web.form_data import MAX_FIELDS
 from server.web.rate import RateLimiter
 from server.web.site import Request, Site, content_type, unless_read
 
@@ -94,7 +94,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("token", True, "An access or refresh token of the app."), *_CLIENT,
     ),
     _described("GET", SERVER_METADATA, "What clients must know of the OAuth2 endpoints (RFC 8414)."),
-    _described("GET", errors.RESOURCE_METADATA, "Who gives tokens for this API (RFC 9728)."),
+    _described("GET", error_bodies.RESOURCE_METADATA, "Who gives tokens for this API (RFC 9728)."),
 ]  # fmt: skip
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -144,14 +144,14 @@ class OAuthSite(Site):
         return self._call(request, call)
 
     def failure(self, error: HelpdeskError) -> Answer:
-        status, _ = errors.status_and_code(error)
+        status, _ = error_bodies.status_and_code(error)
         status = 400 if isinstance(error, Invalid) else status
         if isinstance(error, TooMany | Unavailable):
             code = "temporarily_unavailable"
         else:
             code = "server_error" if status >= 500 else "invalid_request"
         payload = {"error": code, "error_description": _described_plainly(error.message)}
-        return _answer(status, payload, errors.headers(error, self.service.base_url))
+        return _answer(status, payload, error_bodies.headers(error, self.service.base_url))
 
     def _read(self, request: Request) -> Answer:
         headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}", "Access-Control-Allow-Origin": "*"}
@@ -209,15 +209,15 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "authorization_response_iss_parameter_supported": True,
     }
     resource = {
-        "resource": base + errors.RESOURCE,
+        "resource": base + error_bodies.RESOURCE,
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
         "scopes_supported": [BUILT_IN],
     }
     return {
         SERVER_METADATA: server,
-        errors.RESOURCE_METADATA: resource,
-        errors.RESOURCE_METADATA + errors.RESOURCE: resource,
+        error_bodies.RESOURCE_METADATA: resource,
+        error_bodies.RESOURCE_METADATA + error_bodies.RESOURCE: resource,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from server.digits import id_in
 from server.errors import Invalid, Malformed, Required, TooLarge
-from server.web.forms import BYTES, Raw, Tree, Upload, Value, decode_form, decode_query, merge
+from server.web.form_data import BYTES, Raw, Tree, Upload, Value, decode_form, decode_query, merge
 from server.web.json_text import MAX_JSON_DEPTH, decode_json, loads
 from server.web.multipart import decode_multipart
 

@@ -30,7 +30,7 @@ from server.record_types.shared.usage_buffer import usage_buffer
 from server.records import scoped_types
 from server.store.database import NotOnWriter
 from server.web import cors, idempotency
-from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest
+from server.web.endpoint_call import Answer, EndpointCall, InnerCall, InnerRequest
 from server.web.packed import HEADER, packing_of, unpacked
 from server.web.params import (
     NAME_CHARS,

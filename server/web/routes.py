@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 from server.web.openapi import shapes
 
 if TYPE_CHECKING:
-    from server.web.call import EndpointCall
+    from server.web.endpoint_call import EndpointCall
 
 Mode = Literal["read", "write", "small write"]
 Ready = Callable[["EndpointCall"], "Callable[[], Any] | None"]

@@ -32,9 +32,9 @@ from server.store.database import NotOnWriter, OutOfSteps, PendingRead, TextsWai
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write
 from server.translation import lazy_gettext
-from server.web import cors, entity_tags, errors
+from server.web import cors, entity_tags, error_bodies
 from server.web.bodies import BodyMeter, IncomingBody
-from server.web.call import Answer, Feed
+from server.web.endpoint_call import Answer, Feed
 from server.web.heads import head, head_text, start_line
 from server.web.hosts import client_of, host_name, in_origin_form, known_hosts, networks, require_host
 from server.web.meter import Meter
@@ -464,8 +464,8 @@ class Exchange(HTTPMessageDelegate):
             self.request.queries += store.take_queries()
 
     def _failure(self, error: HelpdeskError) -> Answer:
-        status, _ = errors.status_and_code(error)
-        headers = errors.headers(error, self.front.service.base_url)
+        status, _ = error_bodies.status_and_code(error)
+        headers = error_bodies.headers(error, self.front.service.base_url)
         own = self.site.failure(error) if self.site is not None else None
         if own is not None:
             return own
@@ -475,11 +475,11 @@ class Exchange(HTTPMessageDelegate):
             return Answer(status=status, headers=headers, body=error.message.encode(), content_type="text/plain")
         if self.front.errors_as_200 and status != 401 and self.request.path.startswith("/rest/"):
             status = 200
-        return Answer(errors.body(error), status, headers)
+        return Answer(error_bodies.body(error), status, headers)
 
     def _bug(self, error: BaseException) -> Answer:
         LOG.exception("request.failed", of=error, request_id=self.request.id, path=log.mask_path(self.request.path))
-        message = lazy_gettext(errors.BUG_MESSAGE, id=self.request.id)
+        message = lazy_gettext(error_bodies.BUG_MESSAGE, id=self.request.id)
         own = self.site.failure(HelpdeskError(message)) if self.site is not None else None
         return own or Answer({"__error": "ERROR_SERVER", "message": message}, 500)
 

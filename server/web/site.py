@@ -11,7 +11,7 @@ from typing import Any
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from server.errors import HelpdeskError, NotOffered, Unavailable, UnsupportedMedia
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.streams import Follower
 
 UNKNOWN_LENGTH = -1
@@ -119,7 +119,7 @@ class Site(ABC):
         """The largest body in bytes."""
 
     def admit(self, request: Request) -> Answer | None:
-        """Returns the response to a request whose body is not needed. Raises the errors of errors.py."""
+        """Returns the response to a request whose body is not needed. Raises the errors of error_bodies.py."""
         return None
 
     def looks(self, request: Request) -> bool:
@@ -139,10 +139,10 @@ class Site(ABC):
 
     @abstractmethod
     def answer(self, request: Request, steps: int | None) -> Answer:
-        """Returns the response. Raises the errors of errors.py, and OutOfSteps within a budget."""
+        """Returns the response. Raises any HelpdeskError, and OutOfSteps within a budget."""
 
     def follower(self, request: Request) -> Follower:
-        """Returns the caller that follows the feed of a response; on the event loop. Raises the errors of errors.py."""
+        """Returns the caller that follows the feed of a response; on the event loop. Raises any HelpdeskError."""
         raise NotOffered(f"there is nothing to follow at {request.path[:200]}")
 
     def failure(self, error: HelpdeskError) -> Answer | None:

@@ -22,8 +22,8 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, TooMany, Unavailable
 from server.translation import lazy_gettext
-from server.web import errors
-from server.web.call import Feed, News
+from server.web import error_bodies
+from server.web.endpoint_call import Feed, News
 from server.web.meter import Meter
 
 LOG = log.get("web")
@@ -177,7 +177,7 @@ class Streams:
 
     def _end(self, stream: Stream, error: HelpdeskError) -> None:
         """Ends a stream with an event that has the reason; its connection ends with the last of its streams."""
-        self._drop(stream, errors.status_and_code(error)[1])
+        self._drop(stream, error_bodies.status_and_code(error)[1])
         if not stream.connection.stream.closed():
             stream.connection.write(_end_of(stream.feed, error))
             if stream.connection not in self._of_connection:
@@ -331,7 +331,7 @@ def _group_news(stream: Stream) -> GroupNews:
         return GroupNews(nothing, error=error)
     except Exception:
         LOG.exception("stream.failed", id=stream.id)
-        return GroupNews(nothing, error=HelpdeskError(lazy_gettext(errors.BUG_MESSAGE, id=stream.id)))
+        return GroupNews(nothing, error=HelpdeskError(lazy_gettext(error_bodies.BUG_MESSAGE, id=stream.id)))
     return GroupNews(news, _body(news))
 
 
@@ -356,8 +356,8 @@ def _named(name: str, news: News) -> bytes:
 
 def _end_of(feed: Feed, error: HelpdeskError) -> bytes:
     if feed.name:
-        return f"data: {_json({'feed': feed.name, 'end': errors.body(error)})}\n\n".encode()
-    return f"event: end\ndata: {_json(errors.body(error))}\n\n".encode()
+        return f"data: {_json({'feed': feed.name, 'end': error_bodies.body(error)})}\n\n".encode()
+    return f"event: end\ndata: {_json(error_bodies.body(error))}\n\n".encode()
 
 
 def _heartbeat(stream: Stream) -> bytes:

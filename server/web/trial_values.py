@@ -5,14 +5,14 @@ from typing import Any
 from server.automation import bound_automations, run_values
 from server.automation.bindings import entries
 from server.automation.commands.functions import automation_name
-from server.automation.webhooks import deliveries
-from server.automation.webhooks.uploads import described
+from server.automation.webhooks import received_calls
+from server.automation.webhooks.request_files import described
 from server.context import Context
 from server.errors import KataSyntax, NotFound
 from server.record_types.shared.triggers import WEBHOOK
 from server.records import records
 from server.store.transaction import Transaction
-from server.web.webhooks import received_of
+from server.web.webhook_site import received_of
 
 Values = dict[str, Any]
 
@@ -35,7 +35,7 @@ def of_last_run(ctx: Context, automation_id: int) -> Values:
 
 def of_delivery(ctx: Context, id: int) -> Values:
     """Returns the values of a webhook's delivery; secrets stay hidden. Raises AdminOnly, NotFound."""
-    delivery = deliveries.one(ctx, id)
+    delivery = received_calls.one(ctx, id)
     request = delivery["request"]
     headers = [(str(name), str(value)) for name, value in request["headers"]]
     received = received_of(
@@ -58,7 +58,7 @@ def _newest_delivery(ctx: Context, tx: Transaction, name: str) -> int:
     """Returns the id of the newest delivery of the webhooks of an automation, 0 for none."""
     listener: Any = ctx.service.registry.type("webhook_listener").table.sql
     rows = tx.rows(lambda: listener.select(listener.id, listener.automations_kata))
-    return max((deliveries.last_id(tx, id) for id, text in rows if _names(text, name)), default=0)
+    return max((received_calls.last_id(tx, id) for id, text in rows if _names(text, name)), default=0)
 
 
 def _names(text: str, automation: str) -> bool:

@@ -5,12 +5,12 @@ import re
 from dataclasses import field
 from typing import Any
 
-from server.automation.webhooks.uploads import WebhookFile
+from server.automation.webhooks.request_files import WebhookFile
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.mail import charsets
-from server.template.shared.texts import text_of_bytes
-from server.web.forms import RAW_NAMES, FormBuilder, Tree, Upload, form_pairs, path_of
+from server.template.shared.text_values import text_of_bytes
+from server.web.form_data import RAW_NAMES, FormBuilder, Tree, Upload, form_pairs, path_of
 from server.web.multipart import form_parts, header_value
 from server.web.site import media_type
 

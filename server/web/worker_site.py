@@ -3,7 +3,7 @@
 import sys
 
 from server.errors import Unavailable
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.site import Request, Site
 
 MESSAGE = "this process does jobs and answers /health and /metrics alone; ask one whose role is web or all"

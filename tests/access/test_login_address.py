@@ -9,9 +9,9 @@ import pytest
 from server.access import lockout
 from server.context import Context
 from server.errors import AdminOnly, Conflict, Invalid, NotAuthenticated, NotFound
-from server.jobs.queue import JOB
-from server.mail.compose import OutgoingMail
-from server.people import accounts, late_links, login_address, login_following, password_change, sign_in
+from server.jobs.job_queue import JOB
+from server.mail.mail_bytes import OutgoingMail
+from server.people import late_links, login_address, login_following, password_change, sign_in, sign_in_administration
 from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, NOTICE_SUBJECT
 from server.record_types.shared import entries
 from tests import databases
@@ -131,8 +131,8 @@ def test_until_confirmation_the_previous_address_counts(desk: Desk, milo: int, w
     assert signs_in(desk, OLD) and not signs_in(desk, NEW)
     assert linked_to(desk, milo) == {OLD}
     assert {(to, subject) for _, to, subject, _ in mails(desk)} >= {(NEW, CONFIRM_SUBJECT), (OLD, NOTICE_SUBJECT)}
-    accounts.invite(by(desk, NORA), milo)
-    assert [to for _, to, subject, _ in mails(desk) if subject == accounts.SUBJECT] == [OLD]
+    sign_in_administration.invite(by(desk, NORA), milo)
+    assert [to for _, to, subject, _ in mails(desk) if subject == sign_in_administration.SUBJECT] == [OLD]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -230,7 +230,7 @@ def test_a_worker_without_a_password_has_no_address_to_confirm(desk: Desk, milo:
     ida = desk.worker("Ida")
     desk.update("worker", ida, by=NORA, email="ida.right@desk.example")
     assert login_address.waiting(by(desk, NORA), ida) is None and log_entries(desk)[-1][0] == "changed"
-    accounts.invite(by(desk, NORA), ida)
+    sign_in_administration.invite(by(desk, NORA), ida)
     assert mails(desk)[-1][1] == "ida.right@desk.example"
     desk.delete("worker", ida)
 

@@ -8,7 +8,7 @@ import pytest
 from server.access import lockout, password_links, second_factor, sessions, totp
 from server.context import Context
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, TooMany
-from server.mail.compose import OutgoingMail
+from server.mail.mail_bytes import OutgoingMail
 from server.people import late_links, password_change, sign_in
 from server.people.sign_in import Peer
 from tests import databases

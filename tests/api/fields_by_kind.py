@@ -6,7 +6,7 @@ import zlib
 from typing import Any
 
 from server.fields import Field, Listed
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from tests.api.minimal import made, number
 from tests.service import Api
 

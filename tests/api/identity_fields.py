@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from server.access.parents import PARENTS
 from server.fields import ContextName, Field, Id, IdList, Url
 from server.people.types.worker import Password
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 
 # -- sensitive fields --------------------------------------------------------------------------------------------------
 

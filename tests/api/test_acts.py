@@ -9,7 +9,7 @@ import pytest
 
 from server import app
 from server.record_types.registry import load
-from server.record_types.shared.acts import RECORDS, WORDS
+from server.record_types.shared.act_sentences import RECORDS, WORDS
 from server.web.routes import ENDPOINTS
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Server, command

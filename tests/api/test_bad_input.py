@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from server.errors import BadQuery, nearest
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import load
 from server.search.filters import AppFilter
-from server.search.filters.base import MAX_ITEMS
-from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS
+from server.search.filters.filter import MAX_ITEMS
+from server.search.query_parser import MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS
 from server.store.transaction import Transaction
 from tests.records.desk import Desk
 from tests.service import Api

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from server import errors
-from server.web import errors as web_errors
+from server.web import error_bodies as web_errors
 from tests.api.minimal import made
 from tests.service import Api, Reply, Server
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.fields import Field, Word
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from tests.api import fields_by_kind as values
 from tests.api.minimal import MINIMAL, made
 from tests.api.test_records import CHANGED, CREATED, REGISTRY, key_of

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from server.errors import Conflict, Invalid, Unavailable
-from server.jobs import processes, queue
+from server.jobs import job_queue, processes
 from server.records import idempotency_keys
 from server.records.idempotency_keys import KEPT_SECONDS, KEY, MAX_RESPONSE_BYTES, KeyedRequest
 from server.web import idempotency
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from tests.api.minimal import made
 from tests.records.desk import Desk
 from tests.service import Api, Reply
@@ -140,16 +140,16 @@ def done(desk: Desk) -> int:
 def end(desk: Desk) -> None:
     """Stops the service, which another process, or its next start, then detects."""
     if desk.store.is_shared:
-        desk.store.write(lambda tx: processes.release(tx, queue.run_name()))
+        desk.store.write(lambda tx: processes.release(tx, job_queue.run_name()))
     else:
-        queue.begin_run()
+        job_queue.begin_run()
 
 
 def test_a_request_interrupted_before_its_write_is_done(desk: Desk) -> None:
     store = desk.service.store
     with pytest.raises(Conflict, match="worked on"):
         idempotency.once(store, NOW, REQUEST, lambda: idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x")))
-    row = {"name": "name", "fingerprint": "fingerprint", "at": NOW, "claimed_by": queue.run_name()}
+    row = {"name": "name", "fingerprint": "fingerprint", "at": NOW, "claimed_by": job_queue.run_name()}
     store.write(lambda tx: tx.insert(KEY, row))
     end(desk)
     assert idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x")).body and done(desk) == 2

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from server.errors import HelpdeskError
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry, load
 from server.records import records
 from tests import databases

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.fields import Field
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Reply

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from server.first_start.builtin_records import add_missing
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry, load
 from server.records import records
 from tests.api.direct import direct

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from server.automation.behaviors import service
-from server.automation.storage import STORED
-from server.jobs.queue import JOB
+from server.automation.behaviors import behavior_service
+from server.automation.stored_values import STORED
+from server.jobs.job_queue import JOB
 from server.record_types.registry import load
 from server.records.writing import RecordWriter
 from server.store import schema
@@ -78,7 +78,7 @@ class Bots:
 
     def call(self, id: int | str, by: str = "nora", expand: str = "", **sent: Any) -> Values:
         """Returns the response to a request of this worker."""
-        return service.run_request(self.desk.context(self.ids[by]), str(id), Params(sent), expand)
+        return behavior_service.run_request(self.desk.context(self.ids[by]), str(id), Params(sent), expand)
 
     def run(self, *nodes: Values, variables: dict[str, Values] | None = None, by: str = "nora", **sent: Any) -> Values:
         """Returns the response of a behavior with this tree."""
@@ -91,8 +91,8 @@ class Bots:
     def simulate(self, *nodes: Values, variables: dict[str, Values] | None = None) -> Values:
         """Returns the dictionary at the end of a simulated run."""
         ctx = self.desk.context(self.ids["nora"])
-        behavior, bot = service.enabled(ctx, str(self.keep(*nodes, variables=variables)))
-        return service.perform(ctx, behavior, bot, {}, simulates=True)
+        behavior, bot = behavior_service.enabled(ctx, str(self.keep(*nodes, variables=variables)))
+        return behavior_service.perform(ctx, behavior, bot, {}, simulates=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 from typing import Any
 
 from server.automation import engine
-from server.automation.dictionary import plain
+from server.automation.automation_service import ServiceHost
 from server.automation.host import Script
-from server.automation.service import ServiceHost
+from server.automation.run_dictionary import plain
 from tests.automation.cases.case import ALLOW
 from tests.records.desk import Desk
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from server.automation.behaviors import actions as families
-from server.automation.behaviors import schedule
+from server.automation.behaviors import delayed_runs
 from server.automation.behaviors.action import ACTIONS
 from server.errors import BudgetSpent, Rejected
-from server.jobs.queue import JOB, JobQueue, body_of
+from server.jobs.job_queue import JOB, JobQueue, body_of
 from server.record_types.shared.behavior_events import CALLED, WEBHOOK
 from server.times import instant
 from tests.automation.bots import EVENT, Bots, actions, add, bots, private, public, put
@@ -535,7 +535,7 @@ def test_a_behavior_without_an_event_is_run_only_by_others(bots: Bots):
 @pytest.mark.parametrize(("event", "runs"), [(EVENT, True), (CALLED, True), (WEBHOOK, False)])
 def test_which_behaviors_run_later(bots: Bots, event, runs):
     id = bots.keep(actions(record("create", context="task", changeset_json='{"title": "Soon"}')), event_point=event)
-    body = body_of(schedule.KIND)
+    body = body_of(delayed_runs.KIND)
     assert body is not None
     before = len(bots.desk.found("task", 'title:"Soon"'))
     body(bots.desk.service, {"behavior_id": id, "values": {}, "zone": ""}, NOW)
@@ -555,7 +555,7 @@ def test_behaviors_run_later(bots: Bots):
         return bots.run(actions(plan | {"var_title": "Later {{var_name}}"} | more), variables=variables, var_name=name)
 
     def waiting():
-        return bots.desk.read(lambda tx: tx.find(JOB, kind=schedule.KIND))
+        return bots.desk.read(lambda tx: tx.find(JOB, kind=delayed_runs.KIND))
 
     run_later("a")
     run_later("a")
@@ -568,7 +568,7 @@ def test_behaviors_run_later(bots: Bots):
         run_later("c", **wrong)
     bots.run(actions(plan))  # its variable is missing
     assert len(waiting()) == 2
-    queue, body = JobQueue(bots.desk.store), body_of(schedule.KIND)
+    queue, body = JobQueue(bots.desk.store), body_of(delayed_runs.KIND)
     assert body is not None and queue.claim_due(NOW + 7199) == []
     (due,) = queue.claim_due(NOW + 7200)
     body(bots.desk.service, due.payload, NOW + 7200)
@@ -580,7 +580,7 @@ def test_behaviors_run_later(bots: Bots):
 
 def test_runs_that_have_become_impossible_are_dropped(bots: Bots):
     id = bots.keep(actions(record("create", context="task", changeset_json='{"title": "Never"}')), is_disabled=1)
-    body = body_of(schedule.KIND)
+    body = body_of(delayed_runs.KIND)
     assert body is not None
     for name in (id, 99):
         body(bots.desk.service, {"behavior_id": name, "values": {}, "zone": ""}, NOW)
@@ -588,9 +588,9 @@ def test_runs_that_have_become_impossible_are_dropped(bots: Bots):
 
 
 def test_the_number_of_waiting_runs_is_limited(bots: Bots, monkeypatch):
-    monkeypatch.setattr(schedule, "MAX_WAITING", 2)
+    monkeypatch.setattr(delayed_runs, "MAX_WAITING", 2)
     bots.keep(uri="often", variables={"var_n": public("N")})
     plan = {"action": "_schedule_behavior", "behavior_id": "often", "run_date": "+1 day"}
     bots.run(actions(*[plan | {"var_n": str(number)} for number in range(5)]))
-    rows = bots.desk.read(lambda tx: tx.find(JOB, kind=schedule.KIND))
+    rows = bots.desk.read(lambda tx: tx.find(JOB, kind=delayed_runs.KIND))
     assert len(rows) == 2

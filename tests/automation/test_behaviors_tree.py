@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from server.automation.behaviors import run as running
-from server.automation.behaviors.service import turns_of
+from server.automation.behaviors import behavior_run as running
+from server.automation.behaviors.behavior_service import turns_of
 from server.errors import BudgetSpent, HelpdeskError, Unavailable
 from tests.automation.bots import Bots, actions, add, bots, node, public, put, when
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from server.automation import engine
-from server.automation.dictionary import plain
+from server.automation.automation_service import ServiceHost
 from server.automation.engine import RunResult
 from server.automation.host import Host, Script, StandaloneHost
-from server.automation.service import ServiceHost
-from server.automation.storage import STORED
+from server.automation.run_dictionary import plain
+from server.automation.stored_values import STORED
 from tests.automation.cases import commands, flow, guarded, setting, values
 from tests.automation.cases.case import FAILS, MISSING, Case, Whole, same
 from tests.records.desk import Desk

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from server.access import tokens
-from server.automation import contents, data_queries, engine, queues, storage
+from server.automation import data_queries, engine, file_contents, queues, stored_values
+from server.automation.automation_service import ServiceHost
 from server.automation.host import Script, StandaloneHost
-from server.automation.service import ServiceHost
 from server.automation.types.queue_parts.messages import MAX_DELIVERIES, QUEUE_MESSAGE
-from server.record_types.metrics.samples import METRIC_SAMPLE
+from server.record_types.metrics.metric_samples import METRIC_SAMPLE
 from server.records.metrics import builtin
 from server.records.usage_flush import write_notes
 from tests.automation.cases.case import ALLOW
@@ -35,7 +35,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture(autouse=True)
 def empty(desk: Desk) -> None:
-    desk.store.write(lambda tx: (tx.delete(QUEUE_MESSAGE), tx.delete(storage.STORED), tx.delete(METRIC_SAMPLE)))
+    desk.store.write(lambda tx: (tx.delete(QUEUE_MESSAGE), tx.delete(stored_values.STORED), tx.delete(METRIC_SAMPLE)))
 
 
 # -- data queries -----------------------------------------------------------------------------------------------------
@@ -97,11 +97,11 @@ def test_values_expire(desk: Desk) -> None:
     assert done(desk, "storage.set", key="k", value="v", expires="+1 hour")["expires"] == NOW + 3600
     assert done(desk, "storage.set", key="other", value="v", expires="never")["expires"] == 0
     later = replace(desk.context(), now=NOW + 3600)
-    assert storage.get(replace(later, now=NOW + 3599), "k") == (True, "v")
-    assert storage.get(later, "k") == (False, None)
-    assert storage.forget_expired(desk.service, NOW) == NOW + 3600
-    assert storage.forget_expired(desk.service, NOW + 3600) is None
-    assert [row[0] for row in desk.read(lambda tx: tx.find(storage.STORED))] == ["other"]
+    assert stored_values.get(replace(later, now=NOW + 3599), "k") == (True, "v")
+    assert stored_values.get(later, "k") == (False, None)
+    assert stored_values.forget_expired(desk.service, NOW) == NOW + 3600
+    assert stored_values.forget_expired(desk.service, NOW + 3600) is None
+    assert [row[0] for row in desk.read(lambda tx: tx.find(stored_values.STORED))] == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_values_expire(desk: Desk) -> None:
         ({"key": "k", "value": True}, "takes a text, a number"),
         ({"key": "k", "value": None}, "takes a text, a number"),
         ({"key": "k", "value": "v", "expires": "gibberish"}, "the input 'expires'"),
-        ({"key": "k", "value": "v" * storage.MAX_VALUE_CHARS}, "at most 1,048,576"),
+        ({"key": "k", "value": "v" * stored_values.MAX_VALUE_CHARS}, "at most 1,048,576"),
         ({"key": "a\udcff", "value": 1}, "bytes that are no text"),
     ],
 )
@@ -122,7 +122,7 @@ def test_values_that_cannot_be_stored_are_reported(desk: Desk, inputs: dict[str,
 
 
 def test_the_number_of_values_is_limited(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "MAX_VALUES", 1)
+    monkeypatch.setattr(stored_values, "MAX_VALUES", 1)
     done(desk, "storage.set", key="k", value=1)
     done(desk, "storage.set", key="k", value=2)
     assert "1 values are kept already" in refused(desk, "storage.set", key="other", value=1)
@@ -348,7 +348,7 @@ def test_vectors_are_compared(desk: Desk) -> None:
         {"id": "east", "v": [1, 0]}, {"id": "north", "v": [0, 2]}, {"id": "west", "v": [-1, 0]}, {"id": "no"},
         {"id": "long", "v": [1, 2, 3]}, {"id": "nothing", "v": [0, 0]}, {"id": "huge", "v": [1.7e308, 1.7e308]},
     ]  # fmt: skip
-    uri = contents.store(desk.context(), "\n".join(map(json.dumps, lines)).encode(), "text/plain")["uri"]
+    uri = file_contents.store(desk.context(), "\n".join(map(json.dumps, lines)).encode(), "text/plain")["uri"]
     params = {"uri": uri, "vector": [3, 0], "embeddings_key": "v"}
     found = done(desk, "api.command", name="svc.commands.dataset.vector_similarity", params=params | {"limit": 2})
     assert [(each["data"], round(each["score"], 6)) for each in found["matches"]] == [

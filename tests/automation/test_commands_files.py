@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from server.automation import contents, engine
-from server.automation.commands import files
+from server.automation import engine, file_contents
+from server.automation.automation_service import ServiceHost
+from server.automation.commands import file_commands
 from server.automation.host import Script
-from server.automation.service import ServiceHost
 from server.errors import Invalid
 from server.store.blobs import BLOB, PIECE_BYTES
 from tests.automation.cases.case import ALLOW
@@ -29,7 +29,7 @@ LARGE = b"0123456789abcdef" * (PIECE_BYTES // 8)  # two pieces
 
 def stored(desk: Desk, content: bytes | str, mime_type: str = "text/plain", name: str = "file") -> str:
     data = content if isinstance(content, bytes) else content.encode()
-    return str(contents.store(desk.context(), data, mime_type, name)["uri"])
+    return str(file_contents.store(desk.context(), data, mime_type, name)["uri"])
 
 
 def archive(**entries: bytes) -> bytes:
@@ -155,7 +155,7 @@ def test_bombs_are_decompressed_only_as_far_as_read(
 ) -> None:
     uri = stored(desk, bombs()[kind], "application/zip")
     assert done(desk, "file.read", uri=uri, length=10, **more)["offset_to"] == 10
-    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 5_000_000)
+    monkeypatch.setattr(file_commands, "MAX_UNPACKED_BYTES", 5_000_000)
     assert "at most 5,000,000 bytes are unpacked" in refused(desk, "file.read", uri=uri, offset=9_000_000, **more)
 
 
@@ -170,7 +170,7 @@ def test_bombs_are_decompressed_only_as_far_as_read(
         ({"uri": "file:///etc/passwd"}, "names no file"),
         ({"uri": "/etc/passwd"}, "names no file"),
         ({"length": 0}, "is not 1 to"),
-        ({"length": files.MAX_READ_BYTES + 1}, "is not 1 to"),
+        ({"length": file_commands.MAX_READ_BYTES + 1}, "is not 1 to"),
         ({"offset": -1}, "takes an id"),
         ({"filters": "gzip.decompres"}, "did you mean 'gzip.decompress'"),
         ({"filters": "gzip.decompress"}, "cannot be unpacked"),
@@ -203,8 +203,8 @@ def test_a_file_missing_in_an_archive_is_reported(desk: Desk) -> None:
 )
 def test_contents_are_stored_as_bytes(desk: Desk, content: Any, expected: bytes) -> None:
     found = done(desk, "file.write", content=content)
-    file = contents.find(desk.context(), found["uri"])
-    assert contents.content(desk.context(), file) == expected and found["size"] == len(expected)
+    file = file_contents.find(desk.context(), found["uri"])
+    assert file_contents.content(desk.context(), file) == expected and found["size"] == len(expected)
     assert "name" not in found and found["mime_type"] == "application/octet-stream"
     assert found["expires_at"] == NOW + 900 and found["id"] == file.id
 
@@ -227,7 +227,7 @@ def test_files_can_be_appended_to(desk: Desk) -> None:
 def test_archives_are_created(desk: Desk) -> None:
     entries = {"a/b.txt": {"bytes": TEXT}, "c.png": {"bytes": data_uri(BINARY)}, "d": {"uri": stored(desk, "kept")}}
     uri = done(desk, "file.write", content={"zip": {"files": entries}}, mime_type="application/zip")["uri"]
-    content = contents.content(desk.context(), contents.find(desk.context(), uri))
+    content = file_contents.content(desk.context(), file_contents.find(desk.context(), uri))
     with zipfile.ZipFile(io.BytesIO(content)) as made:
         assert {name: made.read(name) for name in made.namelist()} == {
             "a/b.txt": TEXT.encode(), "c.png": BINARY, "d": b"kept",
@@ -273,15 +273,15 @@ def test_files_expire_and_their_bytes_are_deleted(desk: Desk) -> None:
     before = len(desk.read(lambda tx: tx.find(BLOB)))
     uri = done(desk, "file.write", content="for a while", expires="+1 hour")["uri"]
     later = replace(desk.context(), now=NOW + 3600)
-    assert contents.find(replace(later, now=NOW + 3599), uri).size == 11
+    assert file_contents.find(replace(later, now=NOW + 3599), uri).size == 11
     host = ServiceHost(later)
     found = engine.run(
         Script("start:\n  file.read:\n    output: x\n    inputs@key: given", ALLOW), {"given": {"uri": uri}}, host
     )
     assert "there is no automation_resource" in found.message
-    contents.forget_expired(desk.service, NOW + 3599)
-    assert contents.find(desk.context(), uri).size == 11
-    contents.forget_expired(desk.service, NOW + 3600)
+    file_contents.forget_expired(desk.service, NOW + 3599)
+    assert file_contents.find(desk.context(), uri).size == 11
+    file_contents.forget_expired(desk.service, NOW + 3600)
     assert "there is no" in refused(desk, "file.read", uri=uri)
     assert len(desk.read(lambda tx: tx.find(BLOB))) <= before
 
@@ -297,7 +297,7 @@ def test_files_become_attachments_and_resources(desk: Desk) -> None:
     })  # fmt: skip
     desk.delete("automation_resource", written["id"])
     for uri in (f"svc:attachment:{attachment['id']}", "svc:resource:a.png"):
-        assert contents.content(desk.context(), contents.find(desk.context(), uri)) == BINARY
+        assert file_contents.content(desk.context(), file_contents.find(desk.context(), uri)) == BINARY
     assert "there is no automation resource" in refused(desk, "record.create", record_type="attachment", fields=fields)
 
 

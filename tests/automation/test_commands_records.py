@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from server.automation import engine
+from server.automation.automation_service import ServiceHost
 from server.automation.host import Script, StandaloneHost
-from server.automation.service import ServiceHost
 from tests import databases
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, ran, refused

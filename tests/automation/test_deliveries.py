@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from server.automation import automation_log
-from server.automation.webhooks import deliveries, responding, secret_requests
-from server.automation.webhooks.deliveries import (
+from server.automation import log_search
+from server.automation.webhooks import received_calls, responding, secret_requests
+from server.automation.webhooks.received_calls import (
     BATCH,
     DAY_SECONDS,
     DELIVERY,
@@ -70,7 +70,7 @@ def test_the_last_failures_stay_whatever_their_age(desk: Desk, monkeypatch: pyte
     desk.update("webhook_listener", 1, kept_days=0)
     failures = add(desk, KEPT_FAILURES + 2, NOW - 99 * DAY_SECONDS, status=500)
     add(desk, 9, NOW - 1, status=200)
-    monkeypatch.setattr(deliveries, "MAX_KEPT", 1)
+    monkeypatch.setattr(received_calls, "MAX_KEPT", 1)
     forget_old(desk.service, NOW)
     assert kept(desk) == failures[-KEPT_FAILURES:]
 
@@ -82,7 +82,7 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
     made = WebhookDelivery.from_request(1, received, NOW)
     made.headers = {"Set-Cookie": "sid=dear", "X-Kite": "up"}
     id = desk.store.write(lambda tx: keep(tx, made, made.values()))
-    row = desk.read(lambda tx: deliveries.row_of(tx, id))
+    row = desk.read(lambda tx: received_calls.row_of(tx, id))
     assert "dear" not in str(row) and str(row).count("hidden") == 7 and "text/html" in row["headers"]
     assert "X-Kite" in row["answer_headers"] and "a=1" in row["query"]
 
@@ -130,18 +130,18 @@ def test_a_webhook_removed_during_a_call_still_responds(desk: Desk) -> None:
     answer, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
     assert (answer.status, answer.body, id, kept(desk)) == (200, b"done", 0, [])
     assert secret_requests.withheld(desk.store).request(0) is None
-    assert [each["message"] for each in automation_log.entries(desk.context(), "", 9, 0)[0]] == ["going"]
+    assert [each["message"] for each in log_search.entries(desk.context(), "", 9, 0)[0]] == ["going"]
 
 
 def test_beyond_the_number_the_oldest_are_deleted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliveries, "MAX_KEPT", 2)
+    monkeypatch.setattr(received_calls, "MAX_KEPT", 2)
     ids = add(desk, 5)
     forget_old(desk.service, NOW)
     assert kept(desk) == ids[-2:]
 
 
 def test_beyond_the_size_the_oldest_are_deleted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliveries, "MAX_KEPT_BYTES", 1000)
+    monkeypatch.setattr(received_calls, "MAX_KEPT_BYTES", 1000)
     ids = add(desk, 3, body=b"x" * 400)
     small = add(desk, 3, body=b"x" * 10)
     forget_old(desk.service, NOW)
@@ -203,9 +203,9 @@ def test_bodies_are_stored_without_their_secrets(kind: str, body: bytes, expecte
     assert made.kept_body == expected
     assert redacted(expected, kind) == expected  # redacting again changes nothing
     id = desk.store.write(lambda tx: keep(tx, made, made.values()))
-    row = desk.read(lambda tx: deliveries.row_of(tx, id))
+    row = desk.read(lambda tx: received_calls.row_of(tx, id))
     assert row["body"] == expected and row["size"] == len(body)
-    assert deliveries.redacted_delivery(row)["request"]["body"] == expected.decode("utf-8", "replace")
+    assert received_calls.redacted_delivery(row)["request"]["body"] == expected.decode("utf-8", "replace")
 
 
 def test_redacting_a_long_body_takes_linear_time(desk: Desk) -> None:

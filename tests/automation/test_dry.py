@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.automation.service import find, perform
+from server.automation.automation_service import find, perform
 from server.record_types.shared.triggers import PREFIX
 from server.store.transaction import Transaction
 from tests import databases

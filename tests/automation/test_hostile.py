@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from server.automation import commands, engine, policy
+from server.automation.automation_service import ServiceHost, perform
 from server.automation.command import COMMANDS, Command, CommandCall
 from server.automation.engine import RunResult
 from server.automation.host import Script, StandaloneHost
 from server.automation.run_log import MAX_ENTRIES, MAX_MESSAGE
-from server.automation.service import ServiceHost, perform
 from server.automation.trace import MAX_TRACED
 from server.record_types.registry import load
 from tests.records.desk import Desk

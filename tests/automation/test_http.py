@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from server.automation import contents
+from server.automation import file_contents
+from server.automation.automation_service import perform
 from server.automation.commands import http
 from server.automation.engine import RunResult, run
 from server.automation.host import Script, StandaloneHost
-from server.automation.service import perform
-from server.connections import accounts
+from server.connections import connected_accounts
 from server.errors import NotFound, Unavailable
-from server.jobs import queue
+from server.jobs import job_queue
 from server.store import lock
 from tests.outbound.peer import HOST, Peer, answer, redirect
 from tests.records.desk import NOW, Desk
@@ -126,7 +126,7 @@ def test_bytes_are_sent_unchanged(desk, peer):
 
 
 def test_a_file_is_sent_by_its_reference(desk, peer):
-    file = contents.store(desk.context(), b"\x89PNG\xff", "image/png")
+    file = file_contents.store(desk.context(), b"\x89PNG\xff", "image/png")
     kind = "method: POST\nheaders:\n  Content-Type: application/vnd.svc.uri\n"
     answered(ask(desk, peer, f"{kind}body: {file['uri']}"))
     assert (peer.take().body, peer.take().header("content-type")) == (b"\x89PNG\xff", "image/png")
@@ -259,8 +259,8 @@ def test_large_responses_are_stored_as_resources(desk, peer):
         "status_code": 200, "url": peer.url(), "content_type": "application/vnd.svc.uri", "is_svc_uri": True,
         "content_type_original": "text/plain", "resource_expires": NOW + 900,
     }  # fmt: skip
-    file = contents.find(desk.context(), uri)
-    assert (contents.content(desk.context(), file), file.mime_type) == (content, "text/plain")
+    file = file_contents.find(desk.context(), uri)
+    assert (file_contents.content(desk.context(), file), file.mime_type) == (content, "text/plain")
     peer.answers["/"] = answer(content[:-1], content_type="text/plain")
     assert answered(ask(desk, peer, ""))["body"] == content[:-1].decode()
 
@@ -279,7 +279,7 @@ def test_a_response_can_be_requested_as_a_resource(response, expires, desk, peer
     peer.answers["/"] = answer("hi", content_type="text/plain")
     found = answered(ask(desk, peer, response))
     assert (found["is_svc_uri"], found["resource_expires"]) == (True, expires)
-    assert contents.content(desk.context(), contents.find(desk.context(), found["body"])) == b"hi"
+    assert file_contents.content(desk.context(), file_contents.find(desk.context(), found["body"])) == b"hi"
 
 
 # -- limits ----------------------------------------------------------------------------------------------------------
@@ -419,10 +419,10 @@ def test_a_command_next_to_a_server_renews_no_token(desk, peer, holder, tmp_path
     (tmp_path / lock.NAME).write_text(holder.replace("OWN", str(os.getpid())))
     try:
         if "OWN" in holder:
-            assert accounts.access_token(ctx, str(id)) == "one"
+            assert connected_accounts.access_token(ctx, str(id)) == "one"
         else:
             with pytest.raises(Unavailable, match="the server that runs on the data folder renews it"):
-                accounts.access_token(ctx, str(id))
+                connected_accounts.access_token(ctx, str(id))
             assert peer.asked == [] and kept(desk, id)["refresh_token"] == "first"
     finally:
         held.release()
@@ -458,9 +458,9 @@ def test_signing_with_an_account_requires_reading_it(desk, peer):
     milo = desk.found("worker", "firstName:Milo")[0]
     id = account(desk, "token.bearer", {}, {"token": "t"})
     desk.update("connected_account", id, owner__context="worker", owner_id=nora)
-    assert accounts.signer(desk.context(nora), str(id))
+    assert connected_accounts.signer(desk.context(nora), str(id))
     with pytest.raises(NotFound):
-        accounts.signer(desk.context(milo), str(id))
+        connected_accounts.signer(desk.context(milo), str(id))
 
 
 # -- again, later ------------------------------------------------------------------------------------------------------
@@ -469,8 +469,8 @@ AGAIN = "method: POST\nretry: yes\nheaders:\n  X-Token: abc\nbody: It leaks."
 
 
 def jobs(desk: Desk) -> list[dict[str, Any]]:
-    rows = desk.read(lambda tx: tx.find(queue.JOB, kind=http.RETRY))
-    return [dict(zip(queue.JOB.names, row, strict=True)) for row in rows]
+    rows = desk.read(lambda tx: tx.find(job_queue.JOB, kind=http.RETRY))
+    return [dict(zip(job_queue.JOB.names, row, strict=True)) for row in rows]
 
 
 @pytest.mark.parametrize("reply", [answer(status=503), answer(status=429), b""], ids=["503", "429", "nothing"])

@@ -9,11 +9,11 @@ import pytest
 
 from server.access import tokens
 from server.automation import commands, engine
+from server.automation.automation_service import ServiceHost
 from server.automation.command import COMMANDS
-from server.automation.dictionary import plain
 from server.automation.host import Script
 from server.automation.outputs import ANY_KEY, OUTPUTS
-from server.automation.service import ServiceHost
+from server.automation.run_dictionary import plain
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, refused
 from tests.outbound.peer import HOST, Peer, answer

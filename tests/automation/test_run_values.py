@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.automation import run_values, service
+from server.automation import automation_service, run_values
 from server.errors import AdminOnly
 from tests.records.desk import NOW, Desk
 
@@ -13,7 +13,7 @@ SCRIPT = "start:\n  set:\n    inputs:\n      a: changed\n  return:\n    a: 1\n"
 
 
 def run(desk: Desk, id: int, **values: object) -> None:
-    service.perform(desk.context(), service.of_record(desk.row("automation", id)), values)
+    automation_service.perform(desk.context(), automation_service.of_record(desk.row("automation", id)), values)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from server.automation import engine
+from server.automation.automation_service import ServiceHost
 from server.automation.host import Script
-from server.automation.service import ServiceHost
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, refused
 from tests.records.desk import NOW, Desk

@@ -12,7 +12,7 @@ import pytest
 from server.automation import recurrence, timers
 from server.automation.continuations import CONTINUATION
 from server.errors import HelpdeskError
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.jobs.scheduler import Scheduler
 from tests.records.desk import NOW, Desk
 

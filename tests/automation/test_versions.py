@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from server.automation import automation_log, examples, history, overview, service
+from server.automation import automation_service, examples, history, log_search, overview
 from server.automation import versions as keeping
 from server.automation.engine import RunResult
 from server.automation.versions import VERSION
@@ -64,7 +64,7 @@ def test_all_is_deleted_with_the_automation_and_only_administrators_see_it(desk:
     examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
     for look in (
         lambda: history.list_versions(milo, id), lambda: examples.list_examples(milo, id),
-        lambda: automation_log.entries(milo, "", 10, 0), lambda: examples.keep(milo, id, "x", {}, RunResult("exit")),
+        lambda: log_search.entries(milo, "", 10, 0), lambda: examples.keep(milo, id, "x", {}, RunResult("exit")),
     ):  # fmt: skip
         with pytest.raises(AdminOnly):
             look()
@@ -77,7 +77,7 @@ def test_all_is_deleted_with_the_automation_and_only_administrators_see_it(desk:
 def test_examples_are_limited_and_checked_within_a_time_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     id, ctx = made(desk, "limited"), desk.context()
     monkeypatch.setattr(examples, "MAX_EXAMPLES", 2)
-    automation = desk.read(lambda tx: service.find(ctx, tx, "limited"))
+    automation = desk.read(lambda tx: automation_service.find(ctx, tx, "limited"))
     assert automation is not None
     result = examples.simulate(ctx, automation, {})
     for name in ("One", "two", "ONE"):
@@ -101,12 +101,12 @@ def test_long_outcomes_are_cut_and_stay_distinct(desk: Desk) -> None:
 
 def test_the_last_run_is_known_before_and_after_it_is_written(desk: Desk) -> None:
     id, ctx = made(desk, "runs"), desk.context()
-    automation = desk.read(lambda tx: service.find(ctx, tx, "runs"))
+    automation = desk.read(lambda tx: automation_service.find(ctx, tx, "runs"))
     assert automation is not None and automation.version == 1
     assert overview.overviews(ctx, [id])[id] == overview.Overview()
-    service.perform(ctx, automation, {}, dry=True)
+    automation_service.perform(ctx, automation, {}, dry=True)
     assert overview.overviews(ctx, [id])[id].runs == 0
-    service.perform(ctx, automation, {})
+    automation_service.perform(ctx, automation, {})
     found = overview.overviews(ctx, [id])[id]
     assert (found.last_run_at, found.last_run_state, found.runs, found.failed) == (NOW, "return", 1, 0)
     usage_flush.write_notes(desk.service, NOW)
@@ -119,16 +119,16 @@ def test_entries_name_their_run_and_the_version_that_wrote_them(desk: Desk) -> N
     outer = "start:\n  log: before\n  function:\n    uri: inner\n    output: x\n  log/after: after\n"
     id, ctx = made(desk, "outer", outer), desk.context()
     desk.update("automation", id, policy_kata="commands:\n  function:\n    allow@bool: yes\n")
-    automation = desk.read(lambda tx: service.find(ctx, tx, "outer"))
+    automation = desk.read(lambda tx: automation_service.find(ctx, tx, "outer"))
     assert automation is not None and inner
     for _ in range(2):
-        service.perform(ctx, automation, {})
-    entries, total = automation_log.entries(ctx, "automation:outer", 10, 0)
+        automation_service.perform(ctx, automation, {})
+    entries, total = log_search.entries(ctx, "automation:outer", 10, 0)
     assert total == 6 and len({each["run_id"] for each in entries}) == 2
     assert [(each["message"], each["automation_version"]) for each in entries[:3]] == [
         ("after", 2), ("from inside", 0), ("before", 2)
     ]  # fmt: skip
-    runs, count = automation_log.runs(ctx, "automation:outer", 10, 0)
+    runs, count = log_search.runs(ctx, "automation:outer", 10, 0)
     assert (count, [(each.count, each.message) for each in runs]) == (2, [(3, "after")] * 2)
-    assert automation_log.entries(ctx, "", 10, 0, runs[0].id)[1] == 3
-    assert automation_log.histogram(ctx, "automation:outer", 2).counts == {7: [6, 0]}
+    assert log_search.entries(ctx, "", 10, 0, runs[0].id)[1] == 3
+    assert log_search.histogram(ctx, "automation:outer", 2).counts == {7: [6, 0]}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from server.automation.webhooks import uploads
-from server.automation.webhooks.uploads import KEPT_SECONDS, MAX_FILES, WEBHOOK_FILE, WebhookFile, store_files
+from server.automation.webhooks import request_files
+from server.automation.webhooks.request_files import KEPT_SECONDS, MAX_FILES, WEBHOOK_FILE, WebhookFile, store_files
 from server.web.webhook_forms import read_form
 from tests.automation.test_webhooks import Hook
 from tests.automation.told import MAY_ALL
@@ -162,12 +162,12 @@ def test_unattached_files_are_deleted_after_a_day(desk: Desk) -> None:
     draft = desk.own("draft", type="mail.compose", worker_id=people["nora"], params={"file_ids": [drafted]})
     field = desk.create("custom_field", name="Scan", uri="scan", context="org", type="F")["id"]
     desk.create("org", name="Kite", **{f"custom_{field}": custom})
-    uploads.forget_unattached(desk.service, NOW + KEPT_SECONDS - 1)
+    request_files.forget_unattached(desk.service, NOW + KEPT_SECONDS - 1)
     assert desk.row("attachment", loose) is not None
-    uploads.forget_unattached(desk.service, NOW + KEPT_SECONDS)
+    request_files.forget_unattached(desk.service, NOW + KEPT_SECONDS)
     assert desk.found("attachment", "sort:id") == [attached, drafted, custom]
     desk.store.write(lambda tx: tx.delete(desk.registry.type("draft").table, id=draft))
-    uploads.forget_unattached(desk.service, NOW + 2 * KEPT_SECONDS)
+    request_files.forget_unattached(desk.service, NOW + 2 * KEPT_SECONDS)
     assert desk.found("attachment", "sort:id") == [attached, custom]
     assert desk.read(lambda tx: tx.find(WEBHOOK_FILE)) == []
 
@@ -175,7 +175,7 @@ def test_unattached_files_are_deleted_after_a_day(desk: Desk) -> None:
 def test_files_beyond_the_limits_are_not_stored(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = store_files(desk.context(), tuple(file("a.txt") for _ in range(MAX_FILES + 1)))
     assert [bool(each["id"]) for each in listed] == [True] * MAX_FILES + [False]
-    monkeypatch.setattr(uploads, "MAX_STORED_BYTES", MAX_FILES + 2)
+    monkeypatch.setattr(request_files, "MAX_STORED_BYTES", MAX_FILES + 2)
     one, two = store_files(desk.context(), (file("b.txt", b"xx"), file("c.txt")))
     assert one["id"] and not two["id"] and "try again later" in two["error"]
     bundle = desk.create("file_bundle", name="B", tag="b", owner__context="app", owner_id=0)["id"]

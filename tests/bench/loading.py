@@ -18,7 +18,7 @@ from server.access.service_actor import own_context
 from server.context import Service
 from server.record_types import registry as record_types
 from server.record_types.registry import Registry
-from server.record_types.shared.tables import CUSTOM_VALUE, REQUESTER
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, REQUESTER
 from server.records.service_settings import put
 from server.records.writing import RecordWriter
 from server.settings import load
@@ -26,7 +26,7 @@ from server.store import schema, sqlite_schema
 from server.store.fulltext import TextIndex
 from server.store.tables import Table
 from server.store.transaction import Transaction
-from server.tickets import due_times, targets
+from server.tickets import due_times, target_alerts
 from tests.bench.data import (
     GROUPS,
     ORGS,
@@ -119,7 +119,7 @@ def load_tickets(data_folder: Path, count: int) -> None:
 def _settle(tx: Transaction) -> None:
     """Does the work that would occupy the first start for a minute during measurements: the check of service
     targets for each ticket."""
-    put(tx, targets.SEEN, tx.version(due_times.VERSION))
+    put(tx, target_alerts.SEEN, tx.version(due_times.VERSION))
 
 
 def _opened(data_folder: Path) -> Service:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import psycopg
 
 from server.store import schema
-from server.store.postgresql.texts import as_tsvector
+from server.store.postgresql.tsvectors import as_tsvector
 from server.store.tables import Table
 from tests.bench.loading import Batch, Row
 

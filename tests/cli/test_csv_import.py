@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from server.cli import imports
-from server.imports import importing
+from server.imports import row_import
 from tests.service import command
 
 PEOPLE = "First name,E-Mail,Company,Shoe size\nAda,ada@quill.example,Quill,39\nBo,bo@quill.example,Quill,44\n"
@@ -45,7 +45,7 @@ def test_a_wrong_row_is_reported_and_nothing_is_written(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_one_transaction_holds(tmp_path: Path) -> None:
-    rows = importing.MAX_ATOMIC_ROWS + 1
+    rows = row_import.MAX_ATOMIC_ROWS + 1
     text = b"name,website\n" + b"".join(b"Kite %d,\n" % number for number in range(rows - 1)) + b"Larch,nope\n"
     code, out, errors = bring(tmp_path, "-", "--type", "org", stdin=text)
     assert (code, out) == (imports.FAILED, f"{rows - 1} created, 0 updated\n") and f"row {rows + 1}, website" in errors

@@ -12,7 +12,7 @@ from console.http import routes
 from server import clock, settings
 from server.access import known_devices, password_links, second_factor, sessions, totp
 from server.access.tokens import TOKEN
-from server.jobs.queue import JobQueue
+from server.jobs.job_queue import JobQueue
 from server.mailroom.mailboxes import dead_letters
 from tests.console import table
 from tests.console.lively import BACKUP, Lively

@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from console.pages import explorer
 from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
-from server.web.errors import TABLE
+from server.web.error_bodies import TABLE
 from server.web.openapi.document import document
 from server.web.routes import ENDPOINTS
 from tests.console.browser import Browser

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from console.pages.fields import NOTES, PARAMS
 from server.access.service_actor import own_context
 from server.record_types.shared.custom import GEO, KINDS, LINKS, SLIDER
-from server.record_types.shared.tables import CUSTOM_VALUE, DELETED_FIELD
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, DELETED_FIELD
 from server.records import custom_fields, deleted_fields
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, value

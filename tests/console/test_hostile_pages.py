@@ -14,7 +14,7 @@ import requests
 from playwright.sync_api import Dialog, Response, expect
 
 from console.http import routes
-from server.web.call import SANDBOX
+from server.web.endpoint_call import SANDBOX
 from tests.console.browser import Browser
 from tests.console.table import STREAMS
 from tests.console.visitor import Visitor

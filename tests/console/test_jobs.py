@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from console.pages.automation.jobs import DOES, SCANS_DO
-from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue, kinds
+from server.jobs.job_queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue, kinds
 from server.jobs.scheduler import scans
 from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from server import clock
-from server.automation import automation_log
+from server.automation import log_search
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from tests.console.browser import Browser, is_sideways
@@ -153,8 +153,8 @@ def test_expired_entries_are_deleted(tmp_path: Path) -> None:
     for age in (3, 2, 1):
         desk.own("automation_log", created_at=NOW - age * 86400, level=3, message=str(age))
     settings = desk.service.settings.replace(automation_log_days=2)
-    automation_log.forget_old(replace(desk.service, settings=settings), NOW + 1)
-    entries, _ = automation_log.entries(desk.context(), "", 9, 0)
+    log_search.forget_old(replace(desk.service, settings=settings), NOW + 1)
+    entries, _ = log_search.entries(desk.context(), "", 9, 0)
     desk.close()
     assert [each["message"] for each in entries] == ["1"]
 
@@ -163,8 +163,8 @@ def test_runs_are_searched_among_the_newest_entries(tmp_path: Path, monkeypatch:
     desk = Desk(tmp_path)
     for run_id in (1, 1, 2, 3):
         desk.own("automation_log", created_at=NOW, level=3, message="x", run_id=run_id)
-    monkeypatch.setattr(automation_log, "MAX_COUNTED", 3)
-    found, total = automation_log.runs(desk.context(), "", 9, 0)
+    monkeypatch.setattr(log_search, "MAX_COUNTED", 3)
+    found, total = log_search.runs(desk.context(), "", 9, 0)
     desk.close()
     assert [(each.id, each.count) for each in found] == [(3, 1), (2, 1), (1, 1)] and total == 3
 

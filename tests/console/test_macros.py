@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from console.html import sheet
 from console.tickets import macros as pages
 from server.automation import macros
-from server.automation.macros import several
+from server.automation.macros import bulk_runs
 from server.tickets import answer_drafts
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place, text_of
@@ -246,8 +246,8 @@ def test_a_first_macro_begins_with_an_example(signed_in: Visitor, ticket: dict[s
 def test_several_tickets_stop_when_the_time_is_over(nora: Api, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     ids, ctx = [arrived(nora)["id"] for _ in range(2)], desk.context(nora.ids["nora"])
     made(nora, CLOSE, "Close as done")
-    found = several.run_each(ctx, ids, "nothing")
+    found = bulk_runs.run_each(ctx, ids, "nothing")
     assert list(found.refused) == ids and not found.done and not found.left
-    monkeypatch.setattr(several, "MAX_ALL_SECONDS", 0)
-    assert several.run_each(ctx, ids, "Close as done").left == ids
+    monkeypatch.setattr(bulk_runs, "MAX_ALL_SECONDS", 0)
+    assert bulk_runs.run_each(ctx, ids, "Close as done").left == ids
     assert {nora.record("ticket", id).ok()["status"] for id in ids} == {"open"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.mailroom.mailboxes import dead_letters
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE

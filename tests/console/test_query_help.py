@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from console.search.chips import chips
-from console.search.help import QueryHelp
 from console.search.mistakes import QueryMistake
 from console.search.options import MAX_NAMES, MAX_RECORDS, QueryOption
+from console.search.query_help import QueryHelp
 from server.records import search_suggestions
-from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS
+from server.search.query_parser import MAX_QUERY_CHARS, MAX_TERMS
 from server.store.database import OutOfSteps
 from tests.console.browser import Browser, intercept, violations
 from tests.console.visitor import Visitor, text_of

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from server.record_types import describe
-from server.web.call import SANDBOX
+from server.web.endpoint_call import SANDBOX
 from tests.api.conftest import ITS_OWN
 from tests.api.minimal import MINIMAL, made
 from tests.console.browser import Browser, violations

@@ -16,7 +16,7 @@ from console.site import Console
 from server import clock, settings
 from server.access import sessions
 from server.errors import AdminOnly
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.store.backup import verify
 from server.upkeep import backups, checkup, database_check, health, scheduled_jobs
 from server.upkeep.health import Health

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.outbox import sender
 from server.upkeep import checkup, health, verdict
 from server.upkeep.finding import Finding

@@ -13,9 +13,9 @@ from playwright.sync_api import Page, expect
 from console.pages.automation import hook_samples
 from server import clock
 from server.automation.webhooks import responding
-from server.automation.webhooks.deliveries import DELIVERY
+from server.automation.webhooks.received_calls import DELIVERY
 from server.automation.webhooks.responding import TRIGGER
-from server.web.webhooks import received_of
+from server.web.webhook_site import received_of
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk

@@ -14,11 +14,11 @@ from server.access import actor
 from server.context import Context, Service
 from server.first_start import setup
 from server.jobs.scheduler import Scheduler
-from server.outbox import due
-from server.record_types.base import Record
+from server.outbox import due_drafts
+from server.record_types.record_type import Record
 from server.record_types.registry import Registry
 from server.record_types.registry import load as load_types
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.shared.relation_tables import REQUESTER
 from server.records import records
 from server.records.service_settings import get, put
 from server.records.writing import RecordWriter
@@ -28,7 +28,11 @@ from server.store.transaction import Transaction
 from server.tickets import reopening, requesters
 from tests.smtp_server import SmtpServer
 
-SCANS = (due.find_due, reopening.reopen_due, reopening.purge_deleted)  # importing these modules registers the scans
+SCANS = (
+    due_drafts.find_due,
+    reopening.reopen_due,
+    reopening.purge_deleted,
+)  # importing these modules registers the scans
 NOW = 1_795_187_045  # Friday 2026-11-20 15:04:05 UTC
 BASE_URL = "https://desk.example"
 

@@ -11,12 +11,12 @@ from server import mailroom
 from server.access.actor import system
 from server.context import Context, Service
 from server.first_start import setup
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.mailroom import Receipt, flood, mail_import, repeats
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.registry import Registry
 from server.record_types.registry import load as load_types
-from server.record_types.shared.tables import ATTACHED, REQUESTER
+from server.record_types.shared.relation_tables import ATTACHED, REQUESTER
 from server.records import notification_mail, service_settings
 from server.records.writing import RecordWriter
 from server.settings import load

@@ -12,7 +12,7 @@ from server import mailroom
 from server.contexts import APP
 from server.errors import AdminOnly, Forbidden, Invalid, Required
 from server.mailroom import Receipt
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import records
 from server.store.database import NotOnWriter
 from server.tickets import acknowledging, preview

@@ -13,11 +13,11 @@ import pytest
 
 from server import app, clock, mailroom, settings, tickets
 from server.access.service_actor import own_context
-from server.automation.service import of_record, perform
+from server.automation.automation_service import of_record, perform
 from server.jobs.scheduler import Scheduler
 from server.mailroom import flood, mail_listening
 from server.outbox import mail_queue
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import records
 from server.tickets.mail_loops import NOTE
 from server.web.mail_listener import MailListener

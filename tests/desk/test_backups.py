@@ -12,7 +12,7 @@ import pytest
 
 from server.context import Service
 from server.errors import Damaged, HelpdeskError, Invalid
-from server.jobs.queue import JOB, JobQueue, body_of
+from server.jobs.job_queue import JOB, JobQueue, body_of
 from server.records.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, put
 from server.settings import BUILD, VERSION, load
 from server.store import backup

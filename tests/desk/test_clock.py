@@ -11,7 +11,7 @@ import pytest
 from server.automation import timers
 from server.jobs import clock_watch, scheduler
 from server.jobs.clock_watch import HOLD_SECONDS, JUMP_SECONDS, SEEN_EVERY_SECONDS, ClockWatch
-from server.jobs.queue import JOB, MAX_RETRY_SECONDS, JobQueue
+from server.jobs.job_queue import JOB, MAX_RETRY_SECONDS, JobQueue
 from server.jobs.scheduler import Scheduler
 from server.upkeep import backups, checkup
 from tests.desk.conftest import NOW, Post

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.errors import Forbidden, HelpdeskError, Invalid, Required, TooLarge
-from server.record_types.shared.tables import ATTACHED
+from server.record_types.shared.relation_tables import ATTACHED
 from server.records import records
 from tests.desk.conftest import NOW, Post
 from tests.desk.test_mail_html import body

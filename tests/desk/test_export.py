@@ -15,7 +15,7 @@ from server.export import Summary, export
 from server.export.secret import PLAIN_TABLES, SECRETS
 from server.export.target import PART
 from server.record_types.registry import load as load_types
-from server.record_types.shared.tables import CUSTOM_VALUE
+from server.record_types.shared.relation_tables import CUSTOM_VALUE
 from tests.desk.mailroom import Desk, mail, multipart, tables
 from tests.service import command
 

@@ -6,7 +6,7 @@ from email.policy import default
 import pytest
 
 from server.host_names import ascii_host
-from server.mail.compose import ascii_address, new_message_id
+from server.mail.mail_bytes import ascii_address, new_message_id
 from server.outbound import dns, urls
 from server.outbox.signing import ascii_domain
 from tests.desk.conftest import Post

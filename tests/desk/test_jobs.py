@@ -11,8 +11,8 @@ import pytest
 
 from server import clock
 from server.context import Service
-from server.jobs import queue, scheduler
-from server.jobs.queue import (
+from server.jobs import job_queue, scheduler
+from server.jobs.job_queue import (
     CLAIM_SECONDS,
     JOB,
     MAX_ATTEMPTS,
@@ -54,7 +54,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clears the registry, so that only the jobs of a test exist."""
-    monkeypatch.setattr(queue, "_bodies", {})
+    monkeypatch.setattr(job_queue, "_bodies", {})
     monkeypatch.setattr(scheduler, "_scans", {})
     monkeypatch.setattr(scheduler, "_starts", {})
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.mailroom import mail_import
 from server.mailroom.mailboxes import checking
 from server.store import schema

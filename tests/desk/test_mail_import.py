@@ -15,7 +15,7 @@ import pytest
 from server.__main__ import main
 from server.errors import Full, Invalid
 from server.mailroom import mail_import, storing
-from server.mailroom.history import History
+from server.mailroom.earlier_mail import History
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
 from server.records.writing import RecordWriter

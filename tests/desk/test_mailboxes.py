@@ -11,13 +11,13 @@ import pytest
 
 from server import clock
 from server.errors import NotFound
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.mail import inboxes
 from server.mailroom import storing
 from server.mailroom.incoming import IncomingMail
-from server.mailroom.mailboxes import checking, dead_letters, due
-from server.mailroom.mailboxes import letters as kept_apart
-from server.record_types.base import Record
+from server.mailroom.mailboxes import checking, dead_letters, due_mailboxes
+from server.mailroom.mailboxes import failed_mails as kept_apart
+from server.record_types.record_type import Record
 from server.records.writing import RecordWriter
 from server.store import schema
 from tests.desk.mailroom import Desk, mail
@@ -422,17 +422,17 @@ def test_mailboxes_are_checked_in_order_of_their_last_check(desk: Desk, imap: Im
         box(desk, imap, checked_at=now - 61), box(desk, imap, checked_at=now - 20),
         box(desk, imap, is_enabled=0), box(desk, imap),
     )  # fmt: skip
-    assert due.find_due(desk.service, now) == now + 40
+    assert due_mailboxes.find_due(desk.service, now) == now + 40
     assert jobs(desk) == [never, late]
     assert {soon, off} & set(jobs(desk)) == set()
-    due.find_due(desk.service, now)
+    due_mailboxes.find_due(desk.service, now)
     assert jobs(desk) == [never, late], "never two jobs for one mailbox"
 
 
 @pytest.mark.parametrize(("fails", "wait"), [(0, 60), (1, 120), (2, 240), (5, 600), (15, 1800), (1000, 1800)])
 def test_the_wait_grows_with_the_failures(desk: Desk, imap: ImapServer, fails: int, wait: int) -> None:
     box(desk, imap, checked_at=desk.now, num_fails=fails)
-    assert due.find_due(desk.service, desk.now) == desk.now + wait
+    assert due_mailboxes.find_due(desk.service, desk.now) == desk.now + wait
     assert jobs(desk) == []
 
 
@@ -445,7 +445,7 @@ def test_a_mailbox_with_more_mails_than_one_check_fetches_is_due_at_once(
     taken = []
     while True:
         taken.append(check(desk, id))
-        if due.find_due(desk.service, desk.now) == desk.now + 60:
+        if due_mailboxes.find_due(desk.service, desk.now) == desk.now + 60:
             break
     assert taken == [2, 2, 1] and server.mails == {}
     assert subjects(desk) == [f"Mail {number}" for number in range(1, 6)]

@@ -11,7 +11,7 @@ from server.access import actor
 from server.errors import Invalid
 from server.mail import display_names
 from server.mailroom import Receipt
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import records
 from server.tickets import original_sender
 from server.tickets.types.ticket_parts import status

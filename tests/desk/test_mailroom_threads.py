@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.mailroom import Receipt
-from server.record_types.shared.tables import LINK
+from server.record_types.shared.relation_tables import LINK
 from server.records.writing import RecordWriter
 from server.tickets import requesters
 from server.tickets.types.ticket_parts import status

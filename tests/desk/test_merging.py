@@ -6,7 +6,7 @@ import pytest
 
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, NotOffered, TooLarge
 from server.people import merging
-from server.record_types.shared.tables import ATTACHED, LINK
+from server.record_types.shared.relation_tables import ATTACHED, LINK
 from server.records import records
 from tests.desk.conftest import Post
 

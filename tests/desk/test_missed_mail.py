@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.jobs.queue import JOB
+from server.jobs.job_queue import JOB
 from server.mailroom.mailboxes import checking
 from server.mailroom.mailboxes.problems import MISSED_TOLD_AT
 from server.outbox.holds import TRANSPORT_HOLD

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from server import mailroom
+from server.automation.automation_service import perform
 from server.automation.host import Script
-from server.automation.service import perform
 from server.errors import Invalid, TimedOut
 from server.record_types.shared import scopes
-from server.records import events, records
+from server.records import event_publishing, records
 from server.store.database import NotOnWriter
 from server.store.transaction import slots
 from tests.desk.conftest import Post
@@ -29,7 +29,7 @@ def test_no_automation_is_queried_inside_a_write(desk: Post) -> None:
     ctx = desk.context()
 
     def ask(_: Any = None) -> list[Any]:
-        return list(events.automation_results(ctx, "mail.filter", dict))
+        return list(event_publishing.automation_results(ctx, "mail.filter", dict))
 
     assert desk.service.store.write(ask) == []  # none is bound
     read_before = mailroom.quick(ctx, mail())
@@ -42,7 +42,9 @@ def test_no_automation_is_queried_inside_a_write(desk: Post) -> None:
         desk.service.store.write(ask)
     with pytest.raises(NotOnWriter):
         read_before()
-    assert events.is_bound(ctx, "mail.filter") and mailroom.quick(ctx, mail()) is None  # a reader fills the cache
+    assert (
+        event_publishing.is_bound(ctx, "mail.filter") and mailroom.quick(ctx, mail()) is None
+    )  # a reader fills the cache
 
 
 def test_the_search_of_an_upsert_is_bounded(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,14 +10,14 @@ import pytest
 
 from server import tickets
 from server.errors import Invalid
-from server.outbox import delivery, holds, mail_queue, rows
+from server.outbox import delivery, holds, mail_queue, queue_rows
 from server.outbox.deliver import deliver
-from server.outbox.due import send_draft
+from server.outbox.due_drafts import send_draft
 from server.outbox.holds import TransportHold, list_holds
 from server.records import records
 from server.records.writing import RecordWriter
 from server.tickets.compose import prepare, save
-from server.tickets.parameters import compose_request
+from server.tickets.request_values import compose_request
 from server.upkeep import checkup, checkup_mail, health
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
@@ -592,7 +592,7 @@ def test_a_transport_with_wrong_settings_is_tried_again_later(desk: Post) -> Non
 
 def test_a_bug_leaves_the_mail_in_the_queue(desk: Post, smtp: SmtpServer) -> None:
     _, id, claim = cut_short(desk)
-    desk.service.store.write(lambda tx: rows.change(tx, id, {"mail": '{"damaged": 1}'}))
+    desk.service.store.write(lambda tx: queue_rows.change(tx, id, {"mail": '{"damaged": 1}'}))
     assert not deliver(desk.service, id, claim, desk.now)
     draft = desk.one("draft", id=id)
     assert (draft["is_queued"], draft["queue_fails"]) == (1, 1)
@@ -607,8 +607,8 @@ def test_mail_of_a_killed_process_is_sent_by_the_next(desk: Post, smtp: SmtpServ
     desk.run_due()
     assert smtp.messages == []  # the claim is still valid
     gone = claim.replace(claim.partition(":")[0], "0123456789ab")
-    desk.service.store.write(lambda tx: rows.change(tx, draft, {"claimed_by": gone}))
-    desk.service.store.write(rows.release_lost)
+    desk.service.store.write(lambda tx: queue_rows.change(tx, draft, {"claimed_by": gone}))
+    desk.service.store.write(queue_rows.release_lost)
     desk.run_due()
     assert desk.message(ticket)["message_id"].encode() in smtp.take()[2]
     desk.run_due(RETRY)
@@ -617,7 +617,7 @@ def test_mail_of_a_killed_process_is_sent_by_the_next(desk: Post, smtp: SmtpServ
 
 def test_a_lapsed_claim_is_taken_over_and_void(desk: Post, smtp: SmtpServer) -> None:
     _, draft, claim = cut_short(desk)
-    desk.run_due(rows.CLAIM_SECONDS + 1)
+    desk.run_due(queue_rows.CLAIM_SECONDS + 1)
     assert len(smtp.messages) == 1
     assert not deliver(desk.service, draft, claim, desk.now) and len(smtp.messages) == 1
 
@@ -653,7 +653,7 @@ def test_a_draft_deleted_while_it_is_sent_leaves_nothing_behind(desk: Post, smtp
     _, id, claim = cut_short(desk)
     records.delete(desk.context(desk.nora), "draft", id)
     assert not deliver(desk.service, id, claim, desk.now)
-    assert smtp.messages == [] and desk.read(lambda tx: rows.get(tx, id)) is None
+    assert smtp.messages == [] and desk.read(lambda tx: queue_rows.get(tx, id)) is None
 
 
 def test_a_request_refused_later_leaves_nothing_queued(desk: Post, smtp: SmtpServer) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from server.access import sessions, totp
 from server.access.second_factor import SECOND_FACTOR
-from server.people import accounts, sign_in
+from server.people import sign_in, sign_in_administration
 from tests.records.desk import NOW, Desk
 
 
@@ -16,7 +16,12 @@ def test_actions_that_let_administrators_sign_in_as_others_are_logged(tmp_path: 
     lifetime = sign_in.lifetime(desk.service, False)
     desk.store.write(lambda tx: tx.put(SECOND_FACTOR, factor))
     desk.store.write(lambda tx: sessions.create(tx, milo, NOW, lifetime, "Firefox", "127.0.0.1"))
-    for act in (accounts.invitation, accounts.invite, accounts.turn_off_second_factor, accounts.end_sessions) * 2:
+    for act in (
+        sign_in_administration.invitation,
+        sign_in_administration.invite,
+        sign_in_administration.turn_off_second_factor,
+        sign_in_administration.end_sessions,
+    ) * 2:
         act(ctx, milo)
     asked = ["Nora made a link with which Milo can choose a password", "Nora invited Milo by mail to choose a password"]
     once = ["Nora turned off the second factor of Milo", "Nora signed Milo out of 1 device"]

@@ -16,15 +16,15 @@ from server.automation.engine import Run
 from server.context import WAKE, Context, Service
 from server.errors import Invalid, TimedOut, TooMany
 from server.imports import background
-from server.jobs import processes, queue, scheduler, turns
+from server.jobs import job_queue, processes, scheduler, turns
+from server.jobs.job_queue import CLAIM_SECONDS, JOB, JobQueue
 from server.jobs.processes import PROCESS, Membership, ServingProcess, Watchman
-from server.jobs.queue import CLAIM_SECONDS, JOB, JobQueue
 from server.jobs.scheduler import Scheduler, last_scans, periodic
 from server.mailroom import mail_listening
 from server.mailroom.mail_listening import State
-from server.outbox import rows
+from server.outbox import queue_rows
 from server.packages import results
-from server.packages.making import ImportResult
+from server.packages.record_creation import ImportResult
 from server.people import presence
 from server.record_types.registry import load as load_types
 from server.records import live_settings, records
@@ -86,7 +86,7 @@ class Pair:
 
     def acting(self, name: str) -> None:
         """Makes further claims in the name of this process."""
-        self.monkeypatch.setattr(queue, "_run_name", name)
+        self.monkeypatch.setattr(job_queue, "_run_name", name)
 
     def context(self, service: Service, worker_id: int) -> Context:
         return replace(self.desk.context(worker_id), service=service)
@@ -191,17 +191,17 @@ def test_claims_of_a_dead_process_are_released_and_others_stay(pair: Pair) -> No
     mine, theirs = (store.write(lambda tx: JobQueue.add(tx, "work", 0, {})) for _ in range(2))
     draft = pair.desk.create("draft", type="mail.compose", is_queued=1)
     pair.acting(FIRST)
-    [first] = JobQueue(store).claim_due(NOW, queue.JobCapacity(total=1))
-    store.write(lambda tx: rows.put(tx, draft, rows.new_claim_values(NOW)))
+    [first] = JobQueue(store).claim_due(NOW, job_queue.JobCapacity(total=1))
+    store.write(lambda tx: queue_rows.put(tx, draft, queue_rows.new_claim_values(NOW)))
     pair.acting(SECOND)
     JobQueue(pair.second.store).claim_due(NOW)
     assert claims(store) == {mine: FIRST, theirs: SECOND}
     JobQueue(pair.second.store).release_lost()  # at the start of a process: others may be alive
-    pair.second.store.write(rows.release_lost)
+    pair.second.store.write(queue_rows.release_lost)
     assert claims(store) == {mine: FIRST, theirs: SECOND}
     pair.beat(pair.two, times=5)
     assert claims(store) == {mine: "", theirs: SECOND} and WAKE not in pair.heard
-    kept = store.read(lambda tx: rows.get(tx, draft))
+    kept = store.read(lambda tx: queue_rows.get(tx, draft))
     assert kept is not None and kept["claimed_by"] == ""
     [again] = JobQueue(pair.second.store).claim_due(NOW)
     JobQueue(store).finish(first)  # too late: another process has claimed it
@@ -302,7 +302,7 @@ def test_exclusive_work_is_done_one_after_the_other(pair: Pair) -> None:
 
 def test_the_lock_of_a_dead_process_is_released(pair: Pair) -> None:
     pair.acting(FIRST)
-    pair.first.store.write(lambda tx: turns._claim(tx, "renewal", queue.new_claim(), clock.now(), 600))
+    pair.first.store.write(lambda tx: turns._claim(tx, "renewal", job_queue.new_claim(), clock.now(), 600))
     with pytest.raises(TimedOut), turns.exclusive(pair.second, "renewal", 0):
         pass
     pair.first.store.write(lambda tx: processes.release(tx, FIRST))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from server.record_types.shared.tables import ATTACHED, REMAINS
+from server.record_types.shared.relation_tables import ATTACHED, REMAINS
 from server.records import deferred_deletion, records, writing
 from server.store.transaction import Transaction
 from tests.desk.conftest import Post

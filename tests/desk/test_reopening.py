@@ -6,7 +6,7 @@ import pytest
 
 from server import tickets
 from server.fields import Timestamp
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import records
 from server.tickets import reopening
 from tests.desk.conftest import NOW, Post

@@ -10,9 +10,9 @@ import pytest
 
 from server import tickets
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, Required
-from server.record_types.shared.tables import LINK
+from server.record_types.shared.relation_tables import LINK
 from server.records import records
-from server.tickets import answers
+from server.tickets import reply_limits
 from server.tickets.mail_loops import NOTE
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
@@ -155,7 +155,7 @@ def test_an_address_gets_one_automatic_reply_per_hour_whatever_its_tickets(desk:
     assert [each["is_not_sent"] for each in kept] == [0, 1, 1] and len(smtp.messages) == 1
     assert "not sent to ann@kite.example: it had an automatic answer within the hour" in kept[1]["notes"]
     assert automatic(desk, "bo@kite.example")["is_not_sent"] == 0
-    desk.now += answers.HOUR_SECONDS
+    desk.now += reply_limits.HOUR_SECONDS
     assert automatic(desk, "Ann@Kite.example")["is_not_sent"] == 0 and len(smtp.messages) == 3
 
 
@@ -164,7 +164,7 @@ def test_the_automatic_replies_per_hour_are_limited(desk: Post, smtp: SmtpServer
     kept = [automatic(desk, f"c{number}@kite.example") for number in range(3)]
     assert [each["is_not_sent"] for each in kept] == [0, 0, 1] and len(smtp.messages) == 2
     assert "not sent: 2 automatic answers have left within the hour" in kept[2]["notes"]
-    desk.now += answers.HOUR_SECONDS
+    desk.now += reply_limits.HOUR_SECONDS
     assert automatic(desk, "c2@kite.example")["is_not_sent"] == 0
 
 
@@ -175,10 +175,10 @@ def test_an_automatic_reply_without_recipients_is_stored_and_does_not_fail(desk:
 
 def test_records_of_automatic_replies_expire_after_the_hour(desk: Post) -> None:
     automatic(desk, "ann@kite.example")
-    answers.forget_expired(desk.service, desk.now)
-    assert len(desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER))) == 1
-    answers.forget_expired(desk.service, desk.now + answers.HOUR_SECONDS)
-    assert desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER)) == []
+    reply_limits.forget_expired(desk.service, desk.now)
+    assert len(desk.read(lambda tx: tx.find(reply_limits.AUTOMATIC_ANSWER))) == 1
+    reply_limits.forget_expired(desk.service, desk.now + reply_limits.HOUR_SECONDS)
+    assert desk.read(lambda tx: tx.find(reply_limits.AUTOMATIC_ANSWER)) == []
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from server.jobs.queue import JobQueue
-from server.records import events
+from server.jobs.job_queue import JobQueue
+from server.records import event_publishing
 from server.upkeep import scheduled_jobs
 from tests.records.desk import NOW, Desk
 
@@ -12,7 +12,10 @@ def test_the_log_of_a_dropped_job_contains_no_records(tmp_path: Path) -> None:
     """An event's job contains former states of records of any group, which a log entry must not retain longer."""
     desk = Desk(tmp_path)
     desk.own(
-        "automation_event", name=events.CHANGED, extension_id="x", automations_kata="automation/a:\n  uri: {{'a'}}"
+        "automation_event",
+        name=event_publishing.CHANGED,
+        extension_id="x",
+        automations_kata="automation/a:\n  uri: {{'a'}}",
     )
     task = desk.create("task", title="Merger talks")["id"]
     desk.update("task", task, title="Merger talks with Acme")
@@ -24,5 +27,5 @@ def test_the_log_of_a_dropped_job_contains_no_records(tmp_path: Path) -> None:
     entries = [each for each in desk.acts() if "dropped job" in each]
     assert len(entries) == len(told) and "Merger" not in str(entries)
     assert f"Helpdesk dropped job {backup} (backup.verify): helpdesk-1.db" in entries
-    assert f"{events.CHANGED}, " in str(entries) and f"record_id {task}" in str(entries)
+    assert f"{event_publishing.CHANGED}, " in str(entries) and f"record_id {task}" in str(entries)
     desk.close()

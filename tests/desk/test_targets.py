@@ -8,7 +8,7 @@ from server.errors import Forbidden, HelpdeskError, Required
 from server.record_types.calendars import availability
 from server.records import records
 from server.records.records import SearchRequest
-from server.tickets import targets
+from server.tickets import target_alerts
 from tests.desk.conftest import NOW, Post
 
 names = pytest.mark.parametrize
@@ -17,7 +17,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 FIVE_PM = NOW - 4 * MINUTE - 5 + 2 * HOUR
 MONDAY_9 = FIVE_PM + 2 * DAY + 16 * HOUR
 OF_ALL = {"owner__context": "svc.contexts.app", "owner_id": 0}
-SCANS = (targets.watch,)  # importing the module registers the scan
+SCANS = (target_alerts.watch,)  # importing the module registers the scan
 
 
 class Promises:
@@ -176,7 +176,7 @@ def test_another_calendar_changes_the_due_times(desk: Post) -> None:
 
 
 def test_many_tickets_are_updated_in_batches(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "BATCH", 3)
+    monkeypatch.setattr(target_alerts, "BATCH", 3)
     ids = [desk.create("ticket", subject=str(number), group_id=desk.support) for number in range(8)]
     promises = Promises(desk)
     assert [promises.due(id) for id in ids] == [(240, 600, 240)] * 8

@@ -8,7 +8,7 @@ import pytest
 
 from server import mailroom, tickets
 from server.mailroom import Receipt
-from server.record_types.shared.sending import TRANSACTIONAL
+from server.record_types.shared.sending_addresses import TRANSACTIONAL
 from tests.desk.conftest import Post
 from tests.desk.mailroom import mail
 from tests.smtp_server import SmtpServer

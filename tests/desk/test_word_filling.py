@@ -15,8 +15,8 @@ from server.records import index_backfill, records
 from server.records.records import NOT_INDEXED, SearchRequest
 from server.store import fulltext, schema, sqlite
 from server.store.transaction import Transaction
-from server.tickets.types.message_parts.filters import MESSAGE_TEXT
-from server.tickets.types.ticket_parts.words import TICKET_TEXT
+from server.tickets.types.message_parts.message_filters import MESSAGE_TEXT
+from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT
 from tests.desk.conftest import Post
 
 SUBJECTS = [f"Gondola number{count}" for count in range(5)]

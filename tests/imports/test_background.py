@@ -10,12 +10,12 @@ import pytest
 
 from server.context import Context
 from server.errors import Conflict, Forbidden, Invalid, Unavailable
-from server.imports import background, importing, uploads
+from server.imports import background, row_import, uploads
 from server.imports.background import KIND, CsvTask
 from server.imports.columns import CsvMapping
 from server.imports.uploads import CsvUpload
-from server.jobs import queue
-from server.jobs.queue import JOB
+from server.jobs import job_queue
+from server.jobs.job_queue import JOB
 from tests.records.desk import NOW, Desk
 
 NAMES = CsvMapping("org", ("name", "website"))
@@ -40,7 +40,7 @@ def uploaded(ctx: Context, text: str = "Kite;https://kite.example\n") -> CsvUplo
 
 def work(desk: Desk, upload: CsvUpload) -> CsvTask:
     """What the scheduler does with the file."""
-    body = queue.body_of(KIND)
+    body = job_queue.body_of(KIND)
     assert body is not None
     body(desk.service, {"code": upload.code}, NOW)
     return task(desk, upload)
@@ -125,7 +125,7 @@ def test_what_may_work_later_is_left_to_the_scheduler(
         raise Unavailable("no room")
 
     with monkeypatch.context() as patched:
-        patched.setattr(importing, "run", full)
+        patched.setattr(row_import, "run", full)
         with pytest.raises(Unavailable):
             work(desk, upload)
     assert task(desk, upload).is_running
@@ -135,10 +135,10 @@ def test_what_may_work_later_is_left_to_the_scheduler(
 def test_how_far_it_is_is_told(desk: Desk, nora: Context) -> None:
     upload = uploaded(nora, "".join(f"Kite {number};\n" for number in range(120)))
     heard: list[tuple[int, int]] = []
-    importing.attempt(nora, upload.table(), NAMES, told=lambda done, total: heard.append((done, total)))
+    row_import.attempt(nora, upload.table(), NAMES, told=lambda done, total: heard.append((done, total)))
     assert heard == [(0, 120), (50, 120), (100, 120)]
     heard.clear()
-    importing.run(nora, upload, upload.table(), NAMES, lambda done, total: heard.append((done, total)))
+    row_import.run(nora, upload, upload.table(), NAMES, lambda done, total: heard.append((done, total)))
     assert heard[-1] == (119, 120) and len(heard) >= 120
 
 
@@ -148,8 +148,8 @@ def test_how_far_it_is_is_told(desk: Desk, nora: Context) -> None:
 @pytest.fixture
 def large(desk: Desk, nora: Context, monkeypatch: pytest.MonkeyPatch) -> CsvUpload:
     """A file that counts as large, with two rows that are refused: one when it is read, one when it is written."""
-    monkeypatch.setattr(importing, "MAX_ATOMIC_ROWS", 3)
-    monkeypatch.setattr(importing, "PORTION", 2)
+    monkeypatch.setattr(row_import, "MAX_ATOMIC_ROWS", 3)
+    monkeypatch.setattr(row_import, "PORTION", 2)
     rows = ["Kite;", "Larch;nope", "Elm;", "Oak;", "Kite Two;", "Ash;", "Fir;"]
     upload = uploaded(nora, "".join(f"{row}\n" for row in rows))
     background.start(nora, upload, NAMES, "", is_trial=False)
@@ -171,19 +171,19 @@ def test_the_import_of_a_large_file_goes_on_behind_what_was_written(
     portions: int, written: int, desk: Desk, large: CsvUpload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a kill between two portions."""
-    write, left = importing.PortionedImport._write, [portions]
+    write, left = row_import.PortionedImport._write, [portions]
 
-    def killed(self: importing.PortionedImport, *given: Any) -> None:
+    def killed(self: row_import.PortionedImport, *given: Any) -> None:
         if not left[0]:
             raise Unavailable("the process ends here")
         left[0] -= 1
         write(self, *given)
 
-    monkeypatch.setattr(importing.PortionedImport, "_write", killed)
+    monkeypatch.setattr(row_import.PortionedImport, "_write", killed)
     with pytest.raises(Unavailable):
         work(desk, large)
     assert len(desk.found("org", "")) == written and task(desk, large).is_running
-    monkeypatch.setattr(importing.PortionedImport, "_write", write)
+    monkeypatch.setattr(row_import.PortionedImport, "_write", write)
     done = work(desk, large)
     assert done.result is not None
     assert (done.result.created, len(done.result.mistakes), len(desk.found("org", ""))) == (6, 1, 6)

@@ -9,10 +9,10 @@ import pytest
 
 from server.context import Context
 from server.errors import Conflict, Forbidden, HelpdeskError, Invalid, NotFound, Required
-from server.imports import columns, importing, reading, uploads
+from server.imports import columns, csv_rows, row_import, uploads
 from server.imports.columns import CsvMapping
-from server.imports.importing import MAX_MISTAKES, PORTION, CsvResult
-from server.imports.reading import CsvRow
+from server.imports.csv_rows import CsvRow
+from server.imports.row_import import MAX_MISTAKES, PORTION, CsvResult
 from tests.records.desk import NOW, Desk
 
 
@@ -33,12 +33,12 @@ def imported(ctx: Context, uri: str, text: str, *names: str, key: str = "") -> C
     """A file with a line of names that nobody guesses from, imported."""
     raw = f"{';'.join(f'h{place}' for place in range(len(names)))}\n{text}".encode()
     upload = uploads.find_upload(ctx, uri, uploads.keep(ctx, uri, "people.csv", raw))
-    return importing.run(ctx, upload, upload.table(), CsvMapping(uri, names, key))
+    return row_import.run(ctx, upload, upload.table(), CsvMapping(uri, names, key))
 
 
 def tried(ctx: Context, uri: str, text: str, *names: str, key: str = "") -> CsvResult:
     raw = f"{';'.join(f'h{place}' for place in range(len(names)))}\n{text}".encode()
-    return importing.attempt(ctx, reading.read(raw), CsvMapping(uri, names, key))
+    return row_import.attempt(ctx, csv_rows.read(raw), CsvMapping(uri, names, key))
 
 
 def count(desk: Desk, uri: str) -> int:
@@ -159,7 +159,7 @@ def test_a_row_that_is_refused_leaves_nothing_and_the_file_stays(desk: Desk, nor
     before = (count(desk, "contact"), count(desk, "address"), len(desk.log()))
     code = uploads.keep(nora, "contact", "seven.csv", raw)
     upload = uploads.find_upload(nora, "contact", code)
-    result = importing.run(nora, upload, upload.table(), CsvMapping("contact", ("first_name", "email")))
+    result = row_import.run(nora, upload, upload.table(), CsvMapping("contact", ("first_name", "email")))
     assert [(each.row, each.target) for each in result.mistakes] == [(8, "email")]
     assert "belongs to contact" in result.mistakes[0].reason
     assert (count(desk, "contact"), count(desk, "address"), len(desk.log())) == before
@@ -188,10 +188,10 @@ def test_an_import_is_told_in_the_activity_log_and_the_file_goes(desk: Desk, nor
     code = uploads.keep(nora, "org", "kites.csv", b"name\nLogged\n")
     upload = uploads.find_upload(nora, "org", code)
     mapping = CsvMapping("org", ("name",))
-    assert importing.run(nora, upload, upload.table(), mapping).created == 1
+    assert row_import.run(nora, upload, upload.table(), mapping).created == 1
     assert desk.acts(seen) == ["Nora Berg imported kites.csv: organizations, 1 created, 0 updated"]
     with pytest.raises(NotFound):
-        importing.run(nora, upload, upload.table(), mapping)
+        row_import.run(nora, upload, upload.table(), mapping)
     with pytest.raises(NotFound):
         uploads.find_upload(nora, "org", code)
 
@@ -231,7 +231,7 @@ def test_a_mapping_that_does_not_fit_is_refused(
     names: tuple[str, ...], key: str, error: type[HelpdeskError], nora: Context
 ) -> None:
     with pytest.raises(error):
-        importing.attempt(nora, reading.read(b"a,b\n1,2\n"), CsvMapping("org", names, key))
+        row_import.attempt(nora, csv_rows.read(b"a,b\n1,2\n"), CsvMapping("org", names, key))
 
 
 def test_columns_are_guessed_by_names_labels_and_custom_fields(desk: Desk, nora: Context) -> None:
@@ -265,9 +265,9 @@ def test_the_cells_tell_whether_a_column_names_records_or_numbers_them(
 
 
 def test_contacts_of_companies_that_do_not_exist_are_imported_at_the_first_try(desk: Desk, nora: Context) -> None:
-    table = reading.read(b"First name,Company\nAda,Quill Works\nBo,Quill Works\n")
+    table = csv_rows.read(b"First name,Company\nAda,Quill Works\nBo,Quill Works\n")
     names = columns.guess(table.names, columns.targets(nora, "contact"), {}, table.rows)
-    result = importing.attempt(nora, table, CsvMapping("contact", names))
+    result = row_import.attempt(nora, table, CsvMapping("contact", names))
     assert (result.created, result.mistakes) == (2, [])
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from server.errors import HelpdeskError, Invalid, Malformed, TooLarge
-from server.imports import reading
-from server.imports.reading import LATIN, MAX_COLUMNS, MAX_FILE_BYTES
+from server.imports import csv_rows
+from server.imports.csv_rows import LATIN, MAX_COLUMNS, MAX_FILE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from server.imports.reading import LATIN, MAX_COLUMNS, MAX_FILE_BYTES
     ],
 )
 def test_a_table_is_read_as_it_was_meant(raw: bytes, names: object, rows: object, separator: str) -> None:
-    found = reading.read(raw)
+    found = csv_rows.read(raw)
     assert (found.names, [row.cells for row in found.rows], found.separator) == (names, rows, separator)
 
 
@@ -44,12 +44,12 @@ def test_a_table_is_read_as_it_was_meant(raw: bytes, names: object, rows: object
     ],
 )
 def test_letters_are_read_as_they_were_written(raw: bytes, city: str, encoding: str) -> None:
-    found = reading.read(raw)
+    found = csv_rows.read(raw)
     assert (found.rows[0].cells[1], found.encoding) == (city, encoding)
 
 
 def test_rows_are_counted_as_a_spreadsheet_does() -> None:
-    found = reading.read(b'\nname,note\nKite,"a\nb"\n,\n\nLarch,c\n')
+    found = csv_rows.read(b'\nname,note\nKite,"a\nb"\n,\n\nLarch,c\n')
     assert [row.number for row in found.rows] == [3, 6]
 
 
@@ -72,10 +72,10 @@ def test_rows_are_counted_as_a_spreadsheet_does() -> None:
 )
 def test_what_is_no_table_is_told(raw: bytes, error: type[HelpdeskError], told: str) -> None:
     with pytest.raises(error) as caught:
-        reading.read(raw)
+        csv_rows.read(raw)
     assert told in caught.value.message
 
 
 def test_a_file_has_as_many_rows_as_it_has_room_for() -> None:
-    assert len(reading.read(b"name\n" + b"x\n" * 60_000).rows) == 60_000
-    assert len(reading.read(b"name\n" + b"x" * 30 + b"\n" * MAX_FILE_BYTES, max_bytes=0).rows) == 1
+    assert len(csv_rows.read(b"name\n" + b"x\n" * 60_000).rows) == 60_000
+    assert len(csv_rows.read(b"name\n" + b"x" * 30 + b"\n" * MAX_FILE_BYTES, max_bytes=0).rows) == 1

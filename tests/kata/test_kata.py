@@ -8,8 +8,8 @@ import pytest
 from server import template
 from server.errors import KataSyntax
 from server.kata import Environment, Generic, Parameters, check, encode, parse
-from server.kata.parser import MAX_CHARS, MAX_DEPTH
-from server.kata.references import MAX_EXPANDED
+from server.kata.kata_parser import MAX_CHARS, MAX_DEPTH
+from server.kata.kata_references import MAX_EXPANDED
 from tests.kata import cases
 from tests.kata.cases import Case, Fails
 

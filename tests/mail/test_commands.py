@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.mail import commands
+from server.mail import hash_commands
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from server.mail import commands
     ],
 )
 def test_a_line_that_is_a_command_is_replaced(content, expected):
-    assert commands.apply(content, "Ida\nDepot", "> was") == expected
+    assert hash_commands.apply(content, "Ida\nDepot", "> was") == expected
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def test_a_line_that_is_a_command_is_replaced(content, expected):
     ],
 )
 def test_every_other_line_stays_as_it_is(content):
-    assert commands.apply(content, "Ida", "> was") == content
+    assert hash_commands.apply(content, "Ida", "> was") == content
 
 
 def test_without_a_message_answered_its_line_stays():
-    assert commands.apply("#original_message\n#sig", "Ida", None) == "#original_message\nIda"
+    assert hash_commands.apply("#original_message\n#sig", "Ida", None) == "#original_message\nIda"
 
 
 def test_what_is_put_in_is_not_looked_at_again():
-    assert commands.apply("#sig\n#original_message", "#original_message", "#sig") == "#original_message\n#sig"
+    assert hash_commands.apply("#sig\n#original_message", "#original_message", "#sig") == "#original_message\n#sig"
 
 
 def test_an_empty_signature_leaves_an_empty_line():
-    assert commands.apply("Hi\n#sig\nbye", "", None) == "Hi\n\nbye"
+    assert hash_commands.apply("Hi\n#sig\nbye", "", None) == "Hi\n\nbye"

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from server.errors import Invalid, TooLarge
-from server.mail import compose as composing
-from server.mail.compose import (
+from server.mail import mail_bytes as composing
+from server.mail.mail_bytes import (
     OutFile,
     OutgoingMail,
     compose,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from server.mail.dates import EARLIEST, read_date
+from server.mail.date_header import EARLIEST, read_date
 from server.mail.parse import parse
 
 NOW = 1_795_600_000

@@ -1,6 +1,6 @@
 import pytest
 
-from server.mail.spam import score, words
+from server.mail.spam_score import score, words
 
 
 @pytest.mark.parametrize(("count", "expected"), [(3, 0.2286), (15, 0.0023), (40, 0.0023), (0, 0.5)])

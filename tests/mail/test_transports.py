@@ -10,7 +10,7 @@ import pytest
 
 from server.errors import Invalid, Required
 from server.mail import dialogue
-from server.mail.compose import compose
+from server.mail.mail_bytes import compose
 from server.mail.transports import TRANSPORTS, DeliveryReport, TransportFailed, null, smtp, transport
 from server.mail.transports.smtp import Encryption, SmtpSettings, settings_from
 from tests.mail.test_compose import PLAIN

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from server.outbound import RequestLimits
-from server.outbound.addresses import allowed
+from server.outbound.allowlist import allowed
 from tests.outbound.peer import HOST, Peer
 
 

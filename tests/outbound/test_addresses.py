@@ -6,7 +6,7 @@ import pytest
 
 from server import app, outbound
 from server.errors import HelpdeskError, Invalid, Rejected
-from server.outbound.addresses import allowed, is_public
+from server.outbound.allowlist import allowed, is_public
 from server.outbound.urls import parsed
 from server.settings import load
 

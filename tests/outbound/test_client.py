@@ -13,7 +13,7 @@ import pytest
 from server import outbound
 from server.errors import Invalid, Rejected, TimedOut, TooLarge, Unavailable
 from server.outbound import connection
-from server.outbound.addresses import Allowlist, allowed
+from server.outbound.allowlist import Allowlist, allowed
 from server.outbound.client import MAX_HEADERS, MAX_REDIRECTS
 from tests.outbound.peer import HOST, Asked, Peer, answer, once, redirect
 from tests.outbound.test_addresses import named

@@ -9,7 +9,7 @@ import pytest
 
 from server import outbound
 from server.errors import HelpdeskError, Invalid, Rejected, Required, TooLarge, Unavailable
-from server.outbound import signing, tokens
+from server.outbound import client_tokens, request_signing
 from server.record_types.registry import load
 from tests.outbound.peer import answer, redirect
 
@@ -18,8 +18,8 @@ KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "wJalrXUtnFEMI/K7MD
 
 
 def signed(kind, service, account, url="https://shop.example/api/x?a=1", **more):
-    values = signing.check_params(signing.PREFIX + kind, service, account)
-    return signing.signer(signing.PREFIX + kind, values, NOW)(outbound.request(url, **more))
+    values = request_signing.check_params(request_signing.PREFIX + kind, service, account)
+    return request_signing.signer(request_signing.PREFIX + kind, values, NOW)(outbound.request(url, **more))
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,18 @@ def test_an_api_key_may_stand_in_the_query():
 
 
 def test_a_key_in_the_query_is_not_told_to_who_asked(peer, bounds):
-    values = signing.check_params(signing.API_KEY, {"location": "query", "name": "key"}, {"api_key": "s3cret"})
+    values = request_signing.check_params(
+        request_signing.API_KEY, {"location": "query", "name": "key"}, {"api_key": "s3cret"}
+    )
     peer.answers |= {"/a": redirect("b?c=1"), "/b": answer("hi")}
-    asked = replace(outbound.request(peer.url("/a")), sign=signing.signer(signing.API_KEY, values, NOW))
+    asked = replace(outbound.request(peer.url("/a")), sign=request_signing.signer(request_signing.API_KEY, values, NOW))
     assert str(outbound.send(asked, bounds).url) == peer.url("/b?c=1")
     assert [each.target for each in peer.asked] == ["/a?key=s3cret", "/b?c=1&key=s3cret"]
 
 
 def test_every_key_of_params_is_told_where_they_are_written():
     service, account = (load().type(uri).fields["params"].note for uri in ("connected_service", "connected_account"))
-    for kind in signing.KINDS.values():
+    for kind in request_signing.KINDS.values():
         assert all(f"`{name}`" in service for name in ("base_url", *kind.service))
         assert all(f"`{name}`" in account for name in kind.account)
 
@@ -175,7 +177,7 @@ def test_region_and_service_are_read_from_the_host(url, service, place):
 def fetched(peer, bounds, told, status=200, **values):
     content = told if isinstance(told, (bytes, str)) else json.dumps(told)
     peer.answers["/token"] = answer(content, status)
-    return tokens.fetched({"token_url": peer.url("/token"), "client_id": "me", **values}, bounds, NOW)
+    return client_tokens.fetched({"token_url": peer.url("/token"), "client_id": "me", **values}, bounds, NOW)
 
 
 @pytest.mark.parametrize(
@@ -235,14 +237,14 @@ def test_answers_without_a_token_are_told(told, status, error, words, peer, boun
 def test_secrets_are_not_taken_along_by_a_redirect(peer, bounds):
     peer.answers |= {"/token": redirect("/elsewhere", 307), "/elsewhere": answer('{"access_token": "t"}')}
     with pytest.raises(HelpdeskError):
-        tokens.fetched({"token_url": peer.url("/token"), "client_id": "me", "client_secret": "x"}, bounds, NOW)
+        client_tokens.fetched({"token_url": peer.url("/token"), "client_id": "me", "client_secret": "x"}, bounds, NOW)
     assert [each.target for each in peer.asked] == ["/token"]
 
 
 def test_the_place_of_tokens_is_guarded_as_well(bounds):
     values = {"token_url": "http://127.0.0.2/token", "client_id": "me"}
     with pytest.raises(Rejected):
-        tokens.fetched(values, bounds, NOW)
+        client_tokens.fetched(values, bounds, NOW)
 
 
 @pytest.mark.parametrize(
@@ -257,14 +259,14 @@ def test_the_place_of_tokens_is_guarded_as_well(bounds):
     ],
 )
 def test_tokens_are_renewed_before_they_end(values, is_fresh):
-    assert tokens.is_fresh(values, NOW) is is_fresh
+    assert client_tokens.is_fresh(values, NOW) is is_fresh
 
 
 def test_a_signature_covers_what_is_sent(peer, bounds):
     """It is made anew for the place that a redirect leads to, and the body is a part of it."""
 
     def sign(asked):
-        return signing.signer(signing.AWS, KEYS | {"service": "s3", "region": "here"}, NOW)(asked)
+        return request_signing.signer(request_signing.AWS, KEYS | {"service": "s3", "region": "here"}, NOW)(asked)
 
     peer.answers |= {"/a": redirect("/b"), "/b": answer("hi")}
     outbound.send(replace(outbound.request(peer.url("/a")), sign=sign), bounds)

@@ -16,7 +16,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from server import clock
 from server.errors import Conflict, Gone, Invalid
 from server.outgoing import courier as couriers
-from server.outgoing import deliveries, event_names, pace, schedule
+from server.outgoing import deliveries, event_names, pace, retry_schedule
 from server.outgoing.courier import Courier
 from server.outgoing.deliveries import DELIVERY
 from server.outgoing.pace import Pace
@@ -59,7 +59,7 @@ class Post:
         self.peer = peer
         self.now = NOW
         monkeypatch.setattr(clock, "now", lambda: self.now)
-        monkeypatch.setattr(schedule, "_about", lambda seconds: seconds)
+        monkeypatch.setattr(retry_schedule, "_about", lambda seconds: seconds)
         peer.answers["/hook"] = answer("thanks")
         self.restart()
 
@@ -217,7 +217,7 @@ def test_about_one_record_one_after_the_other(post: Post) -> None:
         post.desk.update("task", first, title=f"First {number}")
     post.desk.update("task", second, title="Second again")
     assert titles(post.told(6)) == ["First 2", "Second again"]  # as it is when it is first sent
-    post.now += schedule.WAITS[0]
+    post.now += retry_schedule.WAITS[0]
     ids = [each.header("webhook-id") for each in post.peer.asked]
     assert titles(post.told(8)) == ["First 2"] * 3 and not post.rows(state="waiting")
     again = [each.header("webhook-id") for each in post.peer.asked][len(ids) :]
@@ -232,7 +232,7 @@ def test_a_receiver_that_fails_is_left_alone_for_a_while_and_hears_all_of_it_in_
     assert len(post.told(6)) == 1  # one asks, the others wait
     state = post.state(hook["id"])
     assert state.failures == 1 and state.failing_since == NOW and "503" in state.error
-    post.now += schedule.REST[0]
+    post.now += retry_schedule.REST[0]
     assert len(post.told(6)) == 1
     post.peer.answers["/hook"] = answer()
     post.now += DAY
@@ -248,7 +248,7 @@ def test_a_test_that_is_answered_ends_the_wait_of_a_receiver(post: Post) -> None
         post.task(f"Task {number}")
     for _ in range(4):
         post.told(2)
-        post.now += schedule.REST[1]
+        post.now += retry_schedule.REST[1]
     assert post.state(hook["id"]).failures > 1
     couriers.tried(post.desk.context(), hook["id"])
     post.courier._is_known = False
@@ -310,7 +310,7 @@ def test_after_three_days_it_is_switched_off_and_administrators_are_told(post: P
         attempts += len(post.told())
         post.now += 600
         assert post.now < NOW + 4 * DAY
-    assert 8 <= attempts <= 1 + len(schedule.WAITS)
+    assert 8 <= attempts <= 1 + len(retry_schedule.WAITS)
     [entry] = post.desk.log("outgoing_webhook.switched_off")
     assert entry["target_id"] == hook["id"]
     [told] = post.desk.found("notification", f"worker.id:{nora}")

@@ -6,7 +6,7 @@ import pytest
 
 from server.automation import saving
 from server.first_start import builtin_records
-from server.jobs import queue
+from server.jobs import job_queue
 from server.record_types.registry import Registry, load
 from server.store import schema
 from tests.records.desk import Desk
@@ -23,7 +23,7 @@ def registry() -> Registry:
 def desk(tmp_path_factory: pytest.TempPathFactory, registry: Registry) -> Iterator[Desk]:
     """A helpdesk with the built-in records."""
     opened = Desk(tmp_path_factory.mktemp("packages"), registry)
-    opened.store.write(lambda tx: schema.add_tables(tx, [queue.JOB]))
+    opened.store.write(lambda tx: schema.add_tables(tx, [job_queue.JOB]))
     builtin_records.add_missing(opened.context())
     yield opened
     opened.close()

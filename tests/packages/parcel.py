@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.packages.importing import ImportResult, import_package
+from server.packages.package_import import ImportResult, import_package
 from tests import databases
 from tests.records.desk import Desk
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from server.errors import AdminOnly, HelpdeskError, Invalid, Required, TooLarge
-from server.packages.exporting import export_package
-from server.record_types.base import Record
+from server.packages.package_export import export_package
+from server.record_types.record_type import Record
 from tests.packages.parcel import Tree, bring, package, task
 from tests.packages.test_import import APP, BOT, CALENDAR, FIELDSET, PAGE, ids_of, on
 from tests.records.desk import Desk
@@ -125,7 +125,7 @@ def test_impossible_exports_are_reported(records, error, words, desk):
 
 def test_the_records_of_a_package_are_limited_including_their_children(desk, monkeypatch):
     made = ids_of(bring(desk, package(task("one"), workspaces=[PAGE])))
-    monkeypatch.setattr("server.packages.exporting.MAX_EXPORTED", 5)
+    monkeypatch.setattr("server.packages.package_export.MAX_EXPORTED", 5)
     with pytest.raises(TooLarge):
         export(desk, f"page:{made['page']}")
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
-from server.packages import document, importing, requirements
-from server.packages.importing import ATTEMPTS, import_package
+from server.packages import package_document, package_import, requirements
+from server.packages.package_import import ATTEMPTS, import_package
 from server.packages.preparing import ImportPlan
 from server.packages.substitution import Substitution
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records import records
 from tests import databases
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task, without_new_ids
@@ -415,7 +415,7 @@ def test_entries_and_prompts_are_limited_in_number(desk, monkeypatch):
     for value in (package(*(task(f"t{n}") for n in range(6))), package(workspaces=[inside])):
         with pytest.raises(TooLarge, match="at most 5 entries"):
             bring(desk, value)
-    asked = [{"type": "random", "key": "k"}] * (document.MAX_PROMPTS + 1)
+    asked = [{"type": "random", "key": "k"}] * (package_document.MAX_PROMPTS + 1)
     with pytest.raises(TooLarge, match="at most 200 placeholders"):
         bring(desk, package(placeholders=asked))
 
@@ -544,7 +544,7 @@ class Interrupted(ImportPlan):
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("times", [0, 1, ATTEMPTS])
 def test_entries_reference_the_final_ids_although_others_came_first(times, dry_run, desk, monkeypatch):
-    monkeypatch.setattr(importing, "ImportPlan", Interrupted)
+    monkeypatch.setattr(package_import, "ImportPlan", Interrupted)
     Interrupted.desk, Interrupted.times = desk, times
     value = package(task("a", _label="{{{uid.b}}}"), task("b", _label="{{{uid.a}}}"))
     made = import_package(desk.context(), value, {}, dry_run=dry_run).records["svc.contexts.task"]

@@ -14,7 +14,7 @@ import requests
 from server import app, settings
 from server.access.service_actor import own_context
 from server.packages import bundle
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.records import records
 from tests.packages.parcel import Tree, package, task, without_new_ids
 from tests.service import ROOT, Api, Server, command

@@ -6,7 +6,7 @@ import pytest
 
 from server.errors import Conflict, Invalid, Required
 from server.packages.baselines import PACKAGE_ENTRY, UPDATE
-from server.packages.importing import ImportResult, import_package
+from server.packages.package_import import ImportResult, import_package
 from tests.packages.parcel import TASK, Tree, counts, package, task
 from tests.records.desk import Desk
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server.errors import HelpdeskError
-from server.queries import frame
+from server.queries import query_run
 from tests.queries.depot import Depot
 from tests.records.conftest import desk, ids, registry
 from tests.records.desk import Desk
@@ -27,7 +27,7 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Depot]:
 @pytest.fixture
 def ask(desk: Desk) -> Ask:
     """ask(q, by=worker id): the answer of a data query, asked by the service itself unless told."""
-    return lambda q, by=0: frame.answer(desk.context(by), q)
+    return lambda q, by=0: query_run.answer(desk.context(by), q)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def refuse(desk: Desk) -> Refuse:
 
     def refused(q: str, by: int = 0) -> HelpdeskError:
         with pytest.raises(HelpdeskError) as caught:
-            frame.answer(desk.context(by), q)
+            query_run.answer(desk.context(by), q)
         return caught.value
 
     return refused

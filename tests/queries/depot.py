@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server.errors import HelpdeskError
-from server.queries import frame
+from server.queries import query_run
 from tests.records.desk import Desk
 
 # id, subject, group, created, importance, status (0 open, 1 waiting, 2 closed), price, with the org Acme
@@ -48,7 +48,7 @@ class Depot:
         return int(made["id"])
 
     def ask(self, q: str, by: str = "nora") -> dict[str, Any]:
-        return frame.answer(self.desk.context(self.people[by]), q)
+        return query_run.answer(self.desk.context(self.people[by]), q)
 
     def data(self, q: str, by: str = "nora") -> Any:
         return self.ask(q, by)["data"]

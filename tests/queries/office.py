@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from server.queries import frame
+from server.queries import query_run
 from server.records.records import SearchRequest, search
 from tests.records.desk import NOW, Desk
 
@@ -45,7 +45,7 @@ class Office:
         self.desk.close()
 
     def ask(self, q: str, by: str = "nora") -> dict[str, Any]:
-        return frame.answer(self.desk.context(self.people[by]), q)
+        return query_run.answer(self.desk.context(self.people[by]), q)
 
     def total(self, uri: str, q: str, by: str = "nora") -> int:
         found = search(self.desk.context(self.people[by]), uri, SearchRequest(q, show_results=True, limit=1))

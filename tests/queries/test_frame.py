@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from server.errors import BadDataQuery, BadQuery, HelpdeskError, Required, TimedOut
-from server.jobs.queue import JOB
-from server.queries import frame
+from server.jobs.job_queue import JOB
+from server.queries import query_run
 from server.queries.data_query import DataQuery
 from server.queries.paging import page_of, paging
 from server.queries.query_type import TIMEOUT, QueryKey, QueryResult, QueryType
-from server.queries.reading import MAX_KEYS, read_keys, source_of, terms_of
-from server.record_types.base import RecordType
-from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS
+from server.queries.query_values import MAX_KEYS, read_keys, source_of, terms_of
+from server.record_types.record_type import RecordType
+from server.search.query_parser import MAX_DEPTH, MAX_QUERY_CHARS
 from server.store.database import OutOfSteps
 from tests.records.desk import Desk
 
@@ -73,7 +73,7 @@ SERIES = (
 )
 def test_mistakes_are_told_with_their_place(desk: Desk, q: str, position: int, part: str) -> None:
     with pytest.raises(BadQuery) as caught:
-        frame.answer(desk.context(), q)
+        query_run.answer(desk.context(), q)
     assert part in caught.value.message and caught.value.details["position"] == position
 
 
@@ -81,13 +81,13 @@ def test_types_without_a_search_cannot_be_asked_for(desk: Desk) -> None:
     closed: list[RecordType] = [each for each in desk.registry if "search" not in each.features]
     for each in closed:
         with pytest.raises(BadDataQuery, match="cannot be searched"):
-            frame.answer(desk.context(), f"type:worklist.records of:{each.context}")
+            query_run.answer(desk.context(), f"type:worklist.records of:{each.context}")
 
 
 @pytest.mark.parametrize("q", ["", "  \n "])
 def test_nothing_is_no_query(desk: Desk, q: str) -> None:
     with pytest.raises(Required, match="q is required"):
-        frame.answer(desk.context(), q)
+        query_run.answer(desk.context(), q)
 
 
 def test_groups_hold_their_own_keys() -> None:
@@ -155,32 +155,32 @@ class Known(QueryType):
 
 @pytest.fixture
 def more_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = frame.query_types() | {"test.slow": Slow(), "test.known": Known()}
-    monkeypatch.setattr(frame, "query_types", lambda: known)
+    known = query_run.query_types() | {"test.slow": Slow(), "test.known": Known()}
+    monkeypatch.setattr(query_run, "query_types", lambda: known)
 
 
 def test_a_query_that_takes_too_long_is_told_its_own_limit(desk: Desk, more_types: None) -> None:
     with pytest.raises(BadDataQuery, match="took longer than 30 ms") as caught:
-        frame.answer(desk.context(), "type:test.slow timeout:30")
+        query_run.answer(desk.context(), "type:test.slow timeout:30")
     assert not isinstance(caught.value, TimedOut) and caught.value.details["timeout"] == 30
 
 
 def test_the_limit_of_a_query_is_its_own_and_not_that_of_reads(desk: Desk, more_types: None) -> None:
     desk.store.read_seconds = 0.001
     with pytest.raises(BadDataQuery, match="took longer than 60 ms"):
-        frame.answer(desk.context(), "type:test.slow timeout:60")
-    assert TIMEOUT.high == frame.MAX_TIMEOUT_MS and TIMEOUT.default == str(frame.DEFAULT_TIMEOUT_MS)
+        query_run.answer(desk.context(), "type:test.slow timeout:60")
+    assert TIMEOUT.high == query_run.MAX_TIMEOUT_MS and TIMEOUT.default == str(query_run.DEFAULT_TIMEOUT_MS)
 
 
 @pytest.mark.sqlite("what runs on the event loop")
 def test_only_quick_types_are_answered_on_the_event_loop(desk: Desk, more_types: None) -> None:
     loop = replace(desk.context(), steps=20_000)
-    assert frame.answer(loop, "type:test.known kind:two number:5 timezone:europe/berlin") == {
+    assert query_run.answer(loop, "type:test.known kind:two number:5 timezone:europe/berlin") == {
         "data": ["two", 5, "Europe/Berlin"],
         "_": {"type": "test.known", "format": "dictionaries", "extra": 1},
     }
     with pytest.raises(OutOfSteps):
-        frame.answer(loop, "type:worklist.subtotals of:task by:[status]")
+        query_run.answer(loop, "type:worklist.subtotals of:task by:[status]")
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_only_quick_types_are_answered_on_the_event_loop(desk: Desk, more_types:
 )
 def test_values_are_checked_against_their_declaration(desk: Desk, more_types: None, q: str, part: str) -> None:
     with pytest.raises(HelpdeskError, match=part) as caught:
-        frame.answer(desk.context(), f"type:test.known {q}")
+        query_run.answer(desk.context(), f"type:test.known {q}")
     assert caught.value.details["position"] == len("type:test.known ") + q.index(":") + 1
 
 
 def test_every_type_describes_itself() -> None:
-    for name, each in frame.query_types().items():
+    for name, each in query_run.query_types().items():
         shown = each.describe()
         assert shown["name"] == name and shown["description"].endswith(".") and shown["formats"]
         assert all(key["note"].endswith(".") for key in shown["keys"])
@@ -210,7 +210,7 @@ def first(found: dict[str, Any]) -> str:
 
 
 def records(desk: Desk, q: str, by: int = 0) -> dict[str, Any]:
-    return frame.answer(desk.context(by), f"type:worklist.records {q}")
+    return query_run.answer(desk.context(by), f"type:worklist.records {q}")
 
 
 def test_records_are_a_map_in_the_order_of_the_search(desk: Desk) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from server.counting.bins import UNITS, TimeScale
 from server.counting.combinations import Combinations
-from server.queries import frame
+from server.queries import query_run
 from server.store.recounting import recounted
 from tests.queries.test_bins import ZONES, instants
 from tests.records.desk import NOW, Desk
@@ -61,7 +61,7 @@ class Clocks:
         }  # fmt: skip
 
     def ask(self, q: str, by: int) -> str:
-        return json.dumps(frame.answer(self.desk.context(by), f"type:worklist.subtotals of:ticket timeout:0 {q}"))
+        return json.dumps(query_run.answer(self.desk.context(by), f"type:worklist.subtotals of:ticket timeout:0 {q}"))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import BadDataQuery
-from server.queries.icons import ICONS
+from server.queries.icon_names import ICONS
 from tests.records.desk import Desk
 
 TASK = {"id": "svc.contexts.task", "uri": "task", "label_singular": "Task", "label_plural": "Tasks"}

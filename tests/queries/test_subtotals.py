@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server.errors import BadDataQuery
-from server.queries import frame
+from server.queries import query_run
 from tests.records.desk import Desk
 
 NOVEMBER = 1_794_708_351  # 2026-11-15 02:05:51 UTC, a Sunday
@@ -43,7 +43,7 @@ class Known:
             )
 
     def ask(self, q: str) -> dict[str, Any]:
-        return frame.answer(self.desk.context(self.nora), q)
+        return query_run.answer(self.desk.context(self.nora), q)
 
     def data(self, q: str) -> Any:
         return self.ask(f"{TYPE} {q}")["data"]

@@ -19,7 +19,7 @@ from server.records.dictionary import Dictionaries
 from server.records.writing import RecordWriter
 from server.search.compile import SearchScope
 from server.search.conditions import ALWAYS
-from server.search.parser import parse
+from server.search.query_parser import parse
 from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
 from server.store.database import Store

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from server.automation import automation_log, recurrence
+from server.automation import log_search, recurrence
 from server.automation.types import automation_event
 from server.automation.types.automation import declared_inputs
 from server.errors import AdminOnly, Conflict, Forbidden, Invalid, NotOffered, Required
@@ -251,14 +251,14 @@ def test_entries_cannot_be_created_changed_or_deleted(desk, ids):
 
 
 def test_beyond_the_limit_the_oldest_entries_are_deleted(desk, monkeypatch):
-    monkeypatch.setattr(automation_log, "MAX_KEPT", 2)
+    monkeypatch.setattr(log_search, "MAX_KEPT", 2)
     ids = [log(desk) for _ in range(5)]
-    automation_log.forget_old(desk.service, NOW)
+    log_search.forget_old(desk.service, NOW)
     assert desk.found("automation_log", "") == ids[-2:]
 
 
 def test_entries_are_deleted_after_fourteen_days(desk):
     old = [log(desk, created_at=NOW - 14 * DAY - 1) for _ in range(3)]
     kept = [log(desk, created_at=NOW - 14 * DAY), log(desk)]
-    automation_log.forget_old(desk.service, NOW)
+    log_search.forget_old(desk.service, NOW)
     assert desk.found("automation_log", "") == kept and old

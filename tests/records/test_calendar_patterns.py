@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from server.errors import Invalid
-from server.record_types.calendars import clock, patterns
+from server.record_types.calendars import day_patterns, times_of_day
 from server.record_types.calendars.occurrences import Occurrence, RecurringEvent, between, merged, occluded, without
 
 
@@ -34,7 +34,7 @@ from server.record_types.calendars.occurrences import Occurrence, RecurringEvent
     ],
 )
 def test_a_line_names_days_of_a_month(line, days):
-    assert sorted(patterns.days(line, 2026, 11))[:6] == days
+    assert sorted(day_patterns.days(line, 2026, 11))[:6] == days
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_a_line_names_days_of_a_month(line, days):
 )  # fmt: skip
 def test_lines_without_days_of_their_own_are_refused(text):
     with pytest.raises(Invalid):
-        patterns.check(text)
+        day_patterns.check(text)
 
 
 @pytest.mark.parametrize("text", ["weekdays", "# shifts\nMon\n\nTUE", "february 29", "last day of february", "29th"])
 def test_lines_that_name_days_are_accepted(text):
-    patterns.check(text)
+    day_patterns.check(text)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_lines_that_name_days_are_accepted(text):
     ],
 )
 def test_times_of_day(start, end, hours):
-    assert clock.seconds_between(start, end) == tuple(3600 * hour for hour in hours)
+    assert times_of_day.seconds_between(start, end) == tuple(3600 * hour for hour in hours)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_times_of_day(start, end, hours):
 )  # fmt: skip
 def test_invalid_times_are_refused_by_name(start, end, field):
     with pytest.raises(Invalid, match=f"^{field}: "):
-        clock.seconds_between(start, end)
+        times_of_day.seconds_between(start, end)
 
 
 def moment(text: str, zone: str = "UTC") -> int:
@@ -88,7 +88,7 @@ def moment(text: str, zone: str = "UTC") -> int:
 
 def recurring(lines: str, starts: str, ends: str, zone: str = "UTC", since: int = 0, until: int = 0) -> RecurringEvent:
     model = Occurrence(0, 0, True, "Shift", 1, "recurring", 7)
-    return RecurringEvent(tuple(patterns.lines(lines)), starts, ends, ZoneInfo(zone), since, until, model)
+    return RecurringEvent(tuple(day_patterns.lines(lines)), starts, ends, ZoneInfo(zone), since, until, model)
 
 
 def found(event: RecurringEvent, start: str, end: str, zone: str = "UTC") -> list[str]:

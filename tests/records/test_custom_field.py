@@ -3,7 +3,7 @@
 import pytest
 
 from server.errors import Conflict, Forbidden, Invalid, NotFound
-from server.record_types.shared.tables import CUSTOM_VALUE
+from server.record_types.shared.relation_tables import CUSTOM_VALUE
 from server.records import deleted_fields
 from tests.records.desk import NOW
 

@@ -11,7 +11,7 @@ from server.errors import BadQuery, Invalid
 from server.first_start.builtin_records import add_missing
 from server.record_types.registry import load
 from server.record_types.shared.custom.definitions import COUNTABLE
-from server.record_types.shared.tables import CUSTOM_VALUE
+from server.record_types.shared.relation_tables import CUSTOM_VALUE
 from server.records import deleted_fields, records
 from tests.api.custom_kinds import GEO, KINDS, LINKS, SLIDER, Kind, filled, numbered, uri_of
 from tests.api.direct import direct

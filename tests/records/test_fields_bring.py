@@ -3,8 +3,8 @@
 from typing import Any
 
 from server.fields import Bit, ContextName, CreatedAt, Id, Name, Seconds, Structure, Text, Timestamp, Uint, UpdatedAt
-from server.record_types.base import Access, NestedRecord, RecordType
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, NestedRecord, RecordType
+from server.record_types.shared import record_owners
 from server.search.filters import AllWords, TextFilter
 
 ANYBODY = Access(read="any worker", write=("privilege",))
@@ -113,8 +113,8 @@ def test_a_polymorphic_id_adds_the_related_record_and_no_filter_of_its_own():
 
 def test_an_owner_adds_the_filters_on_owners():
     names = ["owner", "owner.app", "owner.bot", "owner.group", "owner.role", "owner.worker"]
-    assert list(filters(owners.fields())) == names
-    assert filters(owners.fields(filter=None)) == {}
+    assert list(filters(record_owners.fields())) == names
+    assert filters(record_owners.fields(filter=None)) == {}
 
 
 def test_declarations_of_a_type_replace_those_of_its_fields():

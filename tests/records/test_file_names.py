@@ -2,13 +2,13 @@
 
 import pytest
 
-from server.automation import contents, engine
+from server.automation import engine, file_contents
+from server.automation.automation_service import ServiceHost
 from server.automation.host import Script
-from server.automation.service import ServiceHost
 from server.errors import Invalid
 from server.file_names import MAX_BYTES, MAX_CHARS, safe_name
 from server.record_types.registry import load
-from server.records import files, records
+from server.records import records, stored_files
 from tests.automation.told import MAY_ALL
 from tests.packages.parcel import bring, package
 from tests.records.desk import Desk
@@ -52,7 +52,7 @@ def desk(tmp_path_factory):
 
 
 def test_an_upload(desk: Desk) -> None:
-    assert files.upload(desk.context(), DECEIVING, "text/plain", b"1")["name"] == SAFE
+    assert stored_files.upload(desk.context(), DECEIVING, "text/plain", b"1")["name"] == SAFE
 
 
 def test_the_records_api(desk: Desk) -> None:
@@ -67,7 +67,7 @@ def test_a_file_of_an_automation(desk: Desk) -> None:
     script = "start:\n  file.write:\n    output: o\n    inputs:\n      content: x\n      name@key: given"
     found = engine.run(Script(script, MAY_ALL), {"given": DECEIVING}, ServiceHost(desk.context()))
     assert found.variables["o"]["name"] == SAFE
-    assert contents.store(desk.context(), b"x", "", DECEIVING)["name"] == SAFE
+    assert file_contents.store(desk.context(), b"x", "", DECEIVING)["name"] == SAFE
 
 
 def test_a_file_of_a_package(desk: Desk) -> None:

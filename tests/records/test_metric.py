@@ -7,10 +7,10 @@ import pytest
 from server.access.service_actor import own_context
 from server.errors import AdminOnly, HelpdeskError
 from server.record_types.metrics import dimensions
-from server.record_types.metrics.samples import DAY, FIVE_MINUTES, HOUR, METRIC_SAMPLE
+from server.record_types.metrics.metric_samples import DAY, FIVE_MINUTES, HOUR, METRIC_SAMPLE
 from server.record_types.shared import usage_buffer as notes
 from server.record_types.shared.usage_buffer import usage_buffer
-from server.records.metrics import builtin, record, storing
+from server.records.metrics import builtin, metric_bins, record
 from server.records.usage_flush import write_notes
 from server.upkeep import gauges
 from tests.records.desk import NOW
@@ -104,7 +104,7 @@ def test_writing_many_samples_costs_a_few_statements(desk):
 
     def write(tx):
         before = tx.statements
-        storing.store(tx, taken.samples)
+        metric_bins.store(tx, taken.samples)
         return tx.statements - before
 
     assert desk.store.write(write) <= 4

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.errors import Forbidden, Invalid, Required
-from server.people.reminders import remind_due
+from server.people.due_reminders import remind_due
 from tests.records.desk import NOW, Desk
 
 LATER = NOW + 3600

@@ -9,10 +9,10 @@ import random
 import pytest
 
 from server.errors import BadQuery, Invalid
-from server.search import lexer, values
+from server.search import query_tokens, values
 from server.search.ast import BareWord, BooleanGroup, Items, Query, SearchValue, Sort, Subquery, Term
-from server.search.controls import query_of
-from server.search.parser import MAX_CACHED_CHARS, MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS, parse, parse_group
+from server.search.control_terms import query_of
+from server.search.query_parser import MAX_CACHED_CHARS, MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS, parse, parse_group
 from tests.steps import steps
 
 
@@ -445,7 +445,7 @@ def test_no_token_is_looked_at_twice(piece: str) -> None:
     """A run without a delimiter is one token, and a run of delimiters is skipped in one step."""
     q = f"f:[{piece * 2000}" if piece in " ," else piece * 2000
     try:
-        assert len(lexer.tokens(q)) <= 2000
+        assert len(query_tokens.tokens(q)) <= 2000
     except BadQuery as error:
         assert error.details["position"] in (2, 2000 * len(piece) - 1)
 

@@ -10,7 +10,7 @@ from tornado.httputil import HTTPHeaders, RequestStartLine, ResponseStartLine
 from server.errors import Unavailable
 from server.web import bodies
 from server.web.bodies import SMALL_BODY_BYTES, BodyMeter
-from server.web.call import Answer
+from server.web.endpoint_call import Answer
 from server.web.meter import Meter
 from server.web.server import Exchange
 from server.web.site import Request, Site

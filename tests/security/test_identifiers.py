@@ -18,7 +18,7 @@ from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
 from server.fields.link import Id
 from server.fields.text import Text
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.registry import load
 from server.store.tables import Table
 from server.web.routes import ENDPOINTS, Endpoint

@@ -38,11 +38,11 @@ ATTRIBUTES = {
 # Modules that draw lots; none of them makes a secret.
 DRAW_LOTS = {
     "server/automation/behaviors/actions/setting.py",
-    "server/first_start/demo/files.py",
+    "server/first_start/demo/demo_files.py",
     "server/first_start/demo/plan.py",
-    "server/first_start/demo/words.py",
-    "server/outgoing/schedule.py",
-    "server/queries/samples.py",
+    "server/first_start/demo/story_words.py",
+    "server/outgoing/retry_schedule.py",
+    "server/queries/sample_numbers.py",
 }
 # Patterns with a repetition inside another one in which only one way of reading leads anywhere.
 HARMLESS = {

@@ -10,13 +10,13 @@ import pytest
 
 from console.http import cookies, visit
 from server import kata, times
-from server.mail import addresses, commands, mask
+from server.mail import addresses, hash_commands, mask
 from server.mail.parse import parse as parse_mail
 from server.markup import link_plain_text, text_of_html
 from server.record_types.shared import callbacks, scopes
 from server.template.filters.browsers import browser_of
-from server.template.parser import parsed
-from server.web.forms import decode_form
+from server.template.tag_parser import parsed
+from server.web.form_data import decode_form
 from server.web.json_text import loads
 from server.web.multipart import decode_multipart
 from tests.steps import steps
@@ -72,7 +72,7 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
         in_parts,
         ["--b\n", "--b\n\nx\n", "--b--\n", "-", "--b\nContent-Type: multipart/mixed; boundary=b\n\n"],
     ),
-    "commands": (lambda text: commands.apply(text, "", ""), ["#a\n", "#", "\n", "#signature\n", "a\n"]),
+    "commands": (lambda text: hash_commands.apply(text, "", ""), ["#a\n", "#", "\n", "#signature\n", "a\n"]),
     "masks": (mask.masks_in, ["[", "[#A-1] ", "#", "]", "[a #", "A-"]),
     "html": (text_of_html, ["<p>", "<", "&amp;", "<a href=x>", "</p>", "<!--", "<table><tr><td>"]),
     "links": (link_plain_text, ["http://a.b ", "a@b.c ", "www.", "(", "a."]),

@@ -17,12 +17,12 @@ from server import app, clock
 from server.access import provider, sessions
 from server.fields import Field
 from server.jobs import scheduler
-from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, JobQueue
+from server.jobs.job_queue import JOB, MAX_ATTEMPTS, OFF, JobQueue
 from server.mailroom.mailboxes import dead_letters
 from server.record_types.workspaces.visits import VISIT
 from server.store.schema import META
 from server.store.statements import slot
-from server.tickets import targets
+from server.tickets import target_alerts
 from tests.api.minimal import MINIMAL
 from tests.console.visitor import Visitor, place
 from tests.oauth.apps import challenge
@@ -122,7 +122,7 @@ class World:
         self._secrets()
         self._codes()
         self.several = self._addressed()
-        targets.watch(self.desk.service, clock.now())  # what the scheduler would do of it some time later
+        target_alerts.watch(self.desk.service, clock.now())  # what the scheduler would do of it some time later
         self.visitor.get("/")  # where what there is ticks off a list, once
         self.visitor.get(f"/notifications/{self.ids['notification']}")  # which counts as read from now on
 

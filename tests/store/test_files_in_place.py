@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from server.errors import Damaged
-from server.store import files
-from server.store.files import ENDINGS, require_own_log
+from server.store import file_watch
+from server.store.file_watch import ENDINGS, require_own_log
 from server.store.sqlite import SqliteStore
 from server.store.sqlite_schema import APPLICATION_ID
 from server.store.transaction import Transaction
@@ -96,14 +96,14 @@ def test_closing_leaves_the_log_of_another_database_alone(tmp_path: Path) -> Non
 
 def test_reads_look_at_the_folder_once_in_a_while_only(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
-    known = files._identity
-    monkeypatch.setattr(files, "_identity", lambda path: looks.append(path) or known(path))
-    monkeypatch.setattr(files.time, "monotonic", lambda: store.files._looked_at)
+    known = file_watch._identity
+    monkeypatch.setattr(file_watch, "_identity", lambda path: looks.append(path) or known(path))
+    monkeypatch.setattr(file_watch.time, "monotonic", lambda: store.files._looked_at)
     for _ in range(5):
         _words(store)
     assert looks == []
-    later = store.files._looked_at + files.LOOK_SECONDS
-    monkeypatch.setattr(files.time, "monotonic", lambda: later)
+    later = store.files._looked_at + file_watch.LOOK_SECONDS
+    monkeypatch.setattr(file_watch.time, "monotonic", lambda: later)
     _words(store)
     _words(store)
     assert len(looks) == len(ENDINGS)
@@ -201,7 +201,7 @@ def _has_larger_pages(path: Path) -> None:
 
 def _is_of_another_program(path: Path) -> None:
     content = bytearray(path.read_bytes())
-    content[files.APPLICATION_AT] += 1
+    content[file_watch.APPLICATION_AT] += 1
     path.write_bytes(content)
 
 
@@ -236,7 +236,7 @@ def test_a_log_whose_last_transaction_a_power_cut_tore_is_read_without_it(tmp_pa
     connection.execute("CREATE TABLE other (text)")  # which changes the first page
     content = log.read_bytes()
     assert len(content) > whole
-    for start in range(whole + files.FRAME_HEADER.size, len(content), len(torn)):
+    for start in range(whole + file_watch.FRAME_HEADER.size, len(content), len(torn)):
         cut = tmp_path / f"cut-{start}.db"
         shutil.copy(made, cut)
         left = content[:start] + torn[: len(content) - start] + content[start + len(torn) :]

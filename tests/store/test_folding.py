@@ -8,7 +8,7 @@ import pytest
 
 from server.search.ast import SearchValue
 from server.search.conditions import slots_from
-from server.search.filters.text import Match, text_condition
+from server.search.filters.text_filters import Match, text_condition
 from server.store import collation, schema
 from server.store.collation import TAILORED
 from server.store.database import Store

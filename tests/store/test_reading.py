@@ -9,8 +9,8 @@ import pytest
 
 from server.errors import Damaged, TimedOut
 from server.store.database import OutOfSteps, Store
-from server.store.shapes import keyed
 from server.store.sqlite import MAX_FREE, MAX_WARM
+from server.store.statement_shapes import keyed
 from server.store.statements import slot
 from server.store.transaction import MAX_QUICK_VALUES, Transaction
 from tests.store.conftest import ENDLESS, PUMP, add_pump, names

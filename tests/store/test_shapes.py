@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.search.conditions import ALWAYS, Condition, equals, slots_from
-from server.store.shapes import NoShape, keyed, shape_of
+from server.store.statement_shapes import NoShape, keyed, shape_of
 from server.store.statements import SQLITE_COMPOSER, StatementCache, slot
 from server.store.tables import Column, Table, table_named
 from tests import databases
@@ -29,7 +29,7 @@ MAY_STAND = re.compile(
 KEYED = {
     "server/automation/uses.py",
     "server/counting/combinations.py",
-    "server/counting/points.py",
+    "server/counting/chart_points.py",
     "server/search/select.py",
 }
 
@@ -164,7 +164,9 @@ def test_builders_close_over_names_tables_and_conditions_only() -> None:
 
 
 def test_shapes_by_hand_are_few() -> None:
-    found = {path for path, text in sources() if re.search(r"from server.store.shapes import .*\bkeyed\b", text)}
+    found = {
+        path for path, text in sources() if re.search(r"from server.store.statement_shapes import .*\bkeyed\b", text)
+    }
     assert found == KEYED
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from server.store import statements
 from server.store.database import Store
-from server.store.shapes import keyed
+from server.store.statement_shapes import keyed
 from server.store.statements import MAX_STATEMENTS, SQLITE_COMPOSER, StatementCache, in_list, slot
 from tests import databases
 from tests.store.conftest import PUMP, add_pump

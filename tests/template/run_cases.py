@@ -11,8 +11,8 @@ from server import template
 from server.automation.template_functions import functions_for
 from server.errors import BudgetSpent, ScriptError
 from server.template import SCRIPT, Budget, Surroundings
-from server.template.lexer import Delimiters
 from server.template.registry import Callee
+from server.template.template_tokens import Delimiters
 
 NOW = 1_700_000_000  # 14 November 2023, 22:13:20 UTC
 

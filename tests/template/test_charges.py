@@ -8,9 +8,9 @@ import pytest
 
 from server.errors import BudgetSpent, ScriptError
 from server.template import Budget
-from server.template.expressions import LEVELS
-from server.template.parser import TAGS
+from server.template.expression_parser import LEVELS
 from server.template.registry import FILTERS, FUNCTIONS, TESTS, Callee
+from server.template.tag_parser import TAGS
 from tests.template.run_cases import render
 
 STEPS, MEMORY = 5000, 400_000

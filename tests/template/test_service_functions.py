@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from server import settings
+from server.automation.automation_service import ServiceHost
 from server.automation.host import FUNCTION, TEMPLATE_FUNCTION
-from server.automation.service import ServiceHost
 from server.outbound import dns
 from server.template.registry import FUNCTIONS
 from tests.records.desk import BASE_URL, Desk

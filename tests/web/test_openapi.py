@@ -10,7 +10,7 @@ import requests
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from server.record_types import registry as record_types
-from server.web import errors
+from server.web import error_bodies
 from server.web.openapi import parameters, shapes
 from server.web.routes import ENDPOINTS, Endpoint, Parameter
 from tests import conformance
@@ -155,7 +155,7 @@ def test_every_status_and_code_of_an_error_is_listed() -> None:
             "__error"
         ]["enum"]
     }
-    assert {(status, code) for status, code in errors.TABLE.values()} | {(500, "ERROR_SERVER")} == told
+    assert {(status, code) for status, code in error_bodies.TABLE.values()} | {(500, "ERROR_SERVER")} == told
 
 
 def statuses(method: str, path: str) -> list[tuple[int, str]]:

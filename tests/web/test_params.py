@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote_to_bytes
 import pytest
 
 from server.errors import HelpdeskError, Invalid, Malformed, Required, TooLarge
-from server.web import forms, json_text, multipart
+from server.web import form_data, json_text, multipart
 from server.web.params import (
     MAX_JSON_PARAMETER_BYTES,
     Params,
@@ -81,10 +81,10 @@ REFUSED = [
     ("a[b]c=1", Malformed, "a"),
     ("a[b][c=1", Malformed, "a"),
     ("[a]=1", Malformed, None),
-    ("a" + "[b]" * (forms.MAX_BRACKETS + 1) + "=1", TooLarge, None),
+    ("a" + "[b]" * (form_data.MAX_BRACKETS + 1) + "=1", TooLarge, None),
     ("a" + "[" * 100_000 + "=1", TooLarge, None),
     ("a" + "[b]" * 100_000 + "=1", TooLarge, None),
-    ("a" * (forms.MAX_NAME_CHARS + 1) + "=1", TooLarge, None),
+    ("a" * (form_data.MAX_NAME_CHARS + 1) + "=1", TooLarge, None),
     ("%41" * 100_000 + "=1", TooLarge, None),
     ("a%00b=1", Malformed, None),
     # text that is not UTF-8
@@ -94,7 +94,7 @@ REFUSED = [
     ("q=%C0%AF", Malformed, "q"),
     ("%FF=1", Malformed, None),
     # number of fields
-    ("&".join(f"a{n}=1" for n in range(forms.MAX_FIELDS + 1)), TooLarge, None),
+    ("&".join(f"a{n}=1" for n in range(form_data.MAX_FIELDS + 1)), TooLarge, None),
     ("&" * 100_000, TooLarge, None),
 ]
 
@@ -107,10 +107,10 @@ def test_bad_form_is_refused(sent: str, error: type[HelpdeskError], field: str |
 
 
 def test_form_at_its_limits_is_accepted() -> None:
-    assert len(decode_form(b"&".join(b"a[]=1" for _ in range(forms.MAX_FIELDS)))["a"]) == forms.MAX_FIELDS
-    assert decode_form(b"a" + b"[b]" * forms.MAX_BRACKETS + b"=1")["a"]
-    assert decode_form(b"a" * forms.MAX_NAME_CHARS + b"=1")
-    assert decode_form(b"%F0%9F%98%80" * forms.MAX_NAME_CHARS + b"=1")
+    assert len(decode_form(b"&".join(b"a[]=1" for _ in range(form_data.MAX_FIELDS)))["a"]) == form_data.MAX_FIELDS
+    assert decode_form(b"a" + b"[b]" * form_data.MAX_BRACKETS + b"=1")["a"]
+    assert decode_form(b"a" * form_data.MAX_NAME_CHARS + b"=1")
+    assert decode_form(b"%F0%9F%98%80" * form_data.MAX_NAME_CHARS + b"=1")
 
 
 def test_query_string_in_plain_unicode_is_refused() -> None:

@@ -13,7 +13,7 @@ import requests
 
 from server.errors import Forbidden
 from server.web import streams
-from server.web.call import Feed, News
+from server.web.endpoint_call import Feed, News
 from server.web.meter import Meter
 from server.web.streams import Follower, Stream, Streams
 from tests.api.minimal import made

@@ -19,6 +19,7 @@ from console.lists import lookup, worklist
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.automation import (
+    automation_service,
     checker,
     examples,
     history,
@@ -26,24 +27,23 @@ from server.automation import (
     names,
     overview,
     policy,
-    service,
     simulating,
     stopping,
     uses,
 )
-from server.automation.dictionary import plain
+from server.automation.editor_words import words
 from server.automation.engine import RunResult
 from server.automation.examples import Example
 from server.automation.host import FUNCTION, Script
 from server.automation.inputs import InputDeclaration
 from server.automation.macros import listing as macros
+from server.automation.run_dictionary import plain
 from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
-from server.automation.words import words
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, KataSyntax, NotFound, TooLarge
 from server.people import form_drafts
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, TRIGGERS
 from server.records import records
 from server.tickets import masks
@@ -364,7 +364,7 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
         editing.note = f"{_kept(visit, key, form)} {stays}".strip()
         return _editor(visit, editing)
     form_drafts.drop(visit.ctx, key)
-    saved = service.of_record(lookup.record(visit, URI, id))
+    saved = automation_service.of_record(lookup.record(visit, URI, id))
     checked = examples.check(visit.ctx, saved, kept)
     told = " ".join([_("Saved."), *_told(checked)])
     if saved.version > max(before, 1):
@@ -415,8 +415,8 @@ def _run(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
         return None
     at, automation, code = visit.form.id("at", 0), _automation(visit, editing), _code(visit)
     if pressed == "run":
-        service.log_run(visit.ctx, automation)
-        result = service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
+        automation_service.log_run(visit.ctx, automation)
+        result = automation_service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
     else:
         result = examples.simulate(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code)
     for each in editing.asked:
@@ -492,7 +492,7 @@ def _automation(visit: Visit, editing: _EditorView) -> Script:
     """The automation in the form; the saved one if nothing has changed, so that the log can name its version."""
     form = editing.form
     if editing.id:
-        saved = service.of_record(lookup.record(visit, URI, editing.id))
+        saved = automation_service.of_record(lookup.record(visit, URI, editing.id))
         typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
         if typed == (saved.script, saved.policy, saved.name, saved.trigger):
             return saved

@@ -15,7 +15,7 @@ from console.lists import lookup, row_view
 from console.lists.rows import Row, RowFilter, RowPage, RowQuery, RowSource
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from server.automation.webhooks import deliveries
+from server.automation.webhooks import received_calls
 from server.digits import id_in
 from server.translation import N_, _
 
@@ -30,7 +30,7 @@ MESSAGE_CHARS = 60  # of an error message are shown
 
 def _rows(visit: Visit, query: RowQuery) -> RowPage:
     webhook = id_in(query.filters["webhook"]) or 0
-    page, total = deliveries.all_of(
+    page, total = received_calls.all_of(
         visit.ctx, webhook, query.filters["answer"], query.limit, query.page - 1, query.sort
     )
     return RowPage([each | {"_label": _("Delivery {id}", id=each["id"])} for each in page], total)
@@ -52,7 +52,7 @@ def _request(visit: Visit, row: Row, more: Any) -> str:
 
 
 def _answer(visit: Visit, row: Row, more: Any) -> str:
-    badge = ui.badge("ok" if row["status"] < deliveries.FAILED else "err", str(row["status"]))
+    badge = ui.badge("ok" if row["status"] < received_calls.FAILED else "err", str(row["status"]))
     return (
         Markup("<div>{} {}</div>").format(badge, ui.muted(row["message"][:MESSAGE_CHARS])) if row["message"] else badge
     )

@@ -16,14 +16,14 @@ from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.pages.automation.jobs import BADGES, BASE, DOES, RUNS, STATES, TABS
-from console.pages.upkeep import charts
-from server.jobs import queue
+from console.pages.upkeep import upkeep_charts
+from server.jobs import job_queue
 from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
 
 
 def _kinds(visit: Visit) -> list[Option]:
-    return [("", N_("Every kind")), *((each, each) for each in queue.kinds())]
+    return [("", N_("Every kind")), *((each, each) for each in job_queue.kinds())]
 
 
 KIND = RowFilter("kind", N_("Kind"), _kinds)
@@ -87,7 +87,7 @@ JOB_LIST = declare(Worklist(
                    lambda visit, row, more: ui.badge(BADGES[row["state"]], dict(STATES)[row["state"]])),
         ListColumn("due_at", N_("Due"), _due, "due_at"),
         ListColumn("attempts", N_("Begun"),
-                   lambda visit, row, more: _("{count} of {most}", count=row["attempts"], most=queue.MAX_ATTEMPTS),
+                   lambda visit, row, more: _("{count} of {most}", count=row["attempts"], most=job_queue.MAX_ATTEMPTS),
                    "attempts", "number"),
         ListColumn("error", N_("Error"), _error),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
@@ -115,7 +115,7 @@ def show(visit: Visit) -> PageResponse:
         "jobs.html",
         states=STATES[1:],
         counts=scheduled_jobs.counts(visit.ctx),
-        pictures=charts.jobs(visit),
+        pictures=upkeep_charts.jobs(visit),
     )
 
 
@@ -159,5 +159,5 @@ RUN_LIST = declare(Worklist(
 @page("GET", RUNS, "admin")
 def show_runs(visit: Visit) -> PageResponse:
     """The past runs of jobs, newest first. Raises Invalid for an unknown kind."""
-    subtitle = _("How jobs went: the newest {kept} of each kind", kept=queue.MAX_RUNS)
+    subtitle = _("How jobs went: the newest {kept} of each kind", kept=job_queue.MAX_RUNS)
     return row_view.page(visit, replace(RUN_LIST, subtitle=subtitle))

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from console.html import ui
-from console.html.patterns import in_words
+from console.html.recurrence_words import in_words
 from console.html.rendering import render
 from console.html.ui import PAGE_ROWS
 from console.http.page_response import PageResponse, again, see
@@ -19,7 +19,7 @@ from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server import log
 from server.errors import HelpdeskError, Invalid, NotFound
-from server.jobs import queue
+from server.jobs import job_queue
 from server.records import records
 from server.translation import N_, N_ngettext, _
 from server.upkeep import scheduled_jobs
@@ -124,7 +124,7 @@ def show_one(visit: Visit) -> PageResponse:
         kind=kind,
         does=DOES.get(kind, kind),
         badges=BADGES,
-        most=queue.MAX_ATTEMPTS,
+        most=job_queue.MAX_ATTEMPTS,
         lines=[each.text for each in lines[:MAX_LINES]],
         id=visit.id,
         tabs=TABS,

@@ -12,7 +12,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import exports
 from console.pages.upkeep.system import SETTINGS
-from server.automation import automation_log
+from server.automation import log_search
 from server.automation.types.automation_log import CHANNEL
 from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
 from server.errors import BadQuery
@@ -56,18 +56,16 @@ def show(visit: Visit) -> PageResponse:
     run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     filters = _asked(visit)
-    last_id = automation_log.newest(visit.ctx)  # read first, so that later entries are announced
+    last_id = log_search.newest(visit.ctx)  # read first, so that later entries are announced
     values: dict[str, Any] = {"entries": [], "runs": [], "total": 0}
     wrong = ""
     try:
         if is_grouped and not run_id:
-            values["runs"], values["total"] = automation_log.runs(visit.ctx, filters, PAGE_ROWS, number - 1)
+            values["runs"], values["total"] = log_search.runs(visit.ctx, filters, PAGE_ROWS, number - 1)
         else:
-            values["entries"], values["total"] = automation_log.entries(
-                visit.ctx, filters, PAGE_ROWS, number - 1, run_id
-            )
+            values["entries"], values["total"] = log_search.entries(visit.ctx, filters, PAGE_ROWS, number - 1, run_id)
         if values["total"]:
-            values["histogram"] = automation_log.histogram(visit.ctx, filters, PARTS, run_id)
+            values["histogram"] = log_search.histogram(visit.ctx, filters, PARTS, run_id)
     except BadQuery as error:
         wrong = error.message
     names = {each["automation_name"] for each in values["entries"]} | {each.name for each in values["runs"]}
@@ -86,8 +84,8 @@ def show(visit: Visit) -> PageResponse:
         days=visit.service.settings.automation_log_days,
         change_days=f"{SETTINGS}/automation_log_days",
         filters=FILTERS,
-        most=automation_log.MAX_KEPT,
-        counted=automation_log.MAX_COUNTED,
+        most=log_search.MAX_KEPT,
+        counted=log_search.MAX_COUNTED,
         run_id=run_id,
         is_grouped=is_grouped,
         ids=_ids(visit, names),
@@ -101,7 +99,7 @@ def show(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/latest", "admin")
 def show_latest(visit: Visit) -> PageResponse:
     """For the list that stays live: the newest entry."""
-    return live.latest(visit, CHANNEL, automation_log.newest)
+    return live.latest(visit, CHANNEL, log_search.newest)
 
 
 @page("GET", f"{BASE}/export", "admin")
@@ -112,7 +110,7 @@ def export(visit: Visit) -> PageResponse:
         raise exports.no_such_format(format)
     if visit.request.method != "HEAD":
         log_export(visit.ctx, "the automation log")
-    entries = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))[0]
+    entries = log_search.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))[0]
     names = ("id", "created_at", "level", "automation_name", "automation_node", "message", "run_id")
     rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in entries]
     lines = [{name: row[name] for name in names} for row in rows]
@@ -134,5 +132,5 @@ def _asked(visit: Visit) -> str:
 
 def _ids(visit: Visit, names: Iterable[str]) -> dict[str, int]:
     """The automations of these names, by name in small letters: those that there still are."""
-    ids = automation_log.ids_of(visit.ctx, [name for name in names if name])
+    ids = log_search.ids_of(visit.ctx, [name for name in names if name])
     return {name.lower(): id for name, id in ids.items()}

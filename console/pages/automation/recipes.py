@@ -10,8 +10,8 @@ from console.pages.automation.automations import BASE as AUTOMATIONS
 from console.pages.packages import UNANSWERED, Prompt, prompts_of
 from server.automation.package_grants import allowed_commands
 from server.errors import Conflict, HelpdeskError
-from server.packages import document as documents
-from server.packages import importing, recipes
+from server.packages import package_document as documents
+from server.packages import package_import, recipes
 from server.packages.prompts import unanswered
 from server.packages.recipes import NAME, Recipe
 from server.translation import _
@@ -55,7 +55,7 @@ def create(visit: Visit) -> PageResponse:
     if form.is_wrong:
         return _form(visit, recipe, prompts, form)
     try:
-        imported = importing.import_package(visit.ctx, recipe.package, answers, grants_agreed=True)
+        imported = package_import.import_package(visit.ctx, recipe.package, answers, grants_agreed=True)
     except Conflict:
         problem = _("There is something of this name already. Choose another name.")
         return _form(visit, recipe, prompts, form.fail(names[NAME], problem))

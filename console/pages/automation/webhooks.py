@@ -25,13 +25,13 @@ from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.pages.automation import hook_samples
 from console.pages.automation.log import KINDS
-from server.automation import automation_log, bindings
+from server.automation import bindings, log_search
 from server.automation.bindings import BindingCandidate
-from server.automation.dictionary import plain
 from server.automation.inputs import misfit
+from server.automation.run_dictionary import plain
 from server.automation.types.automation_log import LEVELS
-from server.automation.webhooks import deliveries, responding, tokens
-from server.automation.webhooks.deliveries import MAX_BODY_BYTES
+from server.automation.webhooks import received_calls, responding, webhook_tokens
+from server.automation.webhooks.received_calls import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
 from server.automation.webhooks.secret_requests import HIDDEN
 from server.dataclass import dataclass
@@ -39,7 +39,7 @@ from server.errors import HelpdeskError, Invalid, Required
 from server.record_types.shared import checks
 from server.records import records
 from server.translation import N_, N_ngettext, _
-from server.web.webhooks import received_of, replay
+from server.web.webhook_site import received_of, replay
 
 URI = "webhook_listener"
 BASE = "/automations/webhooks"
@@ -119,8 +119,8 @@ class _Calls:
     """What came in by the webhooks of a page, and who answers."""
 
     def __init__(self, visit: Visit, rows: list[dict[str, Any]]) -> None:
-        since = visit.now - HOURS * deliveries.HOUR_SECONDS
-        self.latest, self.hours = deliveries.overview(visit.ctx, since + 1, HOURS)
+        since = visit.now - HOURS * received_calls.HOUR_SECONDS
+        self.latest, self.hours = received_calls.overview(visit.ctx, since + 1, HOURS)
         whole = records.stored(visit.ctx, URI, [each["id"] for each in rows])
         self.verdicts = {each["id"]: _verdict(visit, each, _empty(visit)) for each in whole}
         self.off = {each["id"] for each in whole if each["is_disabled"]}
@@ -218,7 +218,7 @@ LIST = declare(
 def show_latest(visit: Visit) -> PageResponse:
     """For the page that listens: the last delivery."""
     lookup.record(visit, URI, visit.id)
-    return live.latest(visit, deliveries.CHANNEL, lambda ctx: deliveries.newest(ctx, visit.id))
+    return live.latest(visit, received_calls.CHANNEL, lambda ctx: received_calls.newest(ctx, visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}/try", "admin", form_bytes=TEXT_BYTES)
@@ -235,7 +235,7 @@ def try_it(visit: Visit) -> PageResponse:
     if pressed == "call" and visit.form.text(confirmation.ANSWER, "") != "1":
         return _ask(visit, form)
     if pressed == "call":
-        tokens.log_call(visit.ctx, each["id"])
+        webhook_tokens.log_call(visit.ctx, each["id"])
         _, id = responding.deliver(visit.ctx, each, received)
         return see(f"{BASE}/deliveries/{id}")
     simulated = responding.simulate(visit.ctx, each, received) if pressed == "simulate" else None
@@ -251,7 +251,7 @@ def show_rotate(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/end-address", "proven admin")
 def end_address(visit: Visit) -> PageResponse:
     """End an old address before its time."""
-    tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
+    webhook_tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
     visit.tell(_("The old address no longer works."))
     return see(f"{BASE}/{visit.id}")
 
@@ -263,7 +263,7 @@ def rotate(visit: Visit) -> PageResponse:
     if form.is_wrong:
         return _rotate(visit, lookup.record(visit, URI, visit.id), form)
     seconds = int(form.get("overlap"))
-    tokens.rotate(visit.ctx, visit.id, seconds)
+    webhook_tokens.rotate(visit.ctx, visit.id, seconds)
     works = _("The webhook has a new address. The old one works until {time}.", time=moment(visit, visit.now + seconds))
     visit.tell(works if seconds else _("The webhook has a new address. The old one no longer works."))
     return see(f"{BASE}/{visit.id}")
@@ -283,12 +283,12 @@ def switch(visit: Visit) -> PageResponse:
 def show_delivery(visit: Visit) -> PageResponse:
     """One delivery: request, answer, the steps between."""
     id = visit.id
-    delivery = deliveries.one(visit.ctx, id)
+    delivery = received_calls.one(visit.ctx, id)
     each = lookup.record(visit, URI, delivery["webhook_id"])
     request, run_id = delivery["request"], delivery["run_id"]
     texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
     is_hidden = any(HIDDEN in text for text in texts)
-    log, total = automation_log.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
+    log, total = log_search.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
     return render(
         visit,
         "delivery.html",
@@ -298,7 +298,7 @@ def show_delivery(visit: Visit) -> PageResponse:
         curl=_curl(
             '"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"], request["body"]
         ),
-        is_forgotten=is_hidden and deliveries.is_forgotten(visit.ctx, id),
+        is_forgotten=is_hidden and received_calls.is_forgotten(visit.ctx, id),
         most=MAX_BODY_BYTES,
         log=log[::-1],
         log_total=total,
@@ -365,9 +365,9 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
 def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None = None) -> PageResponse:
     each, form = fields.stored, fields.values
     page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
-    latest, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
-    former, last_id = tokens.former_of(visit.ctx, id), deliveries.newest(visit.ctx, id)
-    speed = deliveries.speed(visit.ctx, id)
+    latest, total = received_calls.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
+    former, last_id = webhook_tokens.former_of(visit.ctx, id), received_calls.newest(visit.ctx, id)
+    speed = received_calls.speed(visit.ctx, id)
     url = visit.service.webhook_url(each["guid"])
     try:
         received = _received(visit, form)
@@ -406,7 +406,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         verdict=verdict,
         simulated=_shown(simulated) if simulated else None,
         checks=hook_samples.CHECKS,
-        kept_failures=deliveries.KEPT_FAILURES,
+        kept_failures=received_calls.KEPT_FAILURES,
         samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
     )
 

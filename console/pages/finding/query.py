@@ -6,11 +6,11 @@ from console.http.page_response import PageResponse, json_response
 from console.http.routes import page
 from console.http.visit import Visit
 from console.search.chips import Chip
-from console.search.help import QueryHelp
 from console.search.mistakes import QueryMistake
 from console.search.options import QueryOption
+from console.search.query_help import QueryHelp
 from server.errors import NotOffered
-from server.search.parser import MAX_QUERY_CHARS
+from server.search.query_parser import MAX_QUERY_CHARS
 from server.translation import _
 
 BASE = "/-/query"

@@ -17,13 +17,13 @@ from console.pages.jump import place_of
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
 from server.fields import Id
-from server.imports import background, columns, importing, reading, uploads
+from server.imports import background, columns, csv_rows, row_import, uploads
 from server.imports.background import CsvTask
 from server.imports.columns import ID, CsvMapping, CsvTarget
-from server.imports.importing import CsvResult, RowMistake
-from server.imports.reading import CsvTable
+from server.imports.csv_rows import CsvTable
+from server.imports.row_import import CsvResult, RowMistake
 from server.imports.uploads import CsvUpload
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records import records
 from server.translation import N_, Words, _, in_sentence, ngettext, shown
 
@@ -49,7 +49,7 @@ def show_upload(visit: Visit) -> PageResponse:
     return _proof(visit, record_type) or _upload(visit, record_type, Form.of({"file": ""}))
 
 
-@page("POST", "/records/{type}/import", form_bytes=reading.MAX_FILE_BYTES + SMALL_FORM_BYTES, creates=True)
+@page("POST", "/records/{type}/import", form_bytes=csv_rows.MAX_FILE_BYTES + SMALL_FORM_BYTES, creates=True)
 def upload(visit: Visit) -> PageResponse:
     """Keep a file, and go on to its columns."""
     record_type = _type(visit)
@@ -101,9 +101,9 @@ def run(visit: Visit) -> PageResponse:
             background.start(visit.ctx, upload, mapping, expand, is_trial=is_trial)
             return see(visit.path)
         if is_trial:
-            result = importing.attempt(visit.ctx, table, mapping, expand)
+            result = row_import.attempt(visit.ctx, table, mapping, expand)
         else:
-            result = importing.run(visit.ctx, upload, table, mapping)
+            result = row_import.run(visit.ctx, upload, table, mapping)
     except HelpdeskError as error:
         return _columns(visit, record_type, upload, table, form.refuse(error))
     if is_trial or result.mistakes:
@@ -163,7 +163,7 @@ def _upload(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
         title=_title(record_type),
         record_type=record_type,
         labels={"file": N_("File")},
-        size=ui.bytes_text(reading.MAX_FILE_BYTES),
+        size=ui.bytes_text(csv_rows.MAX_FILE_BYTES),
         sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", [("fields[…]", "…")]),
     )
 
@@ -197,9 +197,9 @@ def _columns(
         options=[("", N_("Leave out")), *((name, labels[name]) for name in targets)],
         keys=_keys(targets, labels),
         separator=SEPARATORS.get(table.separator, table.separator),
-        is_latin=table.encoding == reading.LATIN,
+        is_latin=table.encoding == csv_rows.LATIN,
         labels={f"c{place}": name for place, name in enumerate(table.names)} | {"key": N_("Update records")},
-        most_atomic=importing.MAX_ATOMIC_ROWS,
+        most_atomic=row_import.MAX_ATOMIC_ROWS,
         shown_columns=shown_columns,
         says=_done(result, is_trial) if result is not None else "",
         where=lambda each: _where(table, form, each),

@@ -16,14 +16,14 @@ from console.lists import row_view
 from console.lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from console.pages.mailing.mail import FAILED, PARSER, tabs
+from console.pages.mailing.mail_overview import FAILED, PARSER, tabs
 from server.errors import HelpdeskError, NotFound
-from server.mailroom.mailboxes import dead_letters, letters
+from server.mailroom.mailboxes import dead_letters, failed_mails
 from server.translation import N_, N_ngettext, _
 
 
 def _rows(visit: Visit, query: RowQuery) -> RowPage:
-    mails = letters.list_letters(visit.ctx)
+    mails = failed_mails.list_letters(visit.ctx)
     return of_all([asdict(each) | {"id": each.key, "_label": each.name} for each in mails], query)
 
 
@@ -53,9 +53,9 @@ LIST = declare(Worklist(
     ),
     sort="-at",
     actions=(
-        BulkAction("take", N_("Take now"), run=lambda visit, key: letters.take(visit.ctx, key),
+        BulkAction("take", N_("Take now"), run=lambda visit, key: failed_mails.take(visit.ctx, key),
                    says=N_ngettext("Email processed.", "{count} emails processed.")),
-        BulkAction("discard", N_("Discard"), deletes=True, run=lambda visit, key: letters.discard(visit.ctx, key),
+        BulkAction("discard", N_("Discard"), deletes=True, run=lambda visit, key: failed_mails.discard(visit.ctx, key),
                    confirm=N_("Discard the selected mails? They are gone for good."),
                    says=N_ngettext("Email discarded.", "{count} emails discarded.")),
     ),
@@ -76,14 +76,14 @@ def show_failed(visit: Visit) -> PageResponse:
 @page("GET", f"{FAILED}/{{name}}", "admin")
 def show_failed_mail(visit: Visit) -> PageResponse:
     """One of them as it came."""
-    mail = letters.open_letter(visit.ctx, visit.arguments["name"])
+    mail = failed_mails.open_letter(visit.ctx, visit.arguments["name"])
     return render(visit, "failed_mail.html", tabs=tabs(visit), found=mail)
 
 
 @page("GET", f"{FAILED}/{{name}}/source", "admin")
 def send_failed_mail(visit: Visit) -> PageResponse:
     """Its file."""
-    letter, path = letters.file_of(visit.ctx, visit.arguments["name"])
+    letter, path = failed_mails.file_of(visit.ctx, visit.arguments["name"])
     return file(path, "message/rfc822", letter.bytes)
 
 
@@ -92,7 +92,7 @@ def take_failed_mail(visit: Visit) -> PageResponse:
     """Processes the mail again."""
     name = visit.arguments["name"]
     try:
-        received = letters.take(visit.ctx, name)
+        received = failed_mails.take(visit.ctx, name)
     except NotFound as error:
         visit.tell(error.message)
         return see(FAILED)
@@ -111,7 +111,7 @@ def take_failed_mail(visit: Visit) -> PageResponse:
 def discard_failed_mail(visit: Visit) -> PageResponse:
     """Forget it for good."""
     try:
-        visit.tell(_("{name} is discarded.", name=letters.discard(visit.ctx, visit.arguments["name"])))
+        visit.tell(_("{name} is discarded.", name=failed_mails.discard(visit.ctx, visit.arguments["name"])))
     except NotFound as error:
         visit.tell(error.message)
     return see(FAILED)

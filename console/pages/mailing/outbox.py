@@ -15,7 +15,7 @@ from console.lists import row_view
 from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from console.pages.mailing.mail import OUTBOX, tabs
+from console.pages.mailing.mail_overview import OUTBOX, tabs
 from server.errors import NotFound
 from server.outbox import mail_queue
 from server.translation import N_, N_ngettext, _, ngettext

@@ -12,7 +12,7 @@ from console.lists import lookup
 from server.errors import HelpdeskError
 from server.people import merging
 from server.people.merging import MergePreview
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
 from server.records import records
 from server.translation import _

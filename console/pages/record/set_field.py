@@ -22,7 +22,7 @@ from console.pages.worklists import BASE
 from console.tickets import inbox
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotOffered, nearest
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
 from server.records import records
 from server.translation import _, ngettext, shown

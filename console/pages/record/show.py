@@ -11,7 +11,7 @@ from console.html.sheet import Sheet
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists.links import linkable
+from console.lists.link_types import linkable
 from console.pages.record.head import TASK, head
 from server.dataclass import dataclass
 from server.digits import id_in
@@ -19,7 +19,7 @@ from server.errors import Invalid, NotFound, TooLarge
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
 from server.record_types import traits
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
 from server.records import comments, records
 from server.records.records import SearchRequest

@@ -6,7 +6,7 @@ from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
 from server.dataclass import dataclass
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records import records
 from server.translation import N_, _, in_sentence, shown
 

@@ -18,7 +18,7 @@ from console.http.visit import Visit
 from console.lists import worklist
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from console.pages.upkeep import charts
+from console.pages.upkeep import upkeep_charts
 from server import log
 from server import settings as table
 from server.context import Context
@@ -107,7 +107,7 @@ def show(visit: Visit) -> PageResponse:
         report=_report(facts, state.checks(), waiting),
         troubles=_lines("warning", "")[:MAX_TROUBLES],
         badges=LINE_BADGES,
-        storage=charts.storage(visit),
+        storage=upkeep_charts.storage(visit),
         is_file=backups.can_be_made(service),
     )
 

@@ -9,7 +9,7 @@ from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
 from server.template.values import printed
 
 if TYPE_CHECKING:
-    from server.automation.behaviors.run import BehaviorRun
+    from server.automation.behaviors.behavior_run import BehaviorRun
 
 MAX_KEY_CHARS = 255  # characters of the name of a placeholder
 OFF = ("", "0", "False", "false", "no")

@@ -13,7 +13,7 @@ from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.context import Context
 from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required, nearest
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.records.dictionary import Dictionaries
 from server.template.values import is_numeric, items, printed, whole
 from server.translation import N_, about_field

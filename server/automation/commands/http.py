@@ -8,23 +8,23 @@ from typing import Any
 
 from server import log, outbound
 from server.access.service_actor import own_context
-from server.automation import contents
+from server.automation import file_contents
 from server.automation.acting import service_of
 from server.automation.command import CommandCall, CommandFailed, Input, command
-from server.automation.dictionary import plain
-from server.connections import accounts
+from server.automation.run_dictionary import plain
+from server.connections import connected_accounts
 from server.context import Context, Service
 from server.errors import Invalid, TimedOut, TooLarge, Unavailable, nearest
-from server.jobs.queue import RETRY_SECONDS, JobQueue, job
+from server.jobs.job_queue import RETRY_SECONDS, JobQueue, job
 from server.mail import charsets
 from server.outbound.client import MAX_SECONDS, METHODS, OutboundRequest, OutboundResponse
 from server.outbound.urls import MAX_URL_CHARS
-from server.records.files import OCTETS
+from server.records.stored_files import OCTETS
 from server.store.transaction import Transaction
 from server.template.run import Rendering as Rendering
-from server.template.shared import json_text
-from server.template.shared.forms import form_text
-from server.template.shared.texts import bytes_of
+from server.template.shared import script_json
+from server.template.shared.query_texts import form_text
+from server.template.shared.text_values import bytes_of
 from server.template.values import pairs, printed
 
 MAX_HEADERS_CHARS = 8192  # characters
@@ -85,7 +85,7 @@ def http_request(call: CommandCall) -> Any:
         inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
     )
     if inputs["authentication"]:
-        sign = accounts.signer(_service_of(call), inputs["authentication"], _left(call))
+        sign = connected_accounts.signer(_service_of(call), inputs["authentication"], _left(call))
         request = replace(request, sign=sign)
     try:
         response = outbound.send(replace(request, seconds=min(request.seconds or bounds.seconds, _left(call))), bounds)
@@ -143,7 +143,9 @@ def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
         seconds=payload["seconds"],
     )
     if payload["authentication"]:
-        request = replace(request, sign=accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS))
+        request = replace(
+            request, sign=connected_accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS)
+        )
     response = outbound.send(request, outbound.limits(service.settings))
     if outbound.may_pass(response.status):
         raise Unavailable(f"{response.url.host} answered {response.status}")
@@ -175,9 +177,9 @@ def _body(call: CommandCall, body: Any, headers: list[tuple[str, str]]) -> tuple
     if kind == REFERENCE:
         if not isinstance(body, str) or not body:
             raise Invalid(f"a body of the type {REFERENCE} is a reference to a file", field="body")
-        file = contents.find(_service_of(call), body.strip())
+        file = file_contents.find(_service_of(call), body.strip())
         _require_size(file.size)
-        return contents.content(_service_of(call), file), _typed(headers, file.mime_type)
+        return file_contents.content(_service_of(call), file), _typed(headers, file.mime_type)
     if not body:
         return b"", headers
     if isinstance(body, str):
@@ -193,10 +195,10 @@ def _body(call: CommandCall, body: Any, headers: list[tuple[str, str]]) -> tuple
 def _encoded(call: CommandCall, value: Any, kind: str) -> str:
     rendering = Rendering({}, call.run.budget, call.run.around)
     if kind == "application/json" or kind.endswith("+json") or kind.startswith("application/x-amz-json-"):
-        return json_text.encoded(rendering, value, json_text.UNESCAPED_SLASHES)
+        return script_json.encoded(rendering, value, script_json.UNESCAPED_SLASHES)
     if kind in YAML:
         # JSON first: it accepts only values of scripts, and charges the budget for them.
-        size = len(json_text.encoded(rendering, value))
+        size = len(script_json.encoded(rendering, value))
         if size > MAX_YAML_CHARS:
             raise TooLarge(
                 f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON", field="body"
@@ -276,7 +278,7 @@ def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> 
             f"the answer has {len(content):,} bytes; one that is asked for as a resource, or has more than "
             f"{MAX_BODY_IN_DICTIONARY:,} bytes, needs a running service"
         )
-    stored = contents.store(_service_of(call), content, kind, expires_at=expires)
+    stored = file_contents.store(_service_of(call), content, kind, expires_at=expires)
     return {
         "content_type": REFERENCE,
         "content_type_original": kind,

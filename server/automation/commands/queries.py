@@ -4,14 +4,14 @@ from typing import Any
 
 from server.automation.acting import parameters, service_of
 from server.automation.command import CommandCall, Input, command
-from server.queries import frame
+from server.queries import query_run
 
 MAX_QUERY_CHARS = 65_536  # of the input; the query language has a lower limit
 
 
 def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:
     """Returns the type as the query parser reads it, so that another `type:` in the text cannot stand in for it."""
-    return {"query": {"type": frame.type_named(inputs["query"], parameters(inputs["query_params"]))}}
+    return {"query": {"type": query_run.type_named(inputs["query"], parameters(inputs["query_params"]))}}
 
 
 @command(
@@ -24,4 +24,4 @@ def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:
 )
 def data_query(call: CommandCall) -> Any:
     """Returns {data, _}, the same as the data query endpoint."""
-    return frame.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))
+    return query_run.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))

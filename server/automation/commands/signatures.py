@@ -9,9 +9,9 @@ from typing import Any
 
 from server.automation.acting import service_of, words
 from server.automation.command import CommandCall, CommandFailed, Input, command
-from server.connections import accounts
+from server.connections import connected_accounts
 from server.errors import Invalid, nearest
-from server.template.shared.texts import bytes_of
+from server.template.shared.text_values import bytes_of
 from server.template.values import is_numeric, printed, read_number
 
 MAX_SIGNED_CHARS = 16_777_216
@@ -46,7 +46,7 @@ def verify(call: CommandCall) -> Any:
     ctx, inputs = service_of(call, ("content", "signature", "timestamp")), call.inputs
     algorithm = _choice("algorithm", inputs["algorithm"] or "sha256", ALGORITHMS)
     encoding = _choice("encoding", inputs["encoding"] or "hex", ENCODINGS)
-    secret = accounts.signing_secret(ctx, inputs["account"])
+    secret = connected_accounts.signing_secret(ctx, inputs["account"])
     if algorithm == PLAIN:
         expected, candidates = secret.encode(), [bytes_of(printed(inputs["signature"]))]
     else:

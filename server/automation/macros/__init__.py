@@ -1,10 +1,10 @@
 """Macros: automations that workers run on a ticket, with exactly the rights of that worker.
 
 listing.py: the macros for a worker and a ticket. answer.py: parses the result. running.py: runs a macro and applies its
-result. several.py: runs one on several tickets."""
+result. bulk_runs.py: runs one on several tickets."""
 
+from server.automation.macros.bulk_runs import MacroRuns, run_each
 from server.automation.macros.listing import Macro, are_there, find, usable
 from server.automation.macros.running import MacroOutcome, run
-from server.automation.macros.several import MacroRuns, run_each
 
 __all__ = ["Macro", "MacroOutcome", "MacroRuns", "are_there", "find", "run", "run_each", "usable"]

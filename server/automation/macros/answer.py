@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from server.automation.dictionary import plain
-from server.automation.reading import holds_bytes
+from server.automation.input_values import holds_bytes
+from server.automation.run_dictionary import plain
 from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 from server.kata.annotations import as_bool

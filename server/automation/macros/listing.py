@@ -7,18 +7,18 @@ from typing import Any
 
 from server.access.rules import Rules
 from server.automation import inputs, policy
-from server.automation.dictionary import Dictionary
+from server.automation.automation_service import ServiceHost, of_record
 from server.automation.host import Script
 from server.automation.inputs import InputDeclaration
-from server.automation.service import ServiceHost, of_record
+from server.automation.run_dictionary import Dictionary
 from server.context import Context
 from server.contexts import TICKET, WORKER
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, NotFound
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared.triggers import MACRO
 from server.records import records
-from server.records.events import record_values
+from server.records.event_publishing import record_values
 from server.records.reading import RecordReader
 from server.store.transaction import Transaction
 from server.template import Budget, Surroundings

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from server.automation import inputs, service
+from server.automation import automation_service, inputs
 from server.automation.engine import RunResult
 from server.automation.macros import answer, listing
 from server.automation.macros.answer import MacroAnswer
@@ -61,7 +61,7 @@ def run(
     _require_inputs(macro, input_values)
     values = listing.values_of(ctx, ticket_id) | {"inputs": dict(input_values)}
     was = _state(ctx, ticket_id)
-    result = service.perform(ctx, macro.automation, values, seconds=MAX_SECONDS)
+    result = automation_service.perform(ctx, macro.automation, values, seconds=MAX_SECONDS)
     done = answer.read(_returned(macro, result), ctx.actor.worker_id)
     outcome = _do(ctx, macro, ticket_id, done, send_at, sends and done.sends)
     return replace(outcome, before=_differing(was, _state(ctx, ticket_id)) if UNDOABLE.issuperset(done.changes) else {})

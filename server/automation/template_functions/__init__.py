@@ -10,7 +10,7 @@ from server.discovery import load_all
 from server.errors import HelpdeskError, ScriptError, TemplateFailed
 
 if TYPE_CHECKING:
-    from server.automation.service import ServiceHost
+    from server.automation.automation_service import ServiceHost
 
 Function = Callable[..., Any]
 Make = Callable[["ServiceHost"], Function]

@@ -12,7 +12,7 @@ from server.store.transaction import Transaction
 from server.template.values import printed, whole
 
 if TYPE_CHECKING:
-    from server.automation.service import ServiceHost
+    from server.automation.automation_service import ServiceHost
 
 APP_NAMES = frozenset(("app", "application", actors.APP))
 

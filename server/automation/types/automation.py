@@ -6,8 +6,17 @@ from server import contexts
 from server.automation import versions
 from server.errors import Invalid, KataSyntax
 from server.fields import CreatedAt, Structure, Text, UpdatedAt
-from server.kata.parser import parse, plain
-from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.kata.kata_parser import parse, plain
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.triggers import TRIGGERS, WEBHOOK
 from server.store.tables import Column, Index

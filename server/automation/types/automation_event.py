@@ -3,7 +3,7 @@
 from server import contexts
 from server.automation import bound_automations
 from server.fields import Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, Key, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Key, RecordType, Subtotals, Writing
 from server.record_types.shared import built_in
 from server.record_types.shared.triggers import EVENTS, PREFIX
 from server.store.tables import Index

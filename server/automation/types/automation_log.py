@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.errors import Invalid, nearest
-from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Writing
+from server.record_types.record_type import Access, Change, DictionaryContext, Key, Record, RecordType, Writing
 from server.search.ast import BareWord, BooleanGroup, Node, Subquery, Term
 from server.search.compile import SearchScope, compile_group
 from server.search.conditions import Condition

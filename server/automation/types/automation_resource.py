@@ -5,7 +5,7 @@ import uuid
 
 from server import contexts
 from server.fields import Text, Timestamp, Uint, UpdatedAt
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.file_content import take_name
 from server.store import blobs
 from server.store.tables import Column, Index

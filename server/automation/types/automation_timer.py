@@ -3,7 +3,7 @@
 from server import contexts, times
 from server.automation import bound_automations, recurrence
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
-from server.record_types.base import Access, Change, Key, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Key, RecordType, Subtotals, Writing
 from server.store.tables import Column, Index
 
 

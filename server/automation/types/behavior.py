@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Any
 from server.automation.behaviors import tree
 from server.contexts import APP
 from server.fields import Bit, Id, Intake, Name, Structure, Text, Timestamp, Uint
-from server.fields.base import as_text
-from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.fields.field import as_text
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
 from server.record_types.shared.behavior_events import EVENTS, event_name, refused
 from server.search.ast import SearchValue as Value
 from server.search.conditions import Condition, all_of, equals

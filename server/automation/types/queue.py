@@ -2,7 +2,7 @@
 
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
 from server.fields import CreatedAt, Name, UpdatedAt
-from server.record_types.base import Access, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Record, RecordType, Subtotals, Writing
 from server.store.tables import Index
 
 

@@ -3,7 +3,7 @@ elsewhere."""
 
 from server.automation import bound_automations
 from server.fields import Bit, Name, Text, Uint, UpdatedAt
-from server.record_types.base import Access, Change, Key, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Key, RecordType, Subtotals, Writing
 from server.record_types.shared.secrets import random_text
 from server.store.tables import Index
 

@@ -1,7 +1,7 @@
 """Webhooks: secret addresses that other programs call, and the deliveries that result.
 
-    tokens.py       finds the listener of an address, creates addresses
-    responding.py   runs the automation and returns its response
-    deliveries.py   stores both, to inspect them and to run them again
+    webhook_tokens.py  finds the listener of an address, creates addresses
+    responding.py      runs the automation and returns its response
+    received_calls.py  stores both, to inspect them and to run them again
 
-HTTP itself is web/webhooks.py; the endpoints for administrators are web/rest/webhooks.py."""
+HTTP itself is web/webhook_site.py; the endpoints for administrators are web/rest/webhooks.py."""

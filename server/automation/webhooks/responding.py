@@ -1,6 +1,6 @@
 """Responds to requests to webhooks with the automation bound to the address, and stores both as a delivery.
 
-Deliveries can be inspected and run again. HTTP itself is web/webhooks.py."""
+Deliveries can be inspected and run again. HTTP itself is web/webhook_site.py."""
 
 import json
 import time
@@ -9,29 +9,29 @@ from dataclasses import field, replace
 from typing import Any
 
 from server import contexts
-from server.automation import bindings, contents
+from server.automation import bindings, file_contents
+from server.automation.automation_service import ServiceHost, perform, run_counted
 from server.automation.bindings import BindingCandidate
-from server.automation.dictionary import plain
 from server.automation.engine import RunResult
 from server.automation.host import LogEntry
-from server.automation.service import ServiceHost, perform, run_counted
+from server.automation.run_dictionary import plain
 from server.automation.webhooks.answer_headers import headers_of
-from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, WebhookDelivery, keep
 from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script
+from server.automation.webhooks.received_calls import CHANNEL, MAX_STEPS, WebhookDelivery, keep
+from server.automation.webhooks.request_files import KEYS, WebhookFile, described, store_files
 from server.automation.webhooks.secret_requests import withheld
-from server.automation.webhooks.tokens import listener_of
-from server.automation.webhooks.uploads import KEYS, WebhookFile, described, store_files
+from server.automation.webhooks.webhook_tokens import listener_of
 from server.context import Context
 from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.record_types.shared.triggers import WEBHOOK as TRIGGER
 from server.records import metrics
 from server.records.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.store.transaction import Transaction
 from server.store.writer import Write
-from server.template.shared.texts import bytes_of, text_of_bytes
+from server.template.shared.text_values import bytes_of, text_of_bytes
 from server.template.values import printed, whole
 
 FILES = ("svc:automation_resource:", "svc:resource:")  # a body with this prefix is a reference to a file
@@ -268,8 +268,8 @@ def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:
     """Returns the bytes of a response body, and their default content type. Raises NotFound, Invalid."""
     body = answer.get("body")
     if isinstance(body, str) and body.startswith(FILES):
-        file = contents.find(ctx, body.strip())
-        return contents.content(ctx, file), file.mime_type
+        file = file_contents.find(ctx, body.strip())
+        return file_contents.content(ctx, file), file.mime_type
     if body is None and "body@base64" in answer:
         body = as_bytes(printed(answer["body@base64"]))
     if isinstance(body, (list, dict)):

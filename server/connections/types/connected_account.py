@@ -1,8 +1,8 @@
 """Connected accounts: credentials for other programs, in the hands of an owner. Not the programs themselves."""
 
 from server.fields import Id, Name, Structure, Text, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
 from server.search.filters import DateFilter
 from server.store.tables import Column, Index
 
@@ -19,7 +19,7 @@ class ConnectedAccount(RecordType):
     is_administrative = True
     fields = {
         "name": Name(),
-        **owners.fields(),
+        **record_owners.fields(),
         "params": Structure(
             "Credentials; replaces them all. Never returned. API key: `api_key`. Amazon: `access_key_id`, "
             "`secret_access_key`, `session_token`. HTTP Basic: `username`, `password`. OAuth 2: `access_token`, "
@@ -56,10 +56,10 @@ class ConnectedAccount(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "owner", "service.id"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         if change.is_create:
             change.new["created_at"] = writing.now
         if "uri" in change.new:

@@ -1,8 +1,17 @@
 """Connected services: other programs that automations may call, and how one logs in to them. Not the accounts there."""
 
 from server.fields import Name, Structure, Text, UpdatedAt
-from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
-from server.record_types.shared.references import ids_pointing
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
+from server.record_types.shared.dangling_references import ids_pointing
 
 PROVIDERS = {
     "svc.service.provider.api_key": "API key",

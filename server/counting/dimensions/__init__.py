@@ -1,4 +1,10 @@
 """The dimensions that `by:` can name: where the values of a field are in the database, and their labels.
 
-options.py name@unit~n sources.py columns, joined tables, custom values base.py the base class resolve.py a name to a
-dimension dates.py plain.py records.py pairs.py one kind of field each"""
+dimension.py        the base class
+dimension_names.py  resolves a name to a dimension
+bin_options.py      parses `name@unit~n`
+sources.py          columns, joined tables, custom values
+date_bins.py        dates
+plain.py            texts and numbers
+linked_records.py   ids of records
+pairs.py            pairs of context and id"""

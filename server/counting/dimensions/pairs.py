@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from server.counting.dimensions.base import NONE, Dimension, Member, Raw
-from server.counting.dimensions.options import Options
+from server.counting.dimensions.bin_options import Options
+from server.counting.dimensions.dimension import NONE, Dimension, Member, Raw
 from server.counting.dimensions.sources import Source
 from server.search.conditions import ALWAYS
-from server.search.filters.app import APP
+from server.search.filters.service_filter import APP
 
 if TYPE_CHECKING:
     from server.records.dictionary import Dictionaries

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
-from server.counting.dimensions.base import NONE, Dimension, Member, Raw
-from server.counting.dimensions.options import Options
+from server.counting.dimensions.bin_options import Options
+from server.counting.dimensions.dimension import NONE, Dimension, Member, Raw
 from server.counting.dimensions.sources import Source
 from server.search.filters import ChoiceFilter
 

@@ -15,7 +15,7 @@ from server.search.filters import HasManyThrough
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
 
 
 @dataclass(frozen=True)

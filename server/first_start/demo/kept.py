@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.people import rosters
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.records import service_settings
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot

@@ -7,8 +7,8 @@ from email.header import Header
 from email.utils import format_datetime, formataddr
 from html import escape
 
+from server.first_start.demo.demo_files import DemoFile
 from server.first_start.demo.desk import Person
-from server.first_start.demo.files import DemoFile
 from server.first_start.demo.plan import Quoted, Step
 from server.markup import markdown_to_html
 

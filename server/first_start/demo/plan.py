@@ -10,10 +10,10 @@ from random import Random
 
 from server.dataclass import dataclass
 from server.first_start.demo import desk
+from server.first_start.demo.demo_files import DemoFile, file_of
 from server.first_start.demo.desk import Person
-from server.first_start.demo.files import DemoFile, file_of
 from server.first_start.demo.stories import Story, Turn, stories
-from server.first_start.demo.words import Words, days_around
+from server.first_start.demo.story_words import Words, days_around
 
 TICKETS = 400
 SPAM, DELETED = 18, 6  # included in TICKETS

@@ -7,7 +7,7 @@ from dataclasses import replace
 from server.access.actor import APP
 from server.context import Context
 from server.first_start.demo.kept import DOING, KEY, PLAIN, record_ids, ticket_ids
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.shared.relation_tables import REQUESTER
 from server.records import service_settings
 from server.records.writing import RecordWriter
 from server.store.statements import in_list, slot

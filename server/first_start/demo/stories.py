@@ -10,7 +10,7 @@ from server.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message of a story. who: us, them, or note. file: a kind of files.py, "" for none."""
+    """A message of a story. who: us, them, or note. file: a kind of demo_files.py, "" for none."""
 
     who: str
     text: str

@@ -17,7 +17,7 @@ from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
-from server.mail.compose import ascii_address, ascii_head
+from server.mail.mail_bytes import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, MailPort, connection_failure, no_starttls, reason
 from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
 from server.translation import N_, lazy_gettext

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from server import clock, log, mailroom
 from server.access.service_actor import own_context
-from server.connections import accounts
+from server.connections import connected_accounts
 from server.context import Context, Service
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
 from server.mail.inboxes import Inbox, Login, LoginRefused, MailNotRetrieved, WaitingMail
-from server.mailroom.history import History
+from server.mailroom.earlier_mail import History
 from server.mailroom.mailboxes import dead_letters, problems
 from server.mailroom.mailboxes.fetch_state import LAST_FROM, FetchState, MissedMail, is_stored
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.records.reading import RecordReader
 from server.settings import KiB
 
@@ -174,7 +174,7 @@ def open_mailbox(ctx: Context, box: Record) -> tuple[Login, Inbox]:
         return login, inboxes.connect(login)
     except LoginRefused:
         if login.token:
-            accounts.token_refused(ctx, str(box["connected_account_id"]), login.token)
+            connected_accounts.token_refused(ctx, str(box["connected_account_id"]), login.token)
         raise
 
 
@@ -186,7 +186,7 @@ def _login(ctx: Context, box: Record) -> Login:
         port=box["port"],
         username=box["username"],
         password=box["password"],
-        token=accounts.access_token(ctx, str(account)) if account else "",
+        token=connected_accounts.access_token(ctx, str(account)) if account else "",
         folder=box["folder"],
         is_kept=bool(box["is_mail_kept"]),
         timeout_seconds=box["timeout_secs"] or ctx.service.settings.mail_timeout_seconds,

@@ -7,13 +7,13 @@ from typing import Any
 from server.context import Service
 from server.dataclass import dataclass
 from server.mail.inboxes import Inbox, Login, WaitingMail
-from server.mailroom.types.mailbox_parts.fetch_state import (
+from server.mailroom.types.mailbox_parts.fetch_columns import (
     MAILBOX_HISTORY,
     MAILBOX_MISSED,
     MAILBOX_STATE,
     MAILBOX_TAKEN,
 )
-from server.record_types.base import Record
+from server.record_types.record_type import Record
 from server.store import blobs
 from server.store.statements import slot
 from server.store.transaction import Transaction

@@ -6,7 +6,7 @@ from typing import Any
 from server.context import Context
 from server.contexts import MAILBOX
 from server.mailroom.mailboxes.fetch_state import MissedMail
-from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK, MAILBOX_STATE
+from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_LOOK, MAILBOX_STATE
 from server.people.administrators import administrators
 from server.records.writing import RecordWriter
 from server.store.statements import slot

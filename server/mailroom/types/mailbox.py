@@ -3,14 +3,14 @@
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Name, Text, Timestamp, Uint, UpdatedAt
 from server.mail.inboxes import PROTOCOLS
-from server.mailroom.types.mailbox_parts.fetch_state import (
+from server.mailroom.types.mailbox_parts.fetch_columns import (
     MAILBOX_HISTORY,
     MAILBOX_LOOK,
     MAILBOX_MISSED,
     MAILBOX_STATE,
     MAILBOX_TAKEN,
 )
-from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
 
 SAME_LOGIN = ("host", "port", "username")  # the stored password is sent only to these
 LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")

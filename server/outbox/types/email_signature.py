@@ -4,9 +4,9 @@ from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.fields.link import APP
 from server.markup.losses import losses
-from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
-from server.record_types.shared.references import redirect
+from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
+from server.record_types.shared.dangling_references import redirect
 from server.store.tables import Column
 
 # Columns of other records that refer to a signature.
@@ -23,8 +23,10 @@ class EmailSignature(RecordType):
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app or group.", (APP, owners.GROUP)),
-        "owner_id": owners.id_field(required=False),
+        "owner__context": record_owners.context_field(
+            "Record type of the owner: app or group.", (APP, record_owners.GROUP)
+        ),
+        "owner_id": record_owners.id_field(required=False),
         "signature": Text("Template of the plain text.", 16777215, required=True),
         "signature_html": Text("Template of the HTML.", 16777215, filter=None),
         "updated_at": UpdatedAt(),
@@ -43,10 +45,10 @@ class EmailSignature(RecordType):
     )
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         if change.is_create or change.changes("signature_html"):
             change.new["left_out"] = "\n".join(losses(change.value("signature_html") or ""))
 

@@ -4,11 +4,11 @@ from server import contexts
 from server.fields import Id, Name, Text, UpdatedAt
 from server.markup.losses import losses
 from server.outbox.content import BODY
-from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
 from server.record_types.shared.comment_text import comment_words
+from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.points import PLACEHOLDER
-from server.record_types.shared.references import redirect
 from server.store.tables import Column
 
 
@@ -31,7 +31,7 @@ class HtmlTemplate(RecordType):
     fields = {
         "content": Text("HTML with a placeholder for the message.", 16777215),
         "name": Name(),
-        **owners.fields(filter=None, shown=False),
+        **record_owners.fields(filter=None, shown=False),
         "signature_id": Id(
             "Signature that goes with it; 0 for none.",
             "email_signature",
@@ -56,10 +56,10 @@ class HtmlTemplate(RecordType):
     )
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         if change.is_create or change.changes("content"):
             change.new["left_out"] = "\n".join(_losses(change.value("content") or ""))
 

@@ -7,8 +7,8 @@ from server.errors import Invalid
 from server.fields import CreatedAt, Name, Structure, Text, UpdatedAt
 from server.mail.transports import TRANSPORTS, transport
 from server.outbox import default_transport, holds
-from server.record_types.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
-from server.record_types.shared.references import redirect
+from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.dangling_references import redirect
 
 PASSWORD = "password"
 SAME_LOGIN = ("host", "port", "username")  # an omitted password is preserved only while these stay the same

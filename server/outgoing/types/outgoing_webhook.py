@@ -4,8 +4,8 @@ from typing import Any
 
 from server.errors import BadQuery, Invalid
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
-from server.outgoing import deliveries, event_names, message, signing
-from server.record_types.base import (
+from server.outgoing import deliveries, event_names, message, webhook_signing
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -17,7 +17,7 @@ from server.record_types.base import (
     Writing,
 )
 from server.records import changes
-from server.search.parser import parse
+from server.search.query_parser import parse
 from server.store.tables import Column
 
 OVERLAP_SECONDS = 86_400  # during which the previous secret signs too
@@ -76,7 +76,7 @@ class OutgoingWebhook(RecordType):
         "secret": Text(
             "What signs its requests: `whsec_` and base64. A new one when omitted, and when blank on a change. It is "
             "told once, in the response that made it.",
-            signing.MOST_BYTES * 2,
+            webhook_signing.MOST_BYTES * 2,
             shown=False,
             auto="generated",
             filter=None,
@@ -115,9 +115,9 @@ class OutgoingWebhook(RecordType):
                 new["previous_secret"] = ""
             return
         if new.get("secret"):
-            signing.key_of(new["secret"])
+            webhook_signing.key_of(new["secret"])
         else:
-            new["secret"] = signing.new_secret()
+            new["secret"] = webhook_signing.new_secret()
             change.extras["shown_once"] = {"secret": new["secret"]}
         if present and present != new["secret"]:
             new["previous_secret"] = present

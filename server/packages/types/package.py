@@ -2,7 +2,7 @@
 
 from server import contexts
 from server.fields import Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.search.filters import DeepFilter, HasManyThrough
 from server.store.tables import Index
 

@@ -7,7 +7,7 @@ from server import contexts
 from server.errors import AdminOnly
 from server.fields import Bit, CreatedAt, Id, Text, Uint, UpdatedAt
 from server.people import address_removal, identity, login_following, newest_messages
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -22,7 +22,7 @@ from server.record_types.base import (
 )
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.comment_text import comment_words
-from server.record_types.shared.resolve import org_named
+from server.record_types.shared.named_records import org_named
 from server.search.filters import ByIdFilter, DeepFilter, HasManyThrough, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from server.fields import Bit, CreatedAt, Name, Structure, Text, UpdatedAt
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -14,9 +14,9 @@ from server.record_types.base import (
     Subtotals,
     Writing,
 )
-from server.record_types.shared import maps, owners
+from server.record_types.shared import maps, record_owners
 from server.record_types.shared.behavior_events import exported
-from server.record_types.shared.references import ids_pointing
+from server.record_types.shared.dangling_references import ids_pointing
 from server.store.tables import Index
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Bot(RecordType):
     """An owner of behaviors and other records that is not a worker. Records of a bot are accessible to those who may
     act for the bot's own owner."""
 
-    uri, context = "bot", owners.BOT
+    uri, context = "bot", record_owners.BOT
     aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"))
     access = Access(read="owner", write=("admins",))
@@ -51,8 +51,10 @@ class Bot(RecordType):
         ),
         "mention_name": Text("Nickname, no longer used.", filter_note="Nickname.", match="prefix"),
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker.", owners.OWNERS),
-        "owner_id": owners.id_field(),
+        "owner__context": record_owners.context_field(
+            "Record type of the owner: app, group, role or worker.", record_owners.OWNERS
+        ),
+        "owner_id": record_owners.id_field(),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "the bots of an owner"),)
@@ -75,9 +77,9 @@ class Bot(RecordType):
         self.registry = registry
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        owners.check(change, writing)
+        record_owners.check(change, writing)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for behavior_id in ids_pointing(writing.tx, BEHAVIOR, "bot_id", record["id"]):
             writing.delete(BEHAVIOR, behavior_id)
-        owners.forget(writing, self.context, record["id"])
+        record_owners.forget(writing, self.context, record["id"])

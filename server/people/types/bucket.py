@@ -4,9 +4,9 @@ from typing import Any
 
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.fields import Bit, Id, Name, Text, UpdatedAt
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
-from server.record_types.shared.sending import check_sender
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared.relation_tables import GROUP_MEMBER
+from server.record_types.shared.sending_addresses import check_sender
 from server.store.statements import slot
 from server.store.tables import Index, table_named
 from server.translation import N_, lazy_gettext

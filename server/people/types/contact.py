@@ -7,7 +7,7 @@ from server import contexts
 from server.errors import Conflict
 from server.fields import Id, Text, Timestamp
 from server.people import identity, newest_messages
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -20,8 +20,8 @@ from server.record_types.base import (
 )
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.comment_text import comment_words
-from server.record_types.shared.references import redirect
-from server.record_types.shared.resolve import address_of, org_named, reindex
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.named_records import address_of, org_named, reindex
 from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot

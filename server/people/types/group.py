@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from server.digits import is_whole
 from server.errors import Conflict, Invalid
 from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, UpdatedAt
-from server.fields.base import as_text
+from server.fields.field import as_text
 from server.mail import list_headers
 from server.people import acknowledgement_text, rosters
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -22,10 +22,10 @@ from server.record_types.base import (
     Subtotals,
     Writing,
 )
-from server.record_types.shared import maps, owners
+from server.record_types.shared import maps, record_owners
 from server.record_types.shared.collections import ids_text
-from server.record_types.shared.sending import check_sender
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared.relation_tables import GROUP_MEMBER
+from server.record_types.shared.sending_addresses import check_sender
 from server.record_types.traits import Exported, together
 from server.search.filters import DeepFilter, HasManyThrough
 from server.store.statements import in_list, slot
@@ -323,7 +323,7 @@ class Group(RecordType):
         for bucket_id in self._bucket_ids(id, writing):
             writing.delete("bucket", bucket_id)
         rosters.forget_group(writing, id)
-        owners.forget(writing, self.context, id)
+        record_owners.forget(writing, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from server import contexts
 from server.access import families
 from server.errors import Invalid
 from server.fields import Bit, Id, Name, Text, Timestamp, UpdatedAt, Url
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import callbacks, scopes
 from server.record_types.shared.secrets import digest, random_text
 from server.store.tables import Column, Index

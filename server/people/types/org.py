@@ -3,10 +3,10 @@
 from server import contexts
 from server.fields import CreatedAt, Id, Name, Text, UpdatedAt, Url
 from server.people import newest_messages
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.comment_text import comment_words
-from server.record_types.shared.references import redirect
-from server.record_types.shared.resolve import reindex
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.named_records import reindex
 from server.search.filters import ByIdFilter, DeepFilter, HasMany, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Index

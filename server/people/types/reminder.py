@@ -1,8 +1,8 @@
-"""Reminders of workers for a given time. people/reminders.py sends the notifications."""
+"""Reminders of workers for a given time. people/due_reminders.py sends the notifications."""
 
 from server.errors import Required
 from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.search.filters import BelongsTo, DeepFilter, WorkerFilter
 from server.store.tables import Index
 from server.translation import N_, lazy_gettext

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from server.errors import Invalid, nearest
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.people import rosters
-from server.record_types.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
 from server.search.filters import DeepFilter, HasManyThrough
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Role(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         rosters.forget_role(writing, record["id"])
-        owners.forget(writing, self.context, record["id"])
+        record_owners.forget(writing, self.context, record["id"])
 
     def _privileges(self, ids: list[object]) -> list[str]:
         """Returns the list without duplicates. Raises Invalid for an unknown privilege."""

@@ -9,10 +9,11 @@ from server.access import provider, sessions
 from server.access.logins import WORKER_LOGIN
 from server.errors import Conflict, Required
 from server.fields import Bit, Id, IdList, IdSetChange, Intake, Number, Text, Timestamp, UpdatedAt
-from server.fields.base import as_text
+from server.fields.field import as_text
 from server.people import identity, login_following, rosters
 from server.people.login_changes import LOGIN_CHANGE
-from server.record_types.base import (
+from server.record_types.calendars.worker_filter import AvailabilityFilter
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -24,11 +25,10 @@ from server.record_types.base import (
     Subtotals,
     Writing,
 )
-from server.record_types.calendars.worker_filter import AvailabilityFilter
-from server.record_types.shared import absence, maps, owners
-from server.record_types.shared.references import redirect
-from server.record_types.shared.resolve import address_of
-from server.record_types.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
+from server.record_types.shared import absence, maps, record_owners
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.named_records import address_of
+from server.record_types.shared.relation_tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
 from server.search.ast import BareWord, Subquery, Term
 from server.search.conditions import Condition, equals
 from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, HasManyThrough, TextFilter, WordsFilter
@@ -361,7 +361,7 @@ class Worker(RecordType):
         for reminder in tx.find(self.registry.type("reminder").table, worker_id=id):
             writing.delete("reminder", reminder[0])
         rosters.forget_worker(writing, id)
-        owners.forget(writing, self.context, id)
+        record_owners.forget(writing, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from server.queries.calendars import calendars_of, on_them
 from server.queries.data_query import DataQuery
-from server.queries.instants import span
+from server.queries.query_dates import span
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.record_types.calendars.availability import free, hours, minutes
 

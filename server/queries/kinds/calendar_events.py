@@ -4,7 +4,7 @@ from server.errors import Invalid
 from server.queries.calendars import calendars_of, on_them
 from server.queries.data_query import DataQuery
 from server.queries.expanding import expanded
-from server.queries.instants import edges
+from server.queries.query_dates import edges
 from server.queries.query_type import EXPAND, QueryKey, QueryResult, QueryType
 from server.record_types.calendars.agenda import by_day
 

@@ -1,6 +1,6 @@
 """`data.query.types`: the types of data query."""
 
-from server.queries import frame
+from server.queries import query_run
 from server.queries.data_query import DataQuery
 from server.queries.query_type import QueryResult, QueryType
 from server.queries.unsupported import UnsupportedQuery
@@ -17,7 +17,7 @@ class DataQueryTypes(QueryType):
         return QueryResult(
             {
                 name: {"name": name, "description": each.description}
-                for name, each in frame.query_types().items()
+                for name, each in query_run.query_types().items()
                 if not isinstance(each, UnsupportedQuery)
             }
         )

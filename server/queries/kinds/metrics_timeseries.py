@@ -6,8 +6,8 @@ from server.counting.measures import plain
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.labels import labels
 from server.queries.metrics.choosing import chooser, find_dimension
-from server.queries.metrics.samples import Cell, cells
 from server.queries.metrics.splitting import BY_KEYS, largest, names
+from server.queries.metrics.tick_samples import Cell, cells
 from server.queries.metrics.ticks import PERIODS, Ticks, ticks
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.record_types.metric import GAUGE

@@ -2,7 +2,7 @@
 
 from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS
-from server.queries.listing import LISTED, filter_items
+from server.queries.item_lists import LISTED, filter_items
 from server.queries.query_type import QueryResult, QueryType
 
 

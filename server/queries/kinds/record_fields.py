@@ -3,10 +3,10 @@
 from typing import Any
 
 from server.queries.data_query import DataQuery
-from server.queries.listing import LISTED, by_key, filter_items
+from server.queries.item_lists import LISTED, by_key, filter_items
 from server.queries.query_type import OF, QueryResult, QueryType
 from server.record_types import describe
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
 from server.record_types.traits import CustomFields
 from server.store.transaction import Transaction

@@ -2,9 +2,9 @@
 
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
-from server.queries.listing import LISTED, filter_items
+from server.queries.item_lists import LISTED, filter_items
 from server.queries.query_type import QueryKey, QueryResult, QueryType
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.translation import about_field, lazy_gettext
 
 

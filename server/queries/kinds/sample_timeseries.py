@@ -6,7 +6,7 @@ from server.counting.bins import UNIT_BY_NAME, Unit, Wall
 from server.queries.data_query import DataQuery
 from server.queries.labels import labels
 from server.queries.query_type import QueryKey, QueryResult, QueryType
-from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
+from server.queries.sample_numbers import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
 DAY = timedelta(days=1)
 UNITS = {"days": "day", "weeks": "week", "months": "month", "years": "year"}

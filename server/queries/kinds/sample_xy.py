@@ -3,7 +3,7 @@
 from server.queries.data_query import DataQuery
 from server.queries.labels import labels
 from server.queries.query_type import QueryKey, QueryResult, QueryType
-from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
+from server.queries.sample_numbers import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
 SERIES = QueryKey(
     "series.<id>",

@@ -1,8 +1,8 @@
 """`ui.icons`: the names of icons."""
 
 from server.queries.data_query import DataQuery
-from server.queries.icons import ICONS
-from server.queries.listing import LISTED, filter_items
+from server.queries.icon_names import ICONS
+from server.queries.item_lists import LISTED, filter_items
 from server.queries.query_type import QueryResult, QueryType
 
 

@@ -11,10 +11,10 @@ from server.digits import id_in
 from server.errors import BadDataQuery
 from server.queries.data_query import DataQuery
 from server.queries.query_type import QueryResult, QueryType
-from server.queries.usage import MAX_ITEMS, MAX_USES, Uses, months, table
-from server.record_types.metrics.samples import DAY, METRIC_SAMPLE
+from server.queries.usage_counts import MAX_ITEMS, MAX_USES, Uses, months, table
+from server.record_types.metrics.metric_samples import DAY, METRIC_SAMPLE
 from server.record_types.shared.behavior_events import event_name
-from server.record_types.shared.tables import SNIPPET_USE
+from server.record_types.shared.relation_tables import SNIPPET_USE
 from server.records.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.search.conditions import ALWAYS, NEVER, slots_from
 from server.store.statements import in_list, slot

@@ -3,17 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
-from server.counting.dimensions.base import Dimension, Member
-from server.counting.dimensions.dates import DateDimension
+from server.counting.chart_points import MAX_POINTS, points, raw_field
+from server.counting.dimensions.date_bins import DateDimension
+from server.counting.dimensions.dimension import Dimension, Member
+from server.counting.dimensions.dimension_names import Fields
 from server.counting.dimensions.plain import FlagDimension, NumberDimension
-from server.counting.dimensions.resolve import Fields
-from server.counting.points import MAX_POINTS, points, raw_field
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.geography import FORMATS, GeoPoint, coordinates, render_points
 from server.queries.labels import labels
 from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 from server.record_types.shared.custom import GEO, CustomFilter, definitions
 from server.search.ast import SearchValue, Term
 from server.search.compile import SearchScope

@@ -3,8 +3,8 @@
 from typing import Any
 
 from server.counting.counting import count
-from server.counting.dimensions.base import Dimension
-from server.counting.dimensions.resolve import Fields
+from server.counting.dimensions.dimension import Dimension
+from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import Function, Tally
 from server.dataclass import dataclass
 from server.queries.data_query import DataQuery, KeyValues, QuerySearch

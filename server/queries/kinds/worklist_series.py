@@ -6,8 +6,8 @@ from typing import Any
 from server.counting.measures import plain
 from server.queries.data_query import DataQuery
 from server.queries.labels import labels
-from server.queries.lines import DataSeries, axis_params, filled_axis, line, shared_axis
 from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
+from server.queries.series_lines import DataSeries, axis_params, filled_axis, line, shared_axis
 
 SERIES = QueryKey(
     "series.<id>",

@@ -4,21 +4,21 @@ from collections.abc import Callable
 from typing import Any
 
 from server.counting.counting import Cells, count
-from server.counting.dimensions.base import Dimension
-from server.counting.dimensions.dates import DateDimension
-from server.counting.dimensions.options import MAX_BINS, options
-from server.counting.dimensions.resolve import Fields
+from server.counting.dimensions.bin_options import MAX_BINS, options
+from server.counting.dimensions.date_bins import DateDimension
+from server.counting.dimensions.dimension import Dimension
+from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.expanding import expanded
 from server.queries.measuring import metric_of
 from server.queries.query_type import EXPAND, SEARCHED, QueryKey, QueryResult, QueryType
-from server.queries.reading import KeyValue
-from server.queries.subtotals.charts import categories, pie, timeseries
-from server.queries.subtotals.lists import dictionaries, table
+from server.queries.query_values import KeyValue
 from server.queries.subtotals.result import SubtotalsResult, regrouped, result
-from server.queries.subtotals.tree import tree
+from server.queries.subtotals.subtotal_charts import categories, pie, timeseries
+from server.queries.subtotals.subtotal_tables import dictionaries, table
+from server.queries.subtotals.subtotal_tree import tree
 
 MAX_FIELDS = 5  # fields in one `by:`
 

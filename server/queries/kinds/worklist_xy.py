@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from server.counting.chart_points import RAW_DATE, DataPoint, points, raw_field
 from server.counting.combinations import MAX_ROWS
 from server.counting.counting import count
-from server.counting.dimensions.base import Dimension, Member
-from server.counting.dimensions.dates import DateDimension
-from server.counting.dimensions.resolve import Fields
+from server.counting.dimensions.date_bins import DateDimension
+from server.counting.dimensions.dimension import Dimension, Member
+from server.counting.dimensions.dimension_names import Fields
 from server.counting.measures import FUNCTIONS
-from server.counting.points import RAW_DATE, DataPoint, points, raw_field
 from server.dataclass import dataclass
 from server.queries.data_query import DataQuery, KeyValues, QuerySearch
 from server.queries.labels import labels

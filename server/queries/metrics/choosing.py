@@ -7,7 +7,7 @@ from typing import Any
 
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery
-from server.queries.reading import KeyValue
+from server.queries.query_values import KeyValue
 from server.search.ast import BooleanGroup, Items, Subquery, Term
 from server.search.conditions import slots_from
 

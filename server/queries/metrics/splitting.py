@@ -7,7 +7,7 @@ from server.digits import id_in
 from server.errors import nearest
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.metrics.choosing import Declared, find_dimension
-from server.queries.metrics.samples import Cell, Cells, Split
+from server.queries.metrics.tick_samples import Cell, Cells, Split
 from server.queries.query_type import QueryKey
 from server.translation import lazy_gettext
 

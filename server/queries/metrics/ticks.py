@@ -3,8 +3,8 @@
 from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
 from server.dataclass import dataclass
 from server.queries.data_query import DataQuery
-from server.queries.instants import span
-from server.record_types.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT
+from server.queries.query_dates import span
+from server.record_types.metrics.metric_samples import DAY, FIVE_MINUTES, HOUR, KEPT
 
 MAX_TICKS = 1000
 PERIODS = {

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Hashable, Sequence
 
 from server.counting.counting import Cells, Members
-from server.counting.dimensions.base import Dimension, Member
+from server.counting.dimensions.dimension import Dimension, Member
 from server.counting.measures import Function, Tally
 from server.dataclass import dataclass
-from server.record_types.base import RecordType
+from server.record_types.record_type import RecordType
 
 Number = float | None
 Metric = Callable[[Number], Number]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from server.record_types.calendars.occurrences import LATEST, Occurrence, merged, without
-from server.times.reading import unix
+from server.times.time_parts import unix
 
 Ranges = Sequence[tuple[int, int]]
 

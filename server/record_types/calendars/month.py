@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from server.dataclass import dataclass
-from server.times.reading import unix
+from server.times.time_parts import unix
 
 MONDAY, SUNDAY = 0, 6  # numbers of the standard module `calendar`
 

@@ -9,8 +9,8 @@ from datetime import date, datetime, time, timedelta, tzinfo
 
 from server.dataclass import dataclass
 from server.errors import Invalid
-from server.record_types.calendars import clock, patterns
-from server.times.reading import unix
+from server.record_types.calendars import day_patterns, times_of_day
+from server.times.time_parts import unix
 
 MAX_RANGE_DAYS = 190  # half a year
 MAX_OCCURRENCES = 10_000  # occurrences in one result
@@ -54,7 +54,7 @@ def check_range(start: int, end: int) -> None:
         raise Invalid("the range ends before it begins")
     if end > LAST_INSTANT:
         raise Invalid("the range ends too late; dates are looked at until the year 9999")
-    if end - start > MAX_RANGE_DAYS * clock.DAY_SECONDS:
+    if end - start > MAX_RANGE_DAYS * times_of_day.DAY_SECONDS:
         raise Invalid(f"a range of at most {MAX_RANGE_DAYS} days can be looked at")
 
 
@@ -79,8 +79,8 @@ def overlaps(each: Occurrence, start: int, end: int) -> bool:
 
 def occurrences_of(event: RecurringEvent, start: int, end: int) -> Iterator[Occurrence]:
     """Yields each occurrence that may touch the range, oldest first."""
-    first, last = clock.seconds_between(event.starts, event.ends)
-    low, high = max(start - last, event.since - clock.DAY_SECONDS), min(end, event.until or end)
+    first, last = times_of_day.seconds_between(event.starts, event.ends)
+    low, high = max(start - last, event.since - times_of_day.DAY_SECONDS), min(end, event.until or end)
     for day in _days(event.patterns, local_day(low, event.tz), local_day(high, event.tz)):
         begins = at(day, first, event.tz)
         if begins >= event.since and (not event.until or begins <= event.until):
@@ -93,7 +93,7 @@ def _days(lines: tuple[str, ...], first: date, last: date) -> Iterator[date]:
     while (year, month) <= (last.year, last.month):
         numbers: set[int] = set()
         for line in lines:
-            numbers |= patterns.days(line, year, month)
+            numbers |= day_patterns.days(line, year, month)
         for day in sorted(numbers):
             candidate = date(year, month, day)
             if first <= candidate <= last:

@@ -6,7 +6,7 @@ import peewee
 
 from server import times
 from server.record_types.calendars.availability import covers, free
-from server.record_types.calendars.events import occurrences
+from server.record_types.calendars.calendar_rows import occurrences
 from server.record_types.calendars.occurrences import too_many
 from server.record_types.calendars.parts_of_range import parts_of
 from server.record_types.parts import Record

@@ -5,7 +5,7 @@ from typing import Any
 
 from server import kata
 from server.errors import Invalid
-from server.kata.parser import plain
+from server.kata.kata_parser import plain
 from server.record_types.shared.usage_buffer import MAX_DIMENSIONS
 
 TYPES = ("extension", "number", "record", "text")

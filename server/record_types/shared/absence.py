@@ -8,7 +8,7 @@ from server.record_types.parts import Change, Record, Writing
 from server.search.ast import SearchValue
 from server.search.conditions import Condition
 from server.search.filters import FlagFilter
-from server.search.filters.base import is_null
+from server.search.filters.filter import is_null
 from server.search.values import boolean
 from server.translation import N_, about_field, lazy_gettext
 

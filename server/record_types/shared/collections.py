@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from server.record_types.shared.forms import CollectionForm
+from server.record_types.shared.expand_forms import CollectionForm
 
 if TYPE_CHECKING:
     from server.record_types.parts import DictionaryContext, Record

@@ -8,8 +8,8 @@ from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
 from server.fields.link import APP
 from server.record_types.asset import Asset, filters
-from server.record_types.base import Access, Change, Record, RecordType, Writing
-from server.record_types.shared import owners
+from server.record_types.record_type import Access, Change, Record, RecordType, Writing
+from server.record_types.shared import record_owners
 from server.store import schema
 from server.store.tables import Column
 
@@ -80,10 +80,10 @@ def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
     if owned_by:
         is_required = owned_by != (APP,)
         kinds = ", ".join(contexts.short_context(each) for each in owned_by)
-        fields["owner__context"] = owners.context_field(
+        fields["owner__context"] = record_owners.context_field(
             f"Record type of the owner: {kinds}.", owned_by, required=is_required
         )
-        fields["owner_id"] = owners.id_field(required=is_required, filter=None)
+        fields["owner_id"] = record_owners.id_field(required=is_required, filter=None)
     return fields
 
 

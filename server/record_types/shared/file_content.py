@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 from server.errors import Invalid, TooLarge
 from server.fields import Intake, Text
-from server.fields.base import as_text
+from server.fields.field import as_text
 from server.file_names import safe_name
 from server.record_types.parts import Change, Record, Writing
 from server.store import blobs

@@ -7,7 +7,7 @@ from server.record_types.shared import custom
 from server.search.filters import BelongsToContext, DeepFilter, Filter
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.search.compile import SearchScope
 
 _PAIR = re.compile(r"(on|owner|author|target|actor)\.(.+)\Z")

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from server.record_types.parts import Writing
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import NotFound, Required, nearest
-from server.record_types.shared import acts
+from server.record_types.shared import act_sentences
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
@@ -220,7 +220,7 @@ WORK = _points(
     ),
     ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
 )  # fmt: skip
-ADMINISTRATIVE = _points(*acts.ROWS, *acts.of_records(), is_administrative=True)
+ADMINISTRATIVE = _points(*act_sentences.ROWS, *act_sentences.of_records(), is_administrative=True)
 POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
 
 

@@ -2,10 +2,10 @@
 
 from server.record_types.traits.attachments import Attachments
 from server.record_types.traits.avatars import Avatars
-from server.record_types.traits.base import Exported, Trait, together
-from server.record_types.traits.comments import Comments
-from server.record_types.traits.custom_fields import CustomFields
+from server.record_types.traits.comment_trait import Comments
+from server.record_types.traits.custom_field_trait import CustomFields
 from server.record_types.traits.links import Links, Watchers
+from server.record_types.traits.trait import Exported, Trait, together
 
 __all__ = [
     "ALL", "Attachments", "Avatars", "Comments", "CustomFields", "Exported", "Links", "Owner", "Search", "Trait",

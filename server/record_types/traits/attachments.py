@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from server.record_types.parts import DictionaryContext, Expand, Loader, Record, Writing
 from server.record_types.shared import maps
-from server.record_types.shared.forms import read_form
-from server.record_types.shared.tables import ATTACHED
-from server.record_types.traits.base import Exported, Trait, together
+from server.record_types.shared.expand_forms import read_form
+from server.record_types.shared.relation_tables import ATTACHED
+from server.record_types.traits.trait import Exported, Trait, together
 from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
 
 FILE = "attachment"
 

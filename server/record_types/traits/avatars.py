@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from server.fields import Field, Image
 from server.record_types.parts import Change, DictionaryContext, Key, Record, Writing
-from server.record_types.traits.base import Trait
+from server.record_types.traits.trait import Trait
 from server.store import blobs
 from server.store.tables import Column
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
 
 BLOB = "image_blob_id"
 

@@ -7,16 +7,16 @@ from server.fields import Field, References
 from server.record_types.parts import Change, DictionaryContext, Expand, Loader, Reading, Record, Writing
 from server.record_types.shared import custom, maps
 from server.record_types.shared.collections import by_context, ids_text, listed, readable_pairs
-from server.record_types.shared.forms import read_form
-from server.record_types.shared.owners import WORKER
-from server.record_types.shared.tables import LINK
-from server.record_types.traits.base import Exported, Trait, together
+from server.record_types.shared.expand_forms import read_form
+from server.record_types.shared.record_owners import WORKER
+from server.record_types.shared.relation_tables import LINK
+from server.record_types.traits.trait import Exported, Trait, together
 from server.search.filters import DeepFilter, Filter, HasManyThrough, LinksFilter, WatchersFilter
 from server.store.statements import in_list, slot
 from server.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.search.compile import SearchScope
 
 

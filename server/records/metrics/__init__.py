@@ -1,6 +1,6 @@
 """Metrics about the service itself.
 
-    builtin.py   the built-in metrics      storing.py   writes samples into bins
+    builtin.py   the built-in metrics      metric_bins.py   writes samples into bins
 
 Samples are buffered in memory (record_types/shared/usage_buffer.py) and written by records/usage_flush.py."""
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from server.context import Service
 from server.record_types.shared.usage_buffer import UsageBuffer, usage_buffer
-from server.records.metrics import storing
+from server.records.metrics import metric_bins
 
 
 def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
@@ -22,4 +22,4 @@ def store(service: Service, name: str, values: Iterable[float], dimensions: Mapp
     notes = UsageBuffer()
     for value in values:
         notes.sample(name, value, dimensions, now)
-    service.store.write(lambda tx: storing.store(tx, notes.samples))
+    service.store.write(lambda tx: metric_bins.store(tx, notes.samples))

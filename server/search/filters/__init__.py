@@ -1,16 +1,14 @@
 """Kinds of filter, one file each: the values that `name:value` accepts, and the condition it compiles to."""
 
-from server.search.filters.app import AppFilter
-from server.search.filters.base import Filter
 from server.search.filters.by_id import ByIdFilter
 from server.search.filters.choice import ChoiceFilter
-from server.search.filters.context import ContextFilter
+from server.search.filters.context_filter import ContextFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter, RareFlagFilter
-from server.search.filters.fulltext import WordsFilter
+from server.search.filters.filter import Filter
+from server.search.filters.flag_filter import FlagFilter, RareFlagFilter
 from server.search.filters.hidden import HiddenFilter
-from server.search.filters.links import LinksFilter, TypeFilter
+from server.search.filters.link_filters import LinksFilter, TypeFilter
 from server.search.filters.number import BytesFilter, ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
 from server.search.filters.relations import (
     BelongsTo,
@@ -21,9 +19,11 @@ from server.search.filters.relations import (
     Relation,
     SameRecord,
 )
-from server.search.filters.text import AllWords, Match, TextFilter
+from server.search.filters.service_filter import AppFilter
+from server.search.filters.text_filters import AllWords, Match, TextFilter
 from server.search.filters.usable import UsableByFilter, UsableRecords
-from server.search.filters.worker import WatchersFilter, WorkerFilter
+from server.search.filters.word_filters import WordsFilter
+from server.search.filters.worker_filters import WatchersFilter, WorkerFilter
 
 __all__ = [
     "AllWords", "AppFilter", "BelongsTo", "BelongsToContext", "ByIdFilter", "BytesFilter", "ChoiceFilter",

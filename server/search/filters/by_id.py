@@ -7,7 +7,7 @@ import peewee
 from server.digits import is_whole
 from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import ALWAYS, Condition, all_of, negated, one_of
-from server.search.filters.base import Filter, is_null
+from server.search.filters.filter import Filter, is_null
 from server.search.filters.number import ChooserFilter
 from server.search.filters.relations import HasManyThrough, Relation
 from server.search.values import integer

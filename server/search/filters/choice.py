@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from server.errors import Invalid, nearest
 from server.search.ast import SearchValue
 from server.search.conditions import Condition, equals
-from server.search.filters.base import Filter
+from server.search.filters.filter import Filter
 from server.translation import lazy_gettext
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from server import times
 from server.errors import Invalid, nearest
 from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import Condition, all_of, any_of, between, compared, equals
-from server.search.filters.base import Filter
+from server.search.filters.filter import Filter
 from server.search.values import split_comparison
 from server.store.peewee_parts import column_name
 from server.store.statements import in_list

@@ -6,7 +6,7 @@ import peewee
 
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, Condition, Turned, all_of, any_of, equals, negated
-from server.search.filters.base import Filter, is_null
+from server.search.filters.filter import Filter, is_null
 from server.search.filters.relations import BelongsTo, Relation
 
 if TYPE_CHECKING:

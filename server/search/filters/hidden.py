@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.search.ast import Term
 from server.search.conditions import Condition
-from server.search.filters.base import Filter
+from server.search.filters.filter import Filter
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope

@@ -8,7 +8,7 @@ from server.digits import is_whole
 from server.errors import Invalid
 from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import NEVER, Condition, between, compared, equals, one_of
-from server.search.filters.base import Filter, is_null
+from server.search.filters.filter import Filter, is_null
 from server.search.values import MAX_INTEGER, integer, size_bytes, split_comparison, split_range
 
 if TYPE_CHECKING:

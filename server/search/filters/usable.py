@@ -6,9 +6,9 @@ import peewee
 
 from server.contexts import GROUP, ROLE, WORKER
 from server.dataclass import dataclass
-from server.search.filters.app import APP
 from server.search.filters.relations import Relation, select_between
-from server.search.filters.worker import WorkerFilter
+from server.search.filters.service_filter import APP
+from server.search.filters.worker_filters import WorkerFilter
 from server.store.tables import table_named
 
 if TYPE_CHECKING:

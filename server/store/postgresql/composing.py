@@ -11,7 +11,7 @@ import peewee
 
 from server.store.fulltext import TextIndex
 from server.store.peewee_parts import order_of, sorted_by
-from server.store.postgresql.texts import as_tsquery
+from server.store.postgresql.tsvectors import as_tsquery
 from server.store.statements import MARK, POSTGRESQL, Composer, ComposingContext, StatementCache, converted
 from server.store.tables import may_be_null
 

@@ -19,7 +19,7 @@ from server.store.database import OutOfSteps, PendingRead
 from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.postgresql.connection import READ, SNAPSHOT, Connection
 from server.store.postgresql.transaction import PostgresqlTransaction
-from server.store.shapes import Builder
+from server.store.statement_shapes import Builder
 from server.store.statements import Statement
 from server.store.transaction import Row
 

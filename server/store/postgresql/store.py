@@ -19,7 +19,7 @@ from server.errors import Conflict, Damaged, Unavailable
 from server.store.database import OutOfSteps, PendingRead, Store
 from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
-from server.store.postgresql import schema, texts
+from server.store.postgresql import schema, tsvectors
 from server.store.postgresql.composing import COMPOSER
 from server.store.postgresql.connection import IDLE_MS, READ, SNAPSHOT, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
@@ -390,7 +390,7 @@ class PostgresqlStore(Store):
         tx.connection.later(
             f'INSERT INTO "{text.name}" (rowid, "words") VALUES ($1, $2::tsvector) '
             'ON CONFLICT (rowid) DO UPDATE SET "words" = EXCLUDED."words"',
-            (id, texts.as_tsvector(parts)),
+            (id, tsvectors.as_tsvector(parts)),
         )
 
 

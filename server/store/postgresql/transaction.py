@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from server.store.shapes import Builder
+from server.store.statement_shapes import Builder
 from server.store.statements import Statement
 from server.store.tables import Table, table_named
 from server.store.transaction import Row, Transaction, inserting, slots

@@ -5,7 +5,7 @@ from typing import Any
 from server.late_pattern import late_pattern
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import read_text
+from server.template.shared.text_values import read_text
 
 MAX_AGENT_CHARS = 2000  # of the header that are read
 

@@ -8,7 +8,7 @@ from server.cells import guarded
 from server.errors import TemplateFailed
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import TextBuffer, read_text
+from server.template.shared.text_values import TextBuffer, read_text
 from server.template.values import items, printed
 
 CHARS_A_STEP = 64

@@ -5,7 +5,7 @@ from typing import Any
 from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import bytes_of, read, text_of_bytes
+from server.template.shared.text_values import bytes_of, read, text_of_bytes
 from server.template.values import printed, whole
 
 WHITESPACE = " \t\n\r\0\x0b"

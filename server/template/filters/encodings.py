@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote_to_bytes
 from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.forms import form_text, form_tree
-from server.template.shared.json_text import encoded
-from server.template.shared.texts import ByteText, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
+from server.template.shared.query_texts import form_text, form_tree
+from server.template.shared.script_json import encoded
+from server.template.shared.text_values import ByteText, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
 from server.template.values import printed, truthy
 
 ALGORITHMS = {name.replace("_", "-"): name for name in hashlib.algorithms_guaranteed if not name.startswith("shake")}

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from server.errors import TemplateFailed, nearest
-from server.markup.tokens import resolve
+from server.markup.html_tokens import resolve
 from server.template.filters.encodings import percent_encoded
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import EachCharacter, mapped, read, substituted
+from server.template.shared.text_values import EachCharacter, mapped, read, substituted
 from server.template.values import printed
 
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#039;"})

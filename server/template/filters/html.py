@@ -8,7 +8,7 @@ from server.markup import markdown_to_html as rendered
 from server.markup import text_of_html
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import SLOW_CHARS_A_STEP, read, read_text, substituted
+from server.template.shared.text_values import SLOW_CHARS_A_STEP, read, read_text, substituted
 from server.template.values import printed, truthy, whole
 
 MAX_MARKDOWN_CHARS = 64 * 1024  # a table that consists only of bars takes 30 microseconds a character

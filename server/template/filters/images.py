@@ -9,7 +9,7 @@ from typing import Any
 
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import bytes_of, read_text
+from server.template.shared.text_values import bytes_of, read_text
 
 MAX_SEGMENTS = 1000  # of a JPEG that are read before its size
 NO_IMAGE = "The text is no image; give the bytes or the data URI of a PNG, JPEG, GIF, WebP or BMP"

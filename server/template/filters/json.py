@@ -5,7 +5,7 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.json_text import (
+from server.template.shared.script_json import (
     FORCE_OBJECT,
     PRETTY,
     UNESCAPED_SLASHES,

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import EachCharacter, mapped, read_slowly, substituted
+from server.template.shared.text_values import EachCharacter, mapped, read_slowly, substituted
 from server.template.values import printed
 
 # Characters that may occur inside a word: apostrophes, points, combining accents.

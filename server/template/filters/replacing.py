@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template import patterns
+from server.template import script_patterns
 from server.template.registry import filter
 from server.template.run import Arrow, Rendering
-from server.template.shared.lists import entries
-from server.template.shared.texts import TextBuffer, read, read_slowly
+from server.template.shared.list_arguments import entries
+from server.template.shared.text_values import TextBuffer, read, read_slowly
 from server.template.values import number_or, printed, whole
 
 MAX_PLACES = 400  # digits after the point
@@ -64,7 +64,7 @@ def _found(run: Rendering, text: str, changes: dict[str, str]) -> Iterator[tuple
 def regexp(run: Rendering, value: Any, pattern: Any, group: Any = 0) -> str:
     """A group of the first match, "" if there is no match. Raises TemplateFailed for an invalid pattern."""
     text, number = read_slowly(run, value), whole(group)
-    match = patterns.search(run.budget, patterns.compiled(printed(pattern)), text)
+    match = script_patterns.search(run.budget, script_patterns.compiled(printed(pattern)), text)
     if match is None or not 0 <= number <= len(match.groups()):
         return ""
     return match.group(number) or ""
@@ -75,11 +75,11 @@ def regexp_replace(run: Rendering, value: Any, pattern: Any, replacement: Any, l
     """The text with each match of a pattern replaced. In the replacement, $1 or ${name} is a group, $0 the whole match,
     $$ a dollar sign; it may also be `m => ...` with the list of groups. limit: the maximum number of replacements.
     Raises TemplateFailed for an invalid pattern or an unknown group."""
-    text, compiled = read_slowly(run, value), patterns.compiled(printed(pattern))
+    text, compiled = read_slowly(run, value), script_patterns.compiled(printed(pattern))
     most = None if limit is None else max(0, whole(limit))
     write = _groups_written(run, compiled, replacement)
     out, place = TextBuffer(run), 0
-    for count, match in enumerate(patterns.matches(run.budget, compiled, text) if most != 0 else ()):
+    for count, match in enumerate(script_patterns.matches(run.budget, compiled, text) if most != 0 else ()):
         out.add(text[place : match.start()])
         for part in write(match):
             out.add(part)

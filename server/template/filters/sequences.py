@@ -4,7 +4,7 @@ from typing import Any
 
 from server.template.registry import filter
 from server.template.run import Rendering
-from server.template.shared.texts import read
+from server.template.shared.text_values import read
 from server.template.shared.xml_tree import XmlNode
 from server.template.values import items, keyed, pairs, printed, truthy, whole
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template import patterns
+from server.template import script_patterns
 from server.template.registry import function
 from server.template.run import Rendering
-from server.template.shared.host import ask
-from server.template.shared.json_text import decoded
-from server.template.shared.texts import read, read_slowly, read_text
+from server.template.shared.script_json import decoded
+from server.template.shared.template_host import ask
+from server.template.shared.text_values import read, read_slowly, read_text
 from server.template.values import is_numeric, printed, whole
 
 STEPS_A_LINE = 8  # of KATA
@@ -37,11 +37,11 @@ def kata_parse(run: Rendering, text: Any) -> Any:
 def regexp_match_all(run: Rendering, pattern: Any, text: Any, group: Any = 0) -> list[Any]:
     """The matches of each group of a pattern, a list for each group; only those of one group if its number or name is
     passed. Raises TemplateFailed for an invalid pattern or an unknown name."""
-    compiled = patterns.compiled(printed(pattern))
+    compiled = script_patterns.compiled(printed(pattern))
     place = _group(compiled, group)
     numbers = range(compiled.groups + 1) if not place else [place] if place <= compiled.groups else []
     groups: list[list[str]] = [[] for _ in numbers]
-    for match in patterns.matches(run.budget, compiled, read(run, text)):
+    for match in script_patterns.matches(run.budget, compiled, read(run, text)):
         run.budget.entries(len(groups))
         for texts, number in zip(groups, numbers, strict=True):
             texts.append(match.group(number) or "")

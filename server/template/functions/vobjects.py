@@ -7,7 +7,7 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template.registry import function
 from server.template.run import Rendering
-from server.template.shared.texts import read_slowly, substituted
+from server.template.shared.text_values import read_slowly, substituted
 
 LINE_BYTES = 512  # of memory for a property
 STEPS_A_LINE = 4

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from server.template.run import Rendering
-from server.template.shared.texts import TextBuffer
+from server.template.shared.text_values import TextBuffer
 
 STEPS_A_LETTER = 2
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.template.run import Rendering
-from server.template.shared.texts import read
+from server.template.shared.text_values import read
 from server.template.values import CHARS_A_STEP, items
 from server.wildcards import fits
 

@@ -9,9 +9,9 @@ from typing import Any, Union
 from xml.parsers import expat
 
 from server.errors import TemplateFailed
-from server.markup.tokens import HtmlTokenKind, tokens
+from server.markup.html_tokens import HtmlTokenKind, tokens
 from server.template.run import Rendering
-from server.template.shared.texts import TextBuffer, read_slowly
+from server.template.shared.text_values import TextBuffer, read_slowly
 from server.template.values import Markup, is_numeric, key_text, whole
 
 ELEMENT_BYTES = 768  # of an element with its node and its entry in the parent

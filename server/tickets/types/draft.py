@@ -5,11 +5,20 @@ from typing import Any
 from server import contexts
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Structure, Text, Uint, UpdatedAt
-from server.outbox import causes, rows
-from server.record_types.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
+from server.outbox import causes, queue_rows
+from server.record_types.record_type import (
+    Access,
+    Change,
+    DictionaryContext,
+    Key,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
 from server.record_types.shared import paths
 from server.record_types.shared.secrets import random_text
-from server.record_types.shared.sending import DRAFT_TYPES, TRANSACTIONAL
+from server.record_types.shared.sending_addresses import DRAFT_TYPES, TRANSACTIONAL
 from server.search.filters import AllWords, DateFilter
 from server.store.tables import Index
 
@@ -111,7 +120,7 @@ class Draft(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         causes.follow(change, writing)
-        rows.follow_queueing(writing, change)
+        queue_rows.follow_queueing(writing, change)
 
     def wakes(self, change: Change) -> bool:
         """Wakes the queue if a client queued the draft; code of the service wakes it explicitly."""

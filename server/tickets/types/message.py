@@ -10,7 +10,7 @@ from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
 from server.outbox.held_back import hold_back
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     DictionaryContext,
@@ -22,9 +22,9 @@ from server.record_types.base import (
     Writing,
 )
 from server.record_types.shared import paths
-from server.record_types.shared.resolve import address_of, worker_named
+from server.record_types.shared.named_records import address_of, worker_named
+from server.record_types.shared.relation_tables import ATTACHED
 from server.record_types.shared.secrets import random_text
-from server.record_types.shared.tables import ATTACHED
 from server.search.filters import (
     BelongsTo,
     BytesFilter,
@@ -38,9 +38,9 @@ from server.search.filters import (
 )
 from server.store import blobs
 from server.store.tables import Column, Index
-from server.tickets.types.message_parts import authorship, counters, headers, revisions
-from server.tickets.types.message_parts.expands import EXPANDS
-from server.tickets.types.message_parts.filters import (
+from server.tickets.types.message_parts import authorship, counters, revisions, stored_headers
+from server.tickets.types.message_parts.message_expands import EXPANDS
+from server.tickets.types.message_parts.message_filters import (
     MESSAGE_TEXT,
     MessageIdFilter,
     NotesFilter,
@@ -162,7 +162,7 @@ class Message(RecordType):
             "headers",
             "object",
             "Values by lower-case header name.",
-            lambda record, view: headers.as_map(record["headers"]),
+            lambda record, view: stored_headers.as_map(record["headers"]),
             on_expand=True,
         ),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
@@ -292,9 +292,9 @@ class Message(RecordType):
         if "worker" in extras and "worker_id" not in new:
             new["worker_id"] = worker_named(writing, extras["worker"], "worker")
         if "headers" in new and not {"message_id", "in_reply_to"} <= new.keys():
-            fields = headers.head(new["headers"])
-            new.setdefault("message_id", headers.own_id(fields))
-            new.setdefault("in_reply_to", headers.answered_id(fields))
+            fields = stored_headers.head(new["headers"])
+            new.setdefault("message_id", stored_headers.own_id(fields))
+            new.setdefault("in_reply_to", stored_headers.answered_id(fields))
         if "message_id" in new and not new.get("hash_header_message_id"):
             new["hash_header_message_id"] = id_hash(new["message_id"])
         if "content" in new:
@@ -331,7 +331,7 @@ class Message(RecordType):
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
         content = f"{record['content']}\n{record['other_words']}" if record["other_words"] else record["content"]
-        return {"content": content, **headers.index_texts(record["headers"])}
+        return {"content": content, **stored_headers.index_texts(record["headers"])}
 
     def label(self, record: Record) -> str:
         return f"Message {record['id']}"

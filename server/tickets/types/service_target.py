@@ -3,7 +3,7 @@ times."""
 
 from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
-from server.record_types.base import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.tickets import due_times
 from server.translation import N_
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.fields import Name, Text, Uint, UpdatedAt
-from server.record_types.base import Access, Change, Record, RecordType, Subtotals, Writing
-from server.record_types.shared import owners
-from server.record_types.shared.tables import SNIPPET_USE
+from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.shared import record_owners
+from server.record_types.shared.relation_tables import SNIPPET_USE
 from server.search.ast import SearchValue as Value
 from server.search.ast import Subquery, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
 from server.search.filters import ContextFilter, Filter, UsableByFilter
-from server.search.filters.base import is_null
 from server.search.filters.date import date_condition
+from server.search.filters.filter import is_null
 from server.store.tables import Index
-from server.tickets.types.ticket_parts.filters import comparison
+from server.tickets.types.ticket_parts.ticket_filters import comparison
 
 if TYPE_CHECKING:
     from server.record_types.registry import Registry
@@ -108,7 +108,7 @@ class Snippet(RecordType):
         "context": Text(
             "Record type that the placeholders are keys of; blank for a text without a record.", filter=None
         ),
-        **owners.fields(),
+        **record_owners.fields(),
         "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
         "title": Name(),
         "total_uses": Uint("How often it was used."),
@@ -130,11 +130,11 @@ class Snippet(RecordType):
         self.registry = registry
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        owners.require(change, writing)
+        record_owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Stores any name of a record type as its full context; an unknown one stays unchanged."""
-        owners.check(change, writing)
+        record_owners.check(change, writing)
         record_type = self.registry.find(change.value("context").strip().lower())
         if record_type is not None:
             change.new["context"] = record_type.context

@@ -25,7 +25,7 @@ from server.fields import (
     Word,
 )
 from server.mail.mask import new_mask
-from server.record_types.base import (
+from server.record_types.record_type import (
     Access,
     Change,
     Event,
@@ -38,11 +38,11 @@ from server.record_types.base import (
     Writing,
 )
 from server.record_types.shared import paths
-from server.record_types.shared.references import redirect
-from server.record_types.shared.resolve import org_named
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.shared.dangling_references import redirect
+from server.record_types.shared.named_records import org_named
+from server.record_types.shared.relation_tables import REQUESTER
 from server.record_types.traits import Exported
-from server.records import events
+from server.records import event_publishing
 from server.search.filters import (
     BelongsTo,
     ByIdFilter,
@@ -62,10 +62,10 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets import due_times
-from server.tickets.types.ticket_parts import before, participants, place, spam, status
-from server.tickets.types.ticket_parts.expands import EXPANDS
-from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
-from server.tickets.types.ticket_parts.words import TICKET_TEXT, MaskFilter, TicketWords
+from server.tickets.types.ticket_parts import before, participants, place, spam_verdict, status
+from server.tickets.types.ticket_parts.bare_words import TICKET_TEXT, MaskFilter, TicketWords
+from server.tickets.types.ticket_parts.ticket_expands import EXPANDS
+from server.tickets.types.ticket_parts.ticket_filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
 from server.translation import N_
 
 CONTEXT = contexts.TICKET
@@ -227,7 +227,7 @@ class Ticket(RecordType):
         Column("deleted_at"),
         *due_times.COLUMNS,
     )
-    tables = (spam.SPAM_LESSON, before.TICKET_BEFORE)
+    tables = (spam_verdict.SPAM_LESSON, before.TICKET_BEFORE)
     indexes = (
         Index(("mask",), "tickets by their reference; no two have one", unique=True),
         Index(("status_id", "created"), "newest open tickets"),
@@ -453,7 +453,7 @@ class Ticket(RecordType):
         place.check_owner(change, writing)
         status.apply(change, writing.now)
         due_times.apply(change, writing)
-        spam.train(change)
+        spam_verdict.train(change)
         participants.read(change, writing)
         if change.is_create and not new.get("mask"):
             new["mask"] = _draw_mask(writing)
@@ -461,7 +461,7 @@ class Ticket(RecordType):
     def after_write(self, change: Change, writing: Writing) -> None:
         """Writes requesters and the sender's spam counters; for an update, logs the changes."""
         participants.write(change, writing)
-        spam.count(change, writing)
+        spam_verdict.count(change, writing)
         before.store(change, writing)
         if change.is_create:
             return
@@ -538,8 +538,8 @@ def _log_owner(change: Change, writing: Writing, target: str) -> None:
 
 def _publish_moved(change: Change, writing: Writing) -> None:
     """Runs automations of mail.moved after a change of group or bucket."""
-    values = events.record_values("ticket", CONTEXT, change.id) | events.actor_values(writing)
+    values = event_publishing.record_values("ticket", CONTEXT, change.id) | event_publishing.actor_values(writing)
     for uri in ("group", "bucket"):
         context = writing.registry.type(uri).context
-        values |= events.record_values(f"was_{uri}", context, change.was(f"{uri}_id") or 0)
-    events.publish(writing, "mail.moved", values)
+        values |= event_publishing.record_values(f"was_{uri}", context, change.was(f"{uri}_id") or 0)
+    event_publishing.publish(writing, "mail.moved", values)

@@ -7,8 +7,8 @@ from typing import Any
 from server.record_types.registry import Registry
 from server.settings import VERSION
 from server.web import oauth
-from server.web.openapi import answers, errors, record_types
-from server.web.openapi.paths import Paths, tags
+from server.web.openapi import errors, success_responses, type_schemas
+from server.web.openapi.operations import Paths, tags
 from server.web.routes import Endpoint
 
 ABOUT = """\
@@ -32,13 +32,13 @@ def document(
     that support one for each operation."""
     found = Paths(sorted(endpoints, key=attrgetter("path", "method")), registry, only_json)
     schemas = {
-        "Envelope": answers.ENVELOPE,
+        "Envelope": success_responses.ENVELOPE,
         "Error": errors.ERROR,
-        "Meta": answers.META,
-        "Subtotal": answers.SUBTOTAL,
+        "Meta": success_responses.META,
+        "Subtotal": success_responses.SUBTOTAL,
     }
     for each in registry:
-        schemas |= record_types.schemas(each)
+        schemas |= type_schemas.schemas(each)
     return {
         "openapi": "3.1.0",
         "info": _info(base_url),

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from server.web import errors as table
+from server.web import error_bodies as table
 from server.web.openapi import shapes
 from server.web.openapi.parameters import METHODS_WITH_BODY
 from server.web.openapi.shapes import Schema

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from server.web import idempotency
-from server.web.forms import RAW_NAMES
+from server.web.form_data import RAW_NAMES
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
 from server.web.routes import Endpoint, Parameter, outermost

@@ -3,9 +3,9 @@
 from typing import Any
 
 from server.errors import Required
-from server.records import files
+from server.records import stored_files
 from server.web import downloads
-from server.web.call import Answer, EndpointCall
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.single import META, named_shape, with_names
@@ -35,7 +35,7 @@ BYTES = (
     answer=BYTES,
 )
 def download(call: EndpointCall) -> Answer:
-    return downloads.download(call.ctx, files.find(call.ctx, call.id), call.headers.get("Range", ""))
+    return downloads.download(call.ctx, stored_files.find(call.ctx, call.id), call.headers.get("Range", ""))
 
 
 @endpoint(
@@ -62,6 +62,6 @@ def upload(call: EndpointCall) -> dict[str, Any]:
         name, kind = name or sent.filename, kind or sent.content_type
     if not name:
         raise Required("file_name is required", field="file_name")
-    content = files.decoded(params.raw("content"), params.text("encoding", "").lower())
-    attachment = files.upload(call.ctx, name, kind, content)
+    content = stored_files.decoded(params.raw("content"), params.text("encoding", "").lower())
+    attachment = stored_files.upload(call.ctx, name, kind, content)
     return with_names(call, "attachment", attachment | {"file_id": attachment["id"]})

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from server.automation import automation_log, binding_edits, simulating
+from server.automation import binding_edits, log_search, simulating
 from server.automation.simulating import SimulationRequest
 from server.errors import Required
 from server.records.records import MAX_PAGE
 from server.web import trial_values
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -37,7 +37,7 @@ ENTRY = shapes.keys(
 def search_logs(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
-    return automation_log.search(call.ctx, params.text("q", ""), limit, page)
+    return log_search.search(call.ctx, params.text("q", ""), limit, page)
 
 
 SIMULATED = shapes.keys(

@@ -14,8 +14,8 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, Required
 from server.records import batches
 from server.translation import about_field, lazy_gettext
-from server.web import entity_tags, envelope, errors
-from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest
+from server.web import entity_tags, envelope, error_bodies
+from server.web.endpoint_call import Answer, EndpointCall, InnerCall, InnerRequest
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -138,10 +138,13 @@ def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Answer
         try:
             return work()
         except HelpdeskError as error:
-            return entity_tags.rendered(errors.answer(error))
+            return entity_tags.rendered(error_bodies.answer(error))
         except Exception as error:
             LOG.exception("request.failed", of=error, request_id=call.ctx.request_id, path=call.path)
-            body = {"__error": "ERROR_SERVER", "message": lazy_gettext(errors.BUG_MESSAGE, id=call.ctx.request_id)}
+            body = {
+                "__error": "ERROR_SERVER",
+                "message": lazy_gettext(error_bodies.BUG_MESSAGE, id=call.ctx.request_id),
+            }
             return entity_tags.rendered(Answer(body, 500))
 
     for each in operations:

@@ -1,8 +1,8 @@
 """Runs behaviors of bots by a request. The bots themselves are read like other records: legacy/families.py."""
 
-from server.automation.behaviors import service
+from server.automation.behaviors import behavior_service
 from server.web import envelope
-from server.web.call import Answer, EndpointCall
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.openapi.shapes import JSON
 from server.web.rest.records import EXPAND
@@ -26,7 +26,7 @@ DICTIONARY = shapes.map_of(shapes.ANY) | {
 )
 def run_behavior(call: EndpointCall) -> Answer:
     params = call.params
-    found = service.run_request(
+    found = behavior_service.run_request(
         call.ctx, call.arguments["behavior"], params, params.text("expand", ""), shows_meta=params.flag("show_meta")
     )
     # The order of records in a map is that in which they were found.

@@ -11,7 +11,7 @@ from server.record_types.registry import Registry
 from server.record_types.shared.scopes import Scope
 from server.records import changes, scoped_types
 from server.records.records import reading, require_thread
-from server.web.call import Answer, EndpointCall, Feed, News
+from server.web.endpoint_call import Answer, EndpointCall, Feed, News
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Success
 from server.web.routes import Parameter, endpoint

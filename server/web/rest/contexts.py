@@ -3,8 +3,8 @@
 from typing import Any
 
 from server.record_types.shared.points import POINTS
-from server.records import activity_entries, contexts, relations
-from server.web.call import EndpointCall
+from server.records import activity_entries, relations, type_descriptions
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -52,7 +52,7 @@ ENTRY = shapes.keys(
     answer=shapes.keys(results=shapes.list_of(CONTEXT)),
 )
 def list_contexts(call: EndpointCall) -> dict[str, Any]:
-    return {"results": contexts.list_contexts(call.ctx)}
+    return {"results": type_descriptions.list_contexts(call.ctx)}
 
 
 @endpoint(

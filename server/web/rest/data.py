@@ -1,8 +1,8 @@
 """Data queries over HTTP."""
 
-from server.queries import frame
+from server.queries import query_run
 from server.web import envelope
-from server.web.call import Answer, EndpointCall
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -15,7 +15,7 @@ ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 
 @endpoint("GET", "data/query", "Ask a data query.", "read", Q, QUERY, answer=ANSWER)
 def query(call: EndpointCall) -> Answer:
-    found = frame.answer(call.ctx, call.params.text("query", "") or call.params.text("q", required=True))
+    found = query_run.answer(call.ctx, call.params.text("query", "") or call.params.text("q", required=True))
     # The order of records in a map, and of columns in a table, is that of the answer.
     return Answer(body=envelope.success_in_order(found), content_type=envelope.CONTENT_TYPE)
 

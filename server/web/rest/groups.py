@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.people import groups
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES
 from server.web.rest.legacy.single import META, fields_of, is_small, shape, update_record

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.people import merging
 from server.records import records
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.records import EXPAND, META, expand_of, sent_fields, with_meta
 from server.web.routes import Parameter, endpoint

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.records.criteria import Criteria
 from server.search.ast import Node, SearchValue, Sort, Term
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.rest.legacy.families import FAMILIES
 from server.web.rest.legacy.search import ASKED, page, results
 from server.web.routes import Parameter, endpoint

@@ -5,7 +5,7 @@ from typing import Any
 from server.errors import Required
 from server.outgoing import courier, deliveries
 from server.records.records import MAX_PAGE
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 

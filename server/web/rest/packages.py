@@ -3,11 +3,11 @@
 from typing import Any
 
 from server.errors import Conflict
-from server.packages import exporting, importing, recipes
+from server.packages import package_export, package_import, recipes
 from server.packages.baselines import CREATE, REFUSE, UPDATE
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Tree
+from server.packages.package_document import MAX_DEPTH, MAX_PACKAGE_BYTES, Tree
 from server.web import envelope
-from server.web.call import Answer, EndpointCall
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -68,7 +68,7 @@ def import_package(call: EndpointCall) -> dict[str, Any]:
     package, answers = _package(call)
     dry_run = params.flag("dry_run")
     mode = params.text("mode", CREATE)
-    report = importing.import_package(
+    report = package_import.import_package(
         call.ctx,
         package,
         answers,
@@ -134,6 +134,8 @@ def list_recipes(call: EndpointCall) -> dict[str, Any]:
 )
 def export_package(call: EndpointCall) -> Answer:
     params = call.params
-    package = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))
+    package = package_export.export_package(
+        call.ctx, params.text_list("records", required=True), params.text("name", "")
+    )
     # The order of keys is that in which people read a package.
     return Answer(body=envelope.success_in_order({"package": package}), content_type=envelope.CONTENT_TYPE)

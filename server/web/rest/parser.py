@@ -5,7 +5,7 @@ from typing import Any
 
 from server import contexts, mailroom
 from server.errors import Forbidden
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 

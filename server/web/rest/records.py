@@ -8,8 +8,8 @@ from server.errors import Invalid, nearest
 from server.records import records
 from server.store.transaction import Transaction
 from server.web import entity_tags, envelope
-from server.web.call import Answer, EndpointCall
-from server.web.forms import encoded
+from server.web.endpoint_call import Answer, EndpointCall
+from server.web.form_data import encoded
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 

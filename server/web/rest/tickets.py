@@ -7,9 +7,9 @@ from server.automation import macros
 from server.automation.inputs import InputDeclaration
 from server.automation.macros import Macro
 from server.outbox import delivery
-from server.records import comments, events, records
+from server.records import comments, event_publishing, records
 from server.tickets import SendResult, requester
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.rest.records import EXPAND, expand_of
@@ -189,7 +189,7 @@ def write_comment(call: EndpointCall) -> dict[str, Any]:
     EXPAND,
     META,
     answer=TICKET,
-    is_small=lambda call: not events.is_bound(call.ctx, "record.merge"),
+    is_small=lambda call: not event_publishing.is_bound(call.ctx, "record.merge"),
 )
 def merge(call: EndpointCall) -> dict[str, Any]:
     return _shown(call, tickets.merge(call.ctx, call.params.id_list("ticket_ids", required=True)))

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from server.automation.webhooks import deliveries, tokens
-from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
+from server.automation.webhooks import received_calls, webhook_tokens
+from server.automation.webhooks.webhook_tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from server.digits import MAX_ID
 from server.records.records import MAX_PAGE
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
-from server.web.webhooks import replay
+from server.web.webhook_site import replay
 
 LIMIT, MOST = 25, 250
 BRIEF = shapes.keys(
@@ -36,10 +36,10 @@ WHOLE = shapes.keys(
     answer=shapes.page(BRIEF),
 )
 def list_deliveries(call: EndpointCall) -> dict[str, Any]:
-    call.ctx.require_admin(deliveries.DOING)
+    call.ctx.require_admin(received_calls.DOING)
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
-    results, total = deliveries.of_listener(call.ctx, call.id, limit, page)
+    results, total = received_calls.of_listener(call.ctx, call.id, limit, page)
     return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
 
 
@@ -62,7 +62,7 @@ def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     webhook, answer = params.integer("webhook_id", 0, 0, MAX_ID), params.text("answer", "")
-    rows, total = deliveries.all_of(call.ctx, webhook, answer, limit, page)
+    rows, total = received_calls.all_of(call.ctx, webhook, answer, limit, page)
     results = [{"webhook_id": each.pop("listener_id"), **each} for each in rows]
     return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
 
@@ -75,7 +75,7 @@ def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
     answer=WHOLE,
 )
 def show_delivery(call: EndpointCall) -> dict[str, Any]:
-    return deliveries.one(call.ctx, call.id)
+    return received_calls.one(call.ctx, call.id)
 
 
 @endpoint(
@@ -87,7 +87,7 @@ def show_delivery(call: EndpointCall) -> dict[str, Any]:
     answer=WHOLE,
 )
 def replay_delivery(call: EndpointCall) -> dict[str, Any]:
-    return deliveries.one(call.ctx, replay(call.ctx, call.id))
+    return received_calls.one(call.ctx, replay(call.ctx, call.id))
 
 
 @endpoint(
@@ -104,4 +104,4 @@ def replay_delivery(call: EndpointCall) -> dict[str, Any]:
 )
 def rotate(call: EndpointCall) -> dict[str, Any]:
     seconds = call.params.integer("overlap_seconds", DEFAULT_OVERLAP_SECONDS, 0, MAX_OVERLAP_SECONDS)
-    return tokens.rotate(call.ctx, call.id, seconds)
+    return webhook_tokens.rotate(call.ctx, call.id, seconds)

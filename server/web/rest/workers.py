@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.records import records
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.rest.records import EXPAND, expand_of

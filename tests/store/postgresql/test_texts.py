@@ -3,7 +3,7 @@
 import pytest
 
 from server.store.fulltext import MAX_WORD
-from server.store.postgresql.texts import MAX_BYTES, MAX_PLACE, as_tsquery, as_tsvector
+from server.store.postgresql.tsvectors import MAX_BYTES, MAX_PLACE, as_tsquery, as_tsvector
 
 COLUMNS = ("subject", "content", "notes", "sender", "files")
 

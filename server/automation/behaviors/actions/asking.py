@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from server.automation import service
+from server.automation import automation_service
 from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.automation.bindings import handlers
-from server.automation.dictionary import plain
-from server.queries import frame
+from server.automation.run_dictionary import plain
+from server.queries import query_run
 
 TRIGGER = "svc.trigger.behavior.action"
 
 
 @action("core.bot.action.data_query", "Ask a data query.", placeholder=OBJECT, default="_results")
 def data_query(call: ActionCall) -> Any:
-    return frame.answer(call.run.ctx, call.text("query"))
+    return query_run.answer(call.run.ctx, call.text("query"))
 
 
 @action(
@@ -28,7 +28,7 @@ def automation(call: ActionCall) -> Any:
     run = call.run
     for handler in handlers(call.raw("automations_kata"), TRIGGER, run.values, run.host):
         values = {**run.values, "inputs": handler.inputs}
-        result = service.perform(run.ctx, handler.automation, values, dry=run.simulates)
+        result = automation_service.perform(run.ctx, handler.automation, values, dry=run.simulates)
         if result.state in ("error", "failure"):
             return {"exit": "error", "error": result.message}
         return {"exit": result.state, "return": plain(result.returned)}

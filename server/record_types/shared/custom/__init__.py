@@ -1,5 +1,6 @@
 """Custom fields, defined by data. A value is one row of `custom_value`, or several for kinds with several values."""
 
+from server.record_types.shared.custom.custom_filters import CustomFilter, countable, filter_named, org_filter_named
 from server.record_types.shared.custom.definitions import (
     GEO,
     KINDS,
@@ -11,7 +12,6 @@ from server.record_types.shared.custom.definitions import (
     definitions,
     deleted_fields_of,
 )
-from server.record_types.shared.custom.filters import CustomFilter, countable, filter_named, org_filter_named
 from server.record_types.shared.custom.intake import ValueSetChange, coerce, take, write
 from server.record_types.shared.custom.keys import (
     load_by_id,
@@ -21,7 +21,7 @@ from server.record_types.shared.custom.keys import (
     shown_value,
     values_of,
 )
-from server.record_types.shared.custom.notifications import notified_workers
+from server.record_types.shared.custom.notified_workers import notified_workers
 
 __all__ = [
     "ValueSetChange",

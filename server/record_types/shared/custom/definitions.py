@@ -9,12 +9,12 @@ from server.dataclass import dataclass
 from server.digits import is_whole
 from server.record_types.shared import currencies
 from server.record_types.shared.currencies import Currencies, CurrencyFormat
-from server.record_types.shared.tables import DELETED_FIELD
+from server.record_types.shared.relation_tables import DELETED_FIELD
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
+    from server.record_types.record_type import RecordType
     from server.record_types.registry import Registry
     from server.store.transaction import Transaction
 

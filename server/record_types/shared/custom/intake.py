@@ -9,7 +9,7 @@ from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import Invalid, UnknownField, nearest
 from server.fields import Intake
-from server.fields.base import as_text
+from server.fields.field import as_text
 from server.fields.flag import WORDS
 from server.record_types.shared.custom.definitions import (
     GEO,
@@ -23,12 +23,12 @@ from server.record_types.shared.custom.definitions import (
     FieldDefinition,
     definitions,
 )
-from server.record_types.shared.tables import CUSTOM_VALUE, FIELDSET_USE
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, FIELDSET_USE
 from server.translation import N_, lazy_gettext
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
     from server.record_types.parts import Writing
+    from server.record_types.record_type import RecordType
     from server.store.transaction import Transaction
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from server import contexts
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
-from server.record_types.shared.tables import CUSTOM_VALUE, is_line
+from server.record_types.shared.relation_tables import CUSTOM_VALUE, is_line
 from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
-    from server.record_types.base import RecordType
     from server.record_types.parts import DictionaryContext, Loader, Record
+    from server.record_types.record_type import RecordType
     from server.store.transaction import Transaction
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from server.contexts import WORKER
 from server.errors import AdminOnly, Conflict
 from server.record_types.parts import Change, Writing
-from server.tickets.types.message_parts import headers
+from server.tickets.types.message_parts import stored_headers
 
 # Columns that state author, recipient and time, or link replies to a ticket.
 FIXED = (
@@ -64,7 +64,7 @@ def _require_own_words(change: Change, writing: Writing) -> None:
 def _require_own_headers(new: dict[str, Any], writing: Writing) -> None:
     sender = writing.record("address", new["sender_id"])
     email = sender["email"].lower() if sender is not None else ""
-    if any(each.lower() != email for each in headers.emails(headers.head(new["headers"]), "from")):
+    if any(each.lower() != email for each in stored_headers.emails(stored_headers.head(new["headers"]), "from")):
         raise AdminOnly(f"headers: From must be {email}, the sender", field="headers")
     if new.get("message_id") and writing.find("message", message_id=new["message_id"]) is not None:
         raise Conflict("headers: another message has this Message-Id; leave it out, or choose another", field="headers")

@@ -4,8 +4,8 @@ columns. One row per kind of change, for a day."""
 import json
 from typing import Any
 
-from server.record_types.base import Record
 from server.record_types.parts import Change, Writing
+from server.record_types.record_type import Record
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 

@@ -7,13 +7,13 @@ from typing import Any
 from server import contexts
 from server.digits import is_whole
 from server.errors import Invalid
-from server.fields.base import split_sign
+from server.fields.field import split_sign
 from server.mail import addresses
 from server.people.address_names import named_address
 from server.record_types.parts import Change, Record, Writing
 from server.record_types.shared.collections import ids_text
-from server.record_types.shared.resolve import address_of
-from server.record_types.shared.tables import REQUESTER
+from server.record_types.shared.named_records import address_of
+from server.record_types.shared.relation_tables import REQUESTER
 from server.record_types.traits import Exported, together
 from server.store.statements import in_list, slot
 from server.store.tables import table_named

@@ -3,7 +3,7 @@
 from server.contexts import WORKER
 from server.errors import Conflict, Invalid, Required
 from server.record_types.parts import Change, Writing
-from server.record_types.shared.tables import GROUP_MEMBER
+from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.translation import N_, lazy_gettext
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from server.dataclass import dataclass
 from server.search.ast import Node, SearchValue, Sort, Term
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 
 Operation = Literal["retrieve", "update", "create", "delete", "search", "list"]

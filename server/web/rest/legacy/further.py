@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from server.records import comments, contexts, records
+from server.records import comments, records, type_descriptions
 from server.tickets import snippets
-from server.web.call import Answer, EndpointCall
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, is_small, named_shape, sent_fields, with_names
 from server.web.rest.records import EXPAND, expand_of, location
@@ -93,4 +93,4 @@ def paste(call: EndpointCall) -> dict[str, Any]:
     answer=BY_NUMBER,
 )
 def custom_fields(call: EndpointCall) -> dict[str, Any]:
-    return contexts.fields_of(call.ctx, call.arguments["type"])
+    return type_descriptions.fields_of(call.ctx, call.arguments["type"])

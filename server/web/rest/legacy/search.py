@@ -6,7 +6,7 @@ from server.errors import BadQuery
 from server.records import criteria as conditions
 from server.records import records
 from server.records.criteria import Criteria, Criterion
-from server.web.call import EndpointCall
+from server.web.endpoint_call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES, Family
 from server.web.rest.legacy.single import twinned

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import Required
 from server.records import records
-from server.web.call import Answer, EndpointCall
+from server.web.endpoint_call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.families import FAMILIES, Family

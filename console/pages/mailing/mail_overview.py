@@ -1,0 +1,445 @@
+"""Mail: servers that it leaves by, addresses that it comes from, mailboxes it is fetched from, and the outbox.
+
+Passwords are written and never shown again."""
+
+from dataclasses import replace
+from typing import Any
+
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages, declare_pages
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.html.ui import bytes_text
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from server.errors import HelpdeskError, Invalid, Unavailable
+from server.mail.inboxes import PROTOCOLS
+from server.mail.transports import NULL, SMTP, transport
+from server.mailroom import flood, mail_dns, mail_listening, mail_setup
+from server.mailroom.mail_setup import MailboxStatus, TestFailed
+from server.mailroom.mailboxes import failed_mails
+from server.mailroom.routing import MAX_ROUTES
+from server.outbox import mail_queue
+from server.people import profile
+from server.settings import Settings, display_value
+from server.translation import N_, _
+
+BASE = "/admin/mail"
+OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
+FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/parse.json"
+TRANSPORT, MAILBOX = "mail_transport", "mailbox"
+KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: takes every mail and sends none"))]
+ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
+PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
+KEPT_PASSWORD = N_("Blank: the one that is kept stays, as long as host, port and user name do.")
+NEW_PASSWORD = N_("Never shown again.")
+PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better
+TRANSPORT_FORM = RecordForm(TRANSPORT, (
+    Control("name", N_("Name"), hint=N_("For people, such as the name of your provider.")),
+    Control("extension_id", N_("Kind"), "", options=KINDS),
+    Control("host", N_("Host"), N_("Such as smtp.example."), attributes={**PLAIN, "maxlength": 255}, is_own=True),
+    Control("encryption", N_("Encryption"), kind="choice", options=ENCRYPTIONS, is_own=True),
+    Control("port", N_("Port"), N_("Blank: the usual one of the encryption."), is_own=True,
+            attributes={"inputmode": "numeric", "maxlength": 5}),
+    Control("username", N_("User name"), N_("Blank: the server asks for none."), is_own=True,
+            attributes={**PLAIN, "maxlength": 255}),
+    Control("password", N_("Password"), NEW_PASSWORD, kind="password", is_own=True, attributes={"maxlength": 1000}),
+    Control("connected_account", N_("Connected account"), kind="chooser", target="connected_account", is_own=True,
+            hint=N_("Its token takes the place of the password."), none=N_("None: use the password")),
+    Control("verify", N_("The certificate must be valid"),
+            N_("Switch it off for a server of your own only: whoever is on the way can read along."), "tick",
+            is_own=True),
+    Control("timeout", N_("Seconds to wait"), is_own=True, attributes={"inputmode": "numeric", "maxlength": 3}),
+))  # fmt: skip
+MAILBOX_FORM = RecordForm(MAILBOX, (
+    Control("name", N_("Name"), hint=""),
+    Control("is_enabled", N_("Look at it for mail"), ""),
+    Control("protocol", N_("Protocol"), "",
+            options=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS]),
+    Control("host", N_("Host"), hint="", attributes=PLAIN),
+    Control("port", N_("Port"),
+            N_("The usual ones: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3."), "line",
+            attributes={"required": True, "inputmode": "numeric", "maxlength": 5}),
+    Control("username", N_("User name"), "", attributes=PLAIN),
+    Control("password", N_("Password"), NEW_PASSWORD),
+    Control("connected_account_id", N_("Connected account"), hint=N_("Its token takes the place of the password."),
+            none=N_("None: use the password")),
+    Control("folder", N_("Folder"), hint=N_("Of IMAP.")),
+    Control("is_mail_kept", N_("Leave mail on the server"),
+            N_("Without this, mail is deleted there once it is stored here: no other program finds it any more, and it "
+               "cannot be taken back.")),
+    Control("max_msg_size_kb", N_("Largest mail"),
+            N_("In KB; blank for any. Of a larger one only the headers are taken."), "line",
+            attributes={"inputmode": "numeric", "maxlength": 9}, blank="0"),
+    Control("timeout_secs", N_("Seconds to wait"),
+            N_("For each answer of the server; blank for the limit of the service."), "line",
+            attributes={"inputmode": "numeric", "maxlength": 4}, blank="0"),
+))  # fmt: skip
+NEW_TRANSPORT = {"extension_id": SMTP, "encryption": "starttls", "verify": "1"}
+NEW_BOX = {"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1", "is_mail_kept": "1"}
+PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
+LABELS = {
+    "recipient": N_("Send it to"),
+    "email": N_("Address"),
+    "transport": N_("Mail transport"),
+    "on": N_("Take mail"),
+    "lmtp_host": N_("Address"),
+    "lmtp_port": N_("Port"),
+    "lmtp_protocol": N_("Protocol"),
+    "lmtp_domains": N_("Domains"),
+}
+
+
+# -- the set-up --------------------------------------------------------------------------------------------------------
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> PageResponse:
+    """Outgoing transports, sender addresses, and incoming mailboxes."""
+    return _setup(visit, Form.of({"email": "", "transport": "0"}))
+
+
+@page("GET", f"{BASE}/dns", "admin")
+def show_dns(visit: Visit) -> PageResponse:
+    """The DNS entries of sender domains, checked on request."""
+    hints: list[mail_dns.Hint] = []
+    is_asked, wrong = visit.query.flag("ask"), ""
+    try:
+        hints = mail_dns.of_senders(visit.ctx) if is_asked else []
+    except Unavailable as error:
+        wrong = sentence(error.message)
+    return render(
+        visit,
+        "mail_dns.html",
+        tabs=tabs(visit),
+        domains=mail_dns.domains(visit.ctx),
+        hints=hints,
+        wrong=wrong,
+        sentence=sentence,
+        is_asked=is_asked,
+    )
+
+
+@page("POST", f"{BASE}/senders", "admin", creates=True)
+def add_sender(visit: Visit) -> PageResponse:
+    """Let mail come from an address, through a transport."""
+    form = Form.sent(visit.form, ("email", "transport", "is_default"))
+    try:
+        id = visit.form.id("transport", 0)
+        mail_setup.set_sender(visit.ctx, form.get("email"), id, form.get("is_default") == "1")
+    except HelpdeskError as error:
+        return _setup(visit, form.refuse(error))
+    visit.tell(_("Mail can come from {email}.", email=form.text("email")))
+    return see(f"{BASE}#senders")
+
+
+@page("POST", f"{BASE}/senders/{{id}}/remove", "admin")
+def remove_sender(visit: Visit) -> PageResponse:
+    """Take its own transport from an address."""
+    was = lookup.record(visit, "address", visit.id)
+    mail_setup.unset_sender(visit.ctx, visit.id)
+    visit.tell(
+        _("The address has no mail transport of its own any more."),
+        f"{BASE}/senders",
+        email=was["email"],
+        transport=str(was["mail_transport_id"]),
+    )
+    return see(f"{BASE}#senders")
+
+
+@page("POST", f"{BASE}/default", "admin")
+def set_default(visit: Visit) -> PageResponse:
+    """Sets the transport of senders without one of their own."""
+    was = mail_setup.defaults(visit.ctx)[1]
+    mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
+    visit.tell(
+        _("The default mail transport is set. Mail that waited for one leaves now."),
+        f"{BASE}/default",
+        transport=str(was),
+    )
+    return see(BASE)
+
+
+def _setup(visit: Visit, form: Form) -> PageResponse:
+    transports, settings = lookup.search(visit, TRANSPORT), visit.service.settings
+    boxes, senders = lookup.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
+    routes = mail_setup.routes(visit.ctx)
+    parts = (("out", lookup.options(visit, transports)), ("from", senders), ("in", boxes), ("to", routes))
+    parts_shown = {name: lookup.part(visit, rows, name) for name, rows in parts}
+    kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
+    return render(
+        visit,
+        "mail.html",
+        form.status,
+        form=form,
+        tabs=tabs(visit),
+        labels=LABELS,
+        transports=lookup.options(visit, transports),
+        kinds=kinds,
+        boxes=boxes,
+        shown=parts_shown,
+        senders=senders,
+        default=mail_setup.defaults(visit.ctx)[1],
+        settings=settings,
+        parked=mail_queue.list_queue(visit.ctx, "parked", 1)[1],
+        looks=mail_setup.looks(visit.ctx),
+        nothing=MailboxStatus(),
+        listener=mail_listening.state(visit.service),
+        parser=visit.service.base_url + PARSER,
+        routes=routes,
+        places=PLACES,
+        guards=_guards(settings),
+        most_routes=MAX_ROUTES,
+    )
+
+
+def _guards(settings: Settings) -> list[tuple[str, str, str]]:
+    """The limits of mail: (limit, value, setting, or "" if there is none)."""
+    minutes = flood.WINDOW_SECONDS // 60
+    loops = _(
+        "is not answered automatically; after {count} from one sender within {minutes} minutes, more starts no "
+        "automations",
+        count=flood.MAX_AUTOMATIC,
+        minutes=minutes,
+    )
+    return [
+        (
+            N_("Ignored senders"),
+            ", ".join(settings.mail_exclude_patterns) or _("nobody"),
+            "mail_exclude_patterns",
+        ),
+        (N_("Largest mail"), bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
+        (N_("Attachment limit"), bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
+        (N_("Automatic mail"), loops, ""),
+    ]
+
+
+def tabs(visit: Visit) -> list[tuple[str, str]]:
+    """The pages about mail."""
+    count = len(failed_mails.list_letters(visit.ctx))
+    return [
+        (BASE, _("Set-up")),
+        (OUTBOX, _("Outbox")),
+        (FAILED, _("Failed ({count})", count=count) if count else _("Failed")),
+        ("/search/email_signature", _("Signatures")),
+        ("/search/html_template", _("Mail templates")),
+    ]
+
+
+# -- the listener ------------------------------------------------------------------------------------------------------
+
+
+@page("GET", LISTENER, "proven admin")
+def show_listener(visit: Visit) -> PageResponse:
+    """Where mail servers hand over mail, to be switched."""
+    settings = visit.service.settings
+    return _listener(
+        visit,
+        Form.of(
+            {
+                "on": "1" if settings.lmtp_host else "",
+                "lmtp_host": settings.lmtp_host or "127.0.0.1",
+                "lmtp_port": settings.lmtp_port,
+                "lmtp_protocol": settings.lmtp_protocol,
+                "lmtp_domains": ", ".join(settings.lmtp_domains),
+            }
+        ),
+    )
+
+
+@page("POST", LISTENER, "proven admin")
+def save_listener(visit: Visit) -> PageResponse:
+    """Switch it, at once and for later starts."""
+    settings = visit.service.settings
+    form = Form.sent(visit.form, ("on", *mail_listening.NAMES))
+    changes = {name: form.text(name) for name in mail_listening.NAMES if not settings.is_given(name)}
+    if "lmtp_host" in changes and form.get("on") != "1":
+        changes["lmtp_host"] = ""
+    elif not changes.get("lmtp_host", "given"):
+        return _listener(visit, form.fail("lmtp_host", _("Enter the address that it listens on, such as 127.0.0.1.")))
+    before = _listener_fields(settings)
+    try:
+        mail_listening.change(visit.ctx, changes)
+    except HelpdeskError as error:
+        return _listener(visit, form.refuse(error))
+    urls = mail_listening.state(visit.service).urls
+    visit.tell(
+        _("Mail servers hand over mail at {urls}.", urls=urls[0]) if urls else _("The listener is off."),
+        LISTENER,
+        **before,
+    )
+    return see(BASE)
+
+
+def _listener_fields(settings: Settings) -> dict[str, str]:
+    """The form that brings it back to how it is."""
+    fields = {name: display_value(getattr(settings, name)).replace("\n", ", ") for name in mail_listening.NAMES}
+    return fields | {"on": "1" if settings.lmtp_host else "0"}
+
+
+def _listener(visit: Visit, form: Form) -> PageResponse:
+    settings = visit.service.settings
+    sources = {name: settings.sources[name] for name in mail_listening.NAMES if settings.is_given(name)}
+    return render(
+        visit,
+        "mail_listener.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        given=sources,
+        settings=settings,
+        state=mail_listening.state(visit.service),
+        protocols=[(name, name.upper()) for name in ("lmtp", "smtp")],
+    )
+
+
+# -- transports --------------------------------------------------------------------------------------------------------
+
+
+@page("POST", f"{TRANSPORTS}/{{id}}/test", "admin", creates=True)
+def test_transport(visit: Visit) -> PageResponse:
+    """Sends a mail through a transport now, and shows the server's response."""
+    fields, recipient = TRANSPORT_PAGES.open(visit, visit.id), visit.form.text("recipient", "").strip()
+    fields.fill(recipient=recipient)
+    try:
+        sender = mail_setup.send_test(visit.ctx, visit.id, recipient)
+    except HelpdeskError as error:
+        fields.values.refuse(error, known=("recipient",))
+        return _transport(visit, fields, error.dialogue if isinstance(error, TestFailed) else ())
+    visit.tell(
+        _(
+            "{name} took the mail from {sender} to {recipient}.",
+            name=fields.stored["name"],
+            sender=sender,
+            recipient=recipient,
+        )
+    )
+    return see(f"{TRANSPORTS}/{visit.id}")
+
+
+def _transport_created(visit: Visit, fields: OpenForm, transport: dict[str, Any]) -> PageResponse:
+    if mail_setup.defaults(visit.ctx)[1] == transport["id"]:
+        sentence = _(
+            "{name} is saved, and is the default: all mail leaves through it. Try it now.", name=transport["_label"]
+        )
+        visit.tell(sentence, f"{BASE}/default", transport="0")
+    else:
+        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=transport["_label"]))
+    return see(f"{TRANSPORTS}/{transport['id']}")
+
+
+def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
+    """The page of a transport or mailbox, where it can be tried."""
+    visit.tell(_("{name} is saved.", name=saved["_label"]))
+    return see(f"{TRANSPORTS if fields.type.uri == TRANSPORT else MAILBOXES}/{saved['id']}")
+
+
+def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
+    """The settings of a transport, without its password."""
+    if not fields.id:
+        return fields
+    params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
+    verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
+    values = {name: str(params.get(name) or "") for name in PARAMS}
+    fields.fill(**values | {"encryption": values["encryption"].lower(), "verify": verify})
+    if params.get("password"):
+        fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
+    return fields.fill(recipient=profile.own_record(visit.ctx)["email"])
+
+
+def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """The settings of the kind of transport. Raises Invalid at the field of the form that is wrong."""
+    if form.get("extension_id") == NULL:
+        return {"params": {}}
+    account = lookup.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
+    params = {name: form.text(name) for name in PARAMS} | {"connected_account": str(account or "")}
+    params = {name: text for name, text in params.items() if text not in ("", "0")}
+    params["verify"] = "1" if form.get("verify") == "1" else "0"
+    if form.get("password"):
+        params["password"] = form.get("password")
+    transport(form.get("extension_id")).settings_from(params)  # the type tells of all params as one field
+    return {"params": params}
+
+
+def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> PageResponse:
+    seconds = visit.service.settings.mail_timeout_seconds
+    hint = _("For each answer of the server. Blank: {seconds}.", seconds=seconds)
+    fields.change(replace(fields.control("timeout"), hint=hint))
+    return render(
+        visit,
+        "mail_transport.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        dialogue=dialogue,
+        labels={**fields.labels, "recipient": LABELS["recipient"]},
+        name=fields.stored.get("name", ""),
+    )
+
+
+TRANSPORT_PAGES = declare_pages(
+    RecordPages(
+        TRANSPORTS,
+        TRANSPORT_FORM,
+        _transport,
+        access="proven admin",
+        first=NEW_TRANSPORT,
+        fill=_fill_transport,
+        more=_params,
+        after_create=_transport_created,
+        after_save=_saved,
+        back=BASE,
+    )
+)
+
+
+# -- mailboxes ---------------------------------------------------------------------------------------------------------
+
+
+@page("POST", f"{MAILBOXES}/{{id}}/check", "proven admin")
+def check_mailbox(visit: Visit) -> PageResponse:
+    """Opens a mailbox now and shows the server's error; if it works, waiting mail is fetched."""
+    try:
+        mail_setup.check_mailbox(visit.ctx, visit.id)
+    except TestFailed as error:
+        return _mailbox(visit, MAILBOX_FORM.open(visit, visit.id).refuse(error), error.dialogue)
+    except Invalid as error:
+        visit.tell(error.message)
+    else:
+        visit.tell(_("The mailbox can be opened, and what waits in it is being taken."))
+    return see(BASE)
+
+
+def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> PageResponse:
+    each = fields.stored
+    if each.get("password"):
+        fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
+    names = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
+    return render(
+        visit,
+        "mailbox.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        dialogue=dialogue,
+        each={name: each[name] for name in names} if each else None,
+        look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
+    )
+
+
+declare_pages(
+    RecordPages(
+        MAILBOXES,
+        MAILBOX_FORM,
+        _mailbox,
+        access="proven admin",
+        first=NEW_BOX,
+        after_create=_saved,
+        after_save=_saved,
+        back=BASE,
+        deleted=N_("{name} is deleted. Its mail stays on the server and here."),
+    )
+)

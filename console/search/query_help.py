@@ -1,0 +1,104 @@
+"""Help with a search as it is typed: completions at the caret, the first mistake, and the terms as chips."""
+
+from collections.abc import Iterable
+
+from console.search.caret import Typed, typed_at
+from console.search.chips import MAX_CHIPS, Chip, chips, ids_in
+from console.search.mistakes import NO_FILTERS, QueryMistake, mistake_in
+from console.search.options import MAX_RECORDS, Offer, QueryOption, offered, record_options
+from server.context import Context
+from server.record_types.record_type import RecordType
+from server.record_types.shared import custom
+from server.records import search_suggestions
+from server.search.compile import SearchScope
+from server.search.filters import Filter
+
+MAX_LABELS = 20  # records of one type that chips show by their labels
+
+
+class QueryHelp:
+    """Help with searches of one record type, limited to the rights of one caller."""
+
+    def __init__(self, ctx: Context, record_type: RecordType) -> None:
+        self.ctx, self.type = ctx, record_type
+        self.registry = ctx.service.registry
+        self._known: dict[tuple[str, str], Filter | None] = {}
+
+    def mistake(self, q: str) -> QueryMistake | None:
+        """The first mistake in a search, None if there is none."""
+        return mistake_in(q, self.type.uri, self.registry, self.named, self._check)
+
+    def chips(self, q: str) -> list[Chip]:
+        """The top-level terms of a search; records are shown by their labels rather than ids."""
+        found = chips(q, self._own)
+        ids: dict[str, list[str]] = {}
+        for each in found[:MAX_CHIPS]:
+            uri, named = ids_in(each.text, self._own)
+            if named:
+                ids.setdefault(uri, []).extend(named)
+        return chips(q, self._own, self._labels(ids)) if ids else found
+
+    def typed(self, q: str, at: int) -> Typed:
+        """The word at a caret. at: its offset, from 0."""
+        return typed_at(q, min(max(at, 0), len(q)), self.type.uri, self.named)
+
+    def offer(self, typed: Typed) -> Offer:
+        """Completions for a word, with at most MAX_RECORDS records that the caller may read."""
+        record_type = self.registry.find(typed.uri) if typed.uri else None
+        found = self.named(typed.uri, typed.field) if typed.field and record_type is not None else None
+        offer = offered(typed, record_type, found, self._customs(record_type), self.registry)
+        if offer.wanted is None:
+            return offer
+        listed = search_suggestions.records_by_name(self.ctx, offer.wanted.record_type, typed.text, MAX_RECORDS)
+        return Offer([*offer.options, *record_options(typed, offer.wanted, listed)], None, offer.takes_first)
+
+    def mistake_while_typing(self, q: str, at: int, typed: Typed, options: list[QueryOption]) -> QueryMistake | None:
+        """The first mistake, apart from the search being unfinished: open brackets and quotes count as closed, and a
+        value that is the beginning of an option is not a mistake."""
+        is_at_end = at >= len(q.rstrip())
+        found = self.mistake(q + typed.closers if is_at_end else q)
+        if found is None or found.start >= len(q) > 0:
+            return None
+        is_known = bool(typed.field) and (typed.field in NO_FILTERS or self.named(typed.uri, typed.field) is not None)
+        is_here = found.start <= at <= found.end + 1 and (bool(options) or not typed.text)
+        return None if is_here and is_known else found
+
+    def named(self, uri: str, name: str) -> Filter | None:
+        """Finds a filter of a record type by its name, including custom fields and patterns."""
+        if (uri, name) not in self._known:
+            self._known[uri, name] = self._filter(uri, name)
+        return self._known[uri, name]
+
+    def _filter(self, uri: str, name: str) -> Filter | None:
+        record_type = self.registry.find(uri)
+        if record_type is None:
+            return None
+        plain = record_type.filter_by_name.get(name)
+
+        def look(scope: SearchScope) -> Filter | None:
+            return record_type.filter_named(name, scope)
+
+        return plain if plain is not None else search_suggestions.run_in_scope(self.ctx, look)
+
+    def _own(self, name: str) -> Filter | None:
+        return self.named(self.type.uri, name)
+
+    def _check(self, q: str) -> None:
+        search_suggestions.check(self.ctx, self.type, q)
+
+    def _customs(self, record_type: RecordType | None) -> Iterable[custom.FieldDefinition]:
+        if record_type is None or "custom_" not in record_type.expand_by_name:
+            return ()
+        return search_suggestions.run_in_scope(
+            self.ctx, lambda scope: custom.definitions(scope.tx).fields_of(record_type.context)
+        )
+
+    def _labels(self, ids: dict[str, list[str]]) -> dict[tuple[str, str], str]:
+        found: dict[tuple[str, str], str] = {}
+        for uri, listed in ids.items():
+            record_type = self.registry.find(uri)
+            if record_type is not None:
+                wanted = [int(each) for each in dict.fromkeys(listed)][:MAX_LABELS]
+                labels = search_suggestions.labels(self.ctx, record_type, wanted)
+                found |= {(uri, str(id)): label for id, label in labels.items()}
+        return found

@@ -1,0 +1,63 @@
+"""Finds enabled mailboxes that are due, the one with the oldest check first.
+
+After a failure the wait grows with the number of failures in a row."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Service
+from server.jobs.job_queue import JobQueue, job
+from server.jobs.scheduler import periodic
+from server.mailroom.mailboxes.checking import check
+from server.mailroom.types.mailbox_parts.fetch_columns import MAILBOX_STATE
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+KIND = "mailbox.check"
+WAIT_SECONDS = 120  # wait after one failure; grows by the same amount with every further one
+MAX_WAIT_SECONDS = 1800  # longest wait between two checks of a failing mailbox
+
+
+@periodic("mailboxes to look at")
+def find_due(service: Service, now: int) -> int | None:
+    """Adds a job for every mailbox that is due; returns when the next one will be."""
+    due_dates = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
+    due = [id for at, id in due_dates if at <= now]
+    if due:
+        service.store.write(lambda tx: add(tx, due, now))
+    return next((at for at, _ in due_dates if at > now), None)
+
+
+def add(tx: Transaction, ids: list[int], now: int) -> None:
+    """Adds a job for each of these mailboxes, except those that are being checked."""
+    for id in ids:
+        JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}", is_slow=True)
+
+
+@job(KIND)
+def _check(service: Service, payload: dict[str, Any], now: int) -> None:
+    check(service, int(payload["mailbox_id"]), now)
+
+
+def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
+    """(due time, id) of every enabled mailbox, the earliest first."""
+    mailbox, state = table_named("mailbox"), MAILBOX_STATE.sql
+    rows = tx.rows(
+        lambda: (
+            mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more)
+            .join(state, peewee.JOIN.LEFT_OUTER, on=(state.mailbox_id == mailbox.c.id))
+            .where(mailbox.c.is_enabled == 1)
+        ),
+    )
+    return sorted(
+        (checked_at + _wait(fails, poll_seconds, bool(has_more)) if checked_at <= now else now, id)
+        for id, checked_at, fails, has_more in rows
+    )
+
+
+def _wait(fails: int, poll_seconds: int, has_more: bool) -> int:
+    """Seconds between a check and the next one."""
+    if fails:
+        return min(WAIT_SECONDS * fails, MAX_WAIT_SECONDS)
+    return 0 if has_more else poll_seconds

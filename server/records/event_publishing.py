@@ -1,0 +1,162 @@
+"""Events for automations. The KATA of an automation event names the automations bound to it; this module runs none.
+
+After a change, the event is a job, added in the transaction of the change and run at least once. Before an action,
+bound automations run synchronously, on the caller's thread and outside of any transaction."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from server.context import Context
+from server.jobs.job_queue import JobQueue
+from server.record_types.record_type import Change, Record, RecordType, Writing
+from server.records.dictionary import Dictionaries
+from server.store.database import Store
+from server.store.store_local import VersionedLocal
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.records.writing import RecordWriter
+
+JOB = "event"
+VERSION = "automations"
+CHANGED = "record.changed"
+Values = dict[str, Any]
+Runner = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
+_runners: list[Runner] = []
+
+
+def register_runner(run: Runner) -> Runner:
+    """Registers the function that runs the automations of an event before an action: run(ctx, event, values) yields the
+    return values, one by one while the caller iterates."""
+    _runners[:] = [run]
+    return run
+
+
+def automation_results(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
+    """Yields the return values of the automations bound to an event. values: builds their input; called only if an
+    automation is bound. Raises NotOnWriter inside a write: a script would block other writes."""
+    if _runners and is_bound(ctx, name):
+        ctx.service.store.require_off_writer()
+        yield from _runners[0](replace(ctx, depth=ctx.depth + 1), name, values())
+
+
+def is_bound(ctx: Context, *names: str) -> bool:
+    """Whether an automation is bound to one of these events."""
+    return not ctx.service.store.read(bound).isdisjoint(names)
+
+
+def is_likely_bound(ctx: Context, *names: str) -> bool:
+    """Whether an automation is bound according to the cache: a hint for callers that check again inside the write."""
+    cached = BOUND.newest(ctx.service.store)
+    return is_bound(ctx, *names) if cached is None else not cached.isdisjoint(names)
+
+
+def is_yes(value: Any) -> bool:
+    """Whether a returned flag is set: false values are None, false, 0, "0" and an empty text."""
+    return value not in (None, False, "", 0, "0")
+
+
+BOUND: VersionedLocal[frozenset[str]] = VersionedLocal()
+
+
+def bound(tx: Transaction) -> frozenset[str]:
+    """The names of the events that have automations. Read on every write, therefore cached by version."""
+    names: frozenset[str] | None = tx.memo.get("events bound")
+    if names is None:
+        names = tx.memo["events bound"] = _bound(tx)
+    return names
+
+
+def _bound(tx: Transaction) -> frozenset[str]:
+    version = tx.version(VERSION)
+    cached = BOUND.get(tx.store, version)
+    if cached is not None:
+        return cached
+    event: Any = table_named("automation_event")
+    rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
+    names = frozenset(row[0] for row in rows)
+    if tx.can_write:  # the write may be rolled back, so the next reader fills the cache
+        tx.after_commit(lambda: _prime(tx.store))
+    else:
+        BOUND.set(tx.store, version, names)
+    return names
+
+
+def _prime(store: Store) -> None:
+    store.read(bound)
+
+
+def publish(writing: Writing, name: str, values: Values) -> int:
+    """Adds a job that runs the automations bound to an event. Returns its id, or 0 if no automation is bound."""
+    tx, ctx = writing.tx, writing.ctx
+    if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
+        return 0
+    ctx.service.wake_after(tx)
+    payload = {
+        "event": name,
+        "values": values,
+        "depth": ctx.depth + 1,
+        "zone": writing.actor.timezone,
+        "is_by_machine": ctx.is_by_machine,
+    }
+    return JobQueue.add(tx, JOB, writing.now, payload, is_slow=True)
+
+
+def record_values(prefix: str, context: str, id: int) -> Values:
+    """The values of a record under a prefix; its keys are loaded when a script reads them."""
+    return {f"{prefix}__context": context, f"{prefix}_id": id}
+
+
+def actor_values(writing: Writing) -> Values:
+    """The values of the actor."""
+    actor = writing.actor
+    record_type = writing.registry.find(actor.context)
+    alias = record_type.uri if record_type is not None else "app"
+    return record_values("actor", actor.context, actor.id) | {"actor__type": alias}
+
+
+# -- changes of records -----------------------------------------------------------------------------------------------
+
+
+def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
+    """The state of a record before a write, for the keys `was_record_...`; None if no automation is bound."""
+    ctx = writing.ctx
+    if ctx.is_quiet or ctx.is_untold or record_type.is_silent or CHANGED not in bound(writing.tx):
+        return None
+    if old is None:
+        return {}
+    view = Dictionaries(writing.as_service().ctx, writing.tx)
+    return view.show(record_type, [old], [name for trait in record_type.traits for name in trait.state])[0]
+
+
+def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:
+    """Publishes that a record was created, updated or deleted: once per record and transaction, with the state before
+    it.
+
+    was: returned by before()."""
+    if was is None:
+        return
+    tx, key = writing.tx, ("record changed", record_type.context, id)
+    published = tx.memo.get(key)
+    if published is not None:
+        first, job_id, was = published
+        if kind != "deleted":
+            return
+        JobQueue.drop(tx, job_id)
+        if first == "created":
+            return
+    values: Values = {"change_type": kind, "is_new": kind == "created"}
+    if kind == "deleted":
+        values |= {f"record_{name}": value for name, value in was.items()}
+    values |= record_values("record", record_type.context, id) | {"record__type": record_type.uri}
+    values |= {f"was_record_{name}": value for name, value in was.items()} | actor_values(writing)
+    tx.memo[key] = (kind, publish(writing, CHANGED, values), was)
+
+
+def is_change(change: Change, differing: Mapping[str, Any]) -> bool:
+    """Whether a write changed more than the times that every write sets."""
+    if change.is_create or change.extras:
+        return True
+    return not differing.keys() <= {name for name, field in change.type.fields.items() if field.auto_update}

@@ -1,0 +1,154 @@
+"""Notifies once each about service targets that are nearly missed and missed, and renews the targets of open tickets
+when targets or calendars change. Both are scans of indexes."""
+
+from functools import partial
+from typing import Any
+
+import peewee
+
+from server import contexts
+from server.access.service_actor import own_context
+from server.context import Context, Service
+from server.jobs.scheduler import periodic
+from server.record_types.record_type import Record
+from server.record_types.shared.relation_tables import GROUP_MEMBER
+from server.records import event_publishing
+from server.records.reading import RecordReader
+from server.records.service_settings import get, put
+from server.records.writing import RecordWriter
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.tickets import due_times
+from server.tickets.types.ticket_parts.status import OPEN
+from server.translation import N_
+
+BATCH = 200  # tickets in one transaction; other writers run between two transactions
+MAX_BATCHES = 50  # batches of one scan; the next scan does the rest
+SEEN = "service_targets_seen"  # the version of targets and calendars applied to all open tickets
+GOALS = {"response": N_("first response"), "resolution": N_("resolution")}
+
+
+@periodic("service targets")
+def watch(service: Service, now: int) -> int | None:
+    """Renews the targets of open tickets, notifies about due ones, and returns when the next is due."""
+    ctx = own_context(service, now)
+    _renew_all(ctx)
+    for _ in range(MAX_BATCHES):
+        if service.store.read(lambda tx: not _ids_to_notify(ctx, tx, 1)):
+            return service.store.read(lambda tx: _next_time(ctx, tx))
+        service.store.write(lambda tx: _notify_all(RecordWriter(ctx, tx)))
+    return now
+
+
+def are_there(ctx: Context) -> bool:
+    """Whether any service target is enabled."""
+    return ctx.service.store.read(lambda tx: bool(due_times.enabled_targets(RecordReader(ctx, tx)).terms))
+
+
+# -- after a change of targets or calendars ---------------------------------------------------------------------------
+
+
+def _renew_all(ctx: Context) -> None:
+    store = ctx.service.store
+
+    def read(tx: Transaction) -> tuple[int, bool]:
+        due_times.enabled_targets(RecordReader(ctx, tx))  # loads the hours into the cache before the writes
+        version = tx.version(due_times.VERSION)
+        return version, version != get(tx, SEEN, 0)
+
+    version, has_changed = store.read(read)
+    if has_changed:
+        last: int | None = 0
+        while last is not None:
+            last = store.write(partial(_renew, ctx, last))
+        store.write(lambda tx: put(tx, SEEN, version))
+
+
+def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
+    """Renews a batch of open tickets after an id, and returns its last id, None for the last batch."""
+    writing = RecordWriter(ctx, tx)
+    tickets = writing.registry.type("ticket")
+    table = tickets.table
+    rows = writing.tx.rows(
+        lambda: (
+            table.sql.select(*table.all_columns)
+            .where(table.sql.status_id == OPEN, table.sql.id > slot(0))
+            .order_by(table.sql.id)
+            .limit(BATCH)
+        ),
+        (after,),
+    )
+    targets = due_times.enabled_targets(writing)
+    for ticket in map(tickets.record, rows):
+        values = due_times.renewed(targets, ticket, writing.now)
+        if any(ticket[name] != value for name, value in values.items()):
+            writing.set("ticket", ticket["id"], values)
+    return int(rows[-1][0]) if len(rows) == BATCH else None
+
+
+# -- due notifications ------------------------------------------------------------------------------------------------
+
+
+def _notify_all(writing: RecordWriter) -> None:
+    """Sends due notifications; the same transaction marks them as sent, so that none is sent twice."""
+    for id in _ids_to_notify(writing.ctx, writing.tx, BATCH):
+        ticket = writing.record("ticket", id)
+        if ticket is not None:
+            _notify(writing, ticket)
+
+
+def _notify(writing: RecordWriter, ticket: Record) -> None:
+    goal = "response" if ticket["due_at"] == ticket["response_due_at"] and not _is_answered(ticket) else "resolution"
+    is_missed = ticket["due_at"] <= writing.now
+    missed = {f"{goal}_missed": 1, "tell_at": 0}
+    writing.set("ticket", ticket["id"], missed if is_missed else {"tell_at": ticket["due_at"]})
+    variables = {"target": writing.label("ticket", ticket["id"]), "goal": GOALS[goal]}
+    if not is_missed:
+        variables["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
+    point = "ticket.target.missed" if is_missed else "ticket.target.due"
+    writing.log(point, contexts.TICKET, ticket["id"], variables, also_notify=_managers(writing, ticket))
+    event_publishing.publish(
+        writing,
+        "ticket.target",
+        {
+            "goal": goal,
+            "due_at": ticket["due_at"],
+            "is_missed": int(is_missed),
+            **event_publishing.record_values("ticket", contexts.TICKET, ticket["id"]),
+        },
+    )
+
+
+def _is_answered(ticket: Record) -> bool:
+    return bool(ticket["initial_response_message_id"])
+
+
+def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:
+    """The managers of the group, if the ticket has no owner."""
+    if ticket["owner_id"]:
+        return ()
+    return tuple(
+        row[GROUP_MEMBER.position["worker_id"]]
+        for row in writing.tx.find(GROUP_MEMBER, group_id=ticket["group_id"], is_manager=1)
+    )
+
+
+def _ids_to_notify(ctx: Context, tx: Transaction, most: int) -> list[int]:
+    table: Any = ctx.service.registry.type("ticket").table.sql
+    rows = tx.rows(
+        # As literal SQL, so that SQLite uses the partial index.
+        lambda: (
+            table.select(table.id)
+            .where(peewee.SQL('"tell_at" > 0'), table.tell_at <= slot(0))
+            .order_by(table.tell_at)
+            .limit(slot(1))
+        ),
+        (ctx.now, most),
+    )
+    return [row[0] for row in rows]
+
+
+def _next_time(ctx: Context, tx: Transaction) -> int | None:
+    table: Any = ctx.service.registry.type("ticket").table.sql
+    next_time = tx.value(lambda: table.select(peewee.fn.MIN(table.tell_at)).where(peewee.SQL('"tell_at" > 0')))
+    return int(next_time) if next_time else None
