@@ -151,9 +151,9 @@ class Dictionaries:
         for each, form in loads.values():
             if not self.covers(each.reads or each.target):
                 continue
-            answers = each.load(self, list(records), form)
+            loaded = each.load(self, list(records), form)
             for record, dictionary in zip(records, dictionaries, strict=True):
-                dictionary.update(answers.get(record["id"], {}))
+                dictionary.update(loaded.get(record["id"], {}))
         for prefix, rest in below.items():
             self._open_nested(record_type.nested_by_prefix[prefix], records, dictionaries, rest, depth)
         for number, rest in links.items():

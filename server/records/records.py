@@ -218,7 +218,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest)
     def read(tx: Transaction) -> tuple[dict[str, Any], bool]:
         scope = search_scope(ctx, tx, parsed)
         compiled = compile_search(record_type, parsed, scope)
-        answer: dict[str, Any] = {}
+        page_body: dict[str, Any] = {}
         # Counted first: a slow count on the event loop aborts the read, which starts again on a thread.
         counted = {name: subtotals(compiled, name, Dictionaries(ctx, tx)) for name in request.subtotals}
         if request.show_results:
@@ -231,17 +231,17 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, request: SearchRequest)
                 has_more = (page - 1) * limit + len(rows) < total
             records = [record_type.record(row) for row in rows]
             results = Dictionaries(ctx, tx).show(record_type, records, paths(request.expand))
-            answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+            page_body = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
             if request.cursor:
-                del answer["page"]
+                del page_body["page"]
             if request.has_next_cursor:
                 is_last = not has_more or not records
-                answer["next"] = "" if is_last else search_cursors.cursor(key, compiled, rows[-1])
+                page_body["next"] = "" if is_last else search_cursors.cursor(key, compiled, rows[-1])
         else:
-            answer = {"total": compiled.total()}
+            page_body = {"total": compiled.total()}
         if request.subtotals:
-            answer["subtotals"] = counted
-        return answer, tx.lacks_texts
+            page_body["subtotals"] = counted
+        return page_body, tx.lacks_texts
 
     result, lacks_texts = reading(ctx, read)
     notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)

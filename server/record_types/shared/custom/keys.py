@@ -74,7 +74,7 @@ def load_by_id(record_type: "RecordType") -> "Loader":
     def load(view: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
         fields = definitions(view.tx).fields_of(record_type.context)
         stored = values_of(view.tx, fields, records)
-        answer = {}
+        by_record = {}
         for record in records:
             values = stored[record["id"]]
             keys: dict[str, Any] = {
@@ -82,8 +82,8 @@ def load_by_id(record_type: "RecordType") -> "Loader":
             }
             for each in fields:
                 keys |= _flat(view, each, values.get(each.id, []))
-            answer[record["id"]] = keys
-        return answer
+            by_record[record["id"]] = keys
+        return by_record
 
     return load
 
