@@ -24,8 +24,9 @@ def declare(commands: Any) -> None:
         group(commands, "import", "Records in files."),
         "csv",
         lambda options: with_service(options, lambda ctx: _import(ctx, options)),
-        f"Import a CSV file of any size. Up to {row_import.MAX_ATOMIC_ROWS:,} rows are imported all or none; of a larger "
-        "file, refused rows are left out and listed. With --key the same file can be imported again: it updates what it created.",
+        f"Import a CSV file of any size. Up to {row_import.MAX_ATOMIC_ROWS:,} rows are imported all or none; "
+        "of a larger file, refused rows are left out and listed. "
+        "With --key the same file can be imported again: it updates what it created.",
         "Import a CSV file as records.",
     )
     bring.add_argument(

@@ -73,7 +73,7 @@ class Transaction:
         self._settled = settled
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
-        """Returns all rows of the statement that `build` composes. See statement_shapes.py for what it may close over."""
+        """Returns all rows of the statement that `build` composes; see statement_shapes.py for its rules."""
         if not self.can_write:
             self._require_room(values)
         self.statements += 1

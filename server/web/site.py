@@ -119,7 +119,7 @@ class Site(ABC):
         """The largest body in bytes."""
 
     def admit(self, request: Request) -> Answer | None:
-        """Returns the response to a request whose body is not needed. Raises the errors of error_bodies.py."""
+        """Returns the response to a request whose body is not needed. Raises any HelpdeskError."""
         return None
 
     def looks(self, request: Request) -> bool:
