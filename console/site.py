@@ -233,7 +233,7 @@ class Console(Site):
                 return resume.again(visit, resume.SIGNED_OUT)
             return see(f"{LOGIN}?{urlencode({'next': visit.shown_path})}")
         if self._must_enrol(visit):
-            visit.tell(_("Your administrator asks for a second factor. Set it up first."))
+            visit.flash(_("Your administrator asks for a second factor. Set it up first."))
             return see(SECOND_FACTOR if visit.is_post else f"{SECOND_FACTOR}?{urlencode({'next': visit.shown_path})}")
         if page.access.endswith("admin") and not visit.actor.is_admin:
             raise AdminOnly(_("Only administrators may open this page."))

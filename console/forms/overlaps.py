@@ -16,7 +16,7 @@ OVERLAPS: list[Option] = [
 
 def usual() -> Form:
     """The form as it is shown first."""
-    return Form.of({"overlap": str(DAY_SECONDS)})
+    return Form.from_values({"overlap": str(DAY_SECONDS)})
 
 
 def sent(visit: Visit) -> Form:

@@ -277,11 +277,11 @@ class OpenForm:
         self.controls = tuple(by_name.get(each.name, each) for each in self.controls)
         return self
 
-    def tell_saved(self, text: Words) -> None:
+    def flash_saved(self, text: Words) -> None:
         """Shows on the next page that the record is saved, with an undo."""
         others = {each.name for each in self.controls if each.is_own and each.is_drawn}  # which change nothing
         fields = {name: sent for name, sent in self.before.sent_again().items() if name not in others}
-        self.visit.tell(text, self.visit.path, **fields)
+        self.visit.flash(text, self.visit.path, **fields)
 
 
 def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Control]:

@@ -100,9 +100,9 @@ class RecordPages:
         if after is not None:
             return after(visit, fields, done)
         if fields.id:
-            fields.tell_saved(_(self.saved, name=done[lookup.LABEL]))
+            fields.flash_saved(_(self.saved, name=done[lookup.LABEL]))
         else:
-            visit.tell(_(self.created, name=done[lookup.LABEL]))
+            visit.flash(_(self.created, name=done[lookup.LABEL]))
         return see(f"{self.base}/{done['id']}" if self.stays_open else self.back or self.base)
 
     def delete(self, visit: Visit) -> PageResponse:
@@ -114,7 +114,7 @@ class RecordPages:
             records.delete(visit.ctx, uri, visit.id)
         except HelpdeskError as error:
             return self.shown(visit, fields.refuse(error))
-        visit.tell(_(self.deleted, name=name))
+        visit.flash(_(self.deleted, name=name))
         return see(self.back or self.base)
 
 

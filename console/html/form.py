@@ -32,7 +32,7 @@ class Form:
         return cls({name: params.text(name, "") for name in names}, {name: params.text_list(name) for name in several})
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Form":
+    def from_values(cls, values: Mapping[str, Any]) -> "Form":
         """A form with these values."""
         return cls({name: "" if value is None else str(value) for name, value in values.items()})
 

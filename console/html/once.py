@@ -110,13 +110,13 @@ def _first_response(visit: Visit, form_id: str, claim: Claim) -> PageResponse:
     """The response to the first arrival of the form, with its message."""
     outcome = claim.outcome
     if outcome["text"]:
-        visit.tell(outcome["text"], outcome["undo"], **outcome["fields"])
+        visit.flash(outcome["text"], outcome["undo"], **outcome["fields"])
     if outcome["location"]:
         return PageResponse(status=303, headers={"Location": outcome["location"]})
     page = _PAGES.made(visit.service.store, _Pages).get((visit.actor.worker_id, visit.path, form_id), visit.now)
     if page is not None:
         return page
-    visit.tell(_("This form was accepted before. Its result was shown once."))
+    visit.flash(_("This form was accepted before. Its result was shown once."))
     return see(visit.path.removesuffix("/new"))
 
 

@@ -21,10 +21,10 @@ def in_words(text: str) -> str:
     ('every minute, on the working day nearest to 15, on the last Sun', 'every 2 hours from 00:00 on')
     """
     patterns = [line.strip().lower() for line in text.splitlines()]
-    return "; ".join(_told(ALIASES.get(each, each).split()) for each in patterns if each and each[0] != "#")
+    return "; ".join(_schedule_text(ALIASES.get(each, each).split()) for each in patterns if each and each[0] != "#")
 
 
-def _told(words: list[str]) -> str:
+def _schedule_text(words: list[str]) -> str:
     minute, hour, day, month, weekday = words
     parts = [_clock(minute, hour)]
     if day != "*":

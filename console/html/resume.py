@@ -93,7 +93,7 @@ def prove(visit: Visit, page: Page) -> PageResponse | None:
     the same page if they are refused or a code is still missing."""
     if PROOF not in visit.form or page.access in ("anyone", "code") or not visit.has_form_token():
         return None
-    proof, form = visit.form.text(PROOF, ""), Form.of({EMAIL: visit.form.text(EMAIL, "")})
+    proof, form = visit.form.text(PROOF, ""), Form.from_values({EMAIL: visit.form.text(EMAIL, "")})
     try:
         session = visit.session
         if session is None:

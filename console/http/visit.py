@@ -262,7 +262,7 @@ class Visit:
         given = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
         return own_path(given)
 
-    def tell(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
+    def flash(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
         """Shows a message on the next page. undo: the path of a form that undoes the act; fields: its fields."""
         message = shown(text)[:MAX_TOLD_CHARS]
         self.message = message, undo, fields

@@ -51,7 +51,7 @@ def save_profile(visit: Visit) -> PageResponse:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
         return _account(visit, profile_form=form.refuse(error))
-    visit.tell(_("Your profile is saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
+    visit.flash(_("Your profile is saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
     return see("/account")
 
 
@@ -66,7 +66,7 @@ def save_absence(visit: Visit) -> PageResponse:
         profile.change(visit.ctx, sent)
     except HelpdeskError as error:
         return _account(visit, absence_form=form.refuse(error))
-    visit.tell(_("Your absence is saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
+    visit.flash(_("Your absence is saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
     return see("/account#absence")
 
 
@@ -77,7 +77,7 @@ def end_absence(visit: Visit) -> PageResponse:
     if before.get("away_from") or before.get("away_until"):
         profile.change(visit.ctx, {"away_from": "", "away_until": ""})
     back = {name: before.get(name) for name in absence.FIELDS}
-    visit.tell(_("Welcome back."), "/account/absence", **back)
+    visit.flash(_("Welcome back."), "/account/absence", **back)
     return see("/account#absence")
 
 
@@ -95,7 +95,7 @@ def save_appearance(visit: Visit) -> PageResponse:
     chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
     preferences.choose(visit.ctx, chosen)
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
-    visit.tell(_("The appearance is changed."), "/account/appearance", **was)
+    visit.flash(_("The appearance is changed."), "/account/appearance", **was)
     return see("/account#appearance")
 
 
@@ -108,7 +108,7 @@ def save_notifications(visit: Visit) -> PageResponse:
         form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
         return _account(visit, notifications_form=form)
     notification_mail.choose(visit.ctx, frozenset(form.several["mailed"]))
-    visit.tell(_("Your notifications are saved."), visit.path, **{"mailed[]": sorted(before)})
+    visit.flash(_("Your notifications are saved."), visit.path, **{"mailed[]": sorted(before)})
     return see("/account#notifications")
 
 
@@ -124,7 +124,7 @@ def save_password(visit: Visit) -> PageResponse:
     except (Invalid, TooMany) as error:
         return _account(visit, password_form=form.refuse(error, ("password", "password_again")))
     visit.set_session(id)
-    visit.tell(_("Your password is changed. You are signed out everywhere else."))
+    visit.flash(_("Your password is changed. You are signed out everywhere else."))
     return see("/account")
 
 
@@ -137,7 +137,7 @@ def end_session(visit: Visit) -> PageResponse:
     if session_id == visit.who.id:
         visit.drop_session()
         return see("/login?out=1")
-    visit.tell(_("That device is signed out."))
+    visit.flash(_("That device is signed out."))
     return see("/account#sessions")
 
 
@@ -145,7 +145,7 @@ def end_session(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign out everywhere else."""
     count = sign_in.end_sessions(visit.ctx, but=visit.who.id, peer=visit.peer)
-    visit.tell(ngettext("{count} other device is signed out.", "{count} other devices are signed out.", count))
+    visit.flash(ngettext("{count} other device is signed out.", "{count} other devices are signed out.", count))
     return see("/account#sessions")
 
 
@@ -153,7 +153,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 def forget_device(visit: Visit) -> PageResponse:
     """Forgets a known device; its session goes on. Raises NotFound for a device of somebody else."""
     sign_in.forget_device(visit.ctx, visit.id)
-    visit.tell(_("That device is forgotten."))
+    visit.flash(_("That device is forgotten."))
     return see("/account#devices")
 
 
@@ -190,7 +190,7 @@ def renew_codes(visit: Visit) -> PageResponse:
 def turn_off(visit: Visit) -> PageResponse:
     """Sign in by password alone from now on."""
     sign_in.turn_off_code(visit.ctx)
-    visit.tell(_("You sign in by password alone now."))
+    visit.flash(_("You sign in by password alone now."))
     return see("/account#second-factor")
 
 
@@ -205,9 +205,9 @@ def _account(
     worker_id = visit.actor.worker_id
     look = visit.preferences
     forms = {
-        "profile": profile_form or Form.of(profile.own_record(visit.ctx)),
+        "profile": profile_form or Form.from_values(profile.own_record(visit.ctx)),
         "appearance": appearance_form
-        or Form.of({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
+        or Form.from_values({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
         "notifications": notifications_form or _notifications(visit),
         "absence": absence_form or _absence(visit),
         "password": password_form or Form(),
@@ -243,7 +243,7 @@ def _absence(visit: Visit) -> Form:
         name: datetime.fromtimestamp(own[name], visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if own[name] else ""
         for name in ("away_from", "away_until")
     }
-    return Form.of(times | {STAND_IN: str(own[STAND_IN] or "")})
+    return Form.from_values(times | {STAND_IN: str(own[STAND_IN] or "")})
 
 
 def _notifications(visit: Visit) -> Form:

@@ -155,7 +155,7 @@ def rotate(visit: Visit) -> PageResponse:
 def end_secret(visit: Visit) -> PageResponse:
     """End the old secret before its time."""
     records.update(visit.ctx, URI, visit.id, {"overlap_until": visit.now})
-    visit.tell(_("The old secret no longer works."))
+    visit.flash(_("The old secret no longer works."))
     return see(f"{BASE}/{visit.id}")
 
 

@@ -66,7 +66,7 @@ def drop_draft(visit: Visit) -> PageResponse:
     """Forget what was typed; console/html/drafts.py does it for every form that leads on to another page."""
     if not visit.form.text(drafts.FIELD, ""):
         raise Invalid(_("the form names no draft"), field=drafts.FIELD)
-    visit.tell(_("The draft is dropped."))
+    visit.flash(_("The draft is dropped."))
     return see(visit.next)
 
 
@@ -108,7 +108,7 @@ def components(visit: Visit) -> PageResponse:
     """Every component in every state. Raises NotFound unless the setting component_page is on."""
     if not visit.service.settings.component_page:
         raise NotFound(_("There is no such page."))
-    good = Form.of(
+    good = Form.from_values(
         {
             "name": "Nora",
             "time": "mon 9am",
@@ -118,7 +118,7 @@ def components(visit: Visit) -> PageResponse:
             "script": "start:\n  log: x",
         }
     )
-    wrong = Form.of({"name": "<b>x</b>", "time": "mon 25pm", "script": "start:\n  retrun:"})
+    wrong = Form.from_values({"name": "<b>x</b>", "time": "mon 25pm", "script": "start:\n  retrun:"})
     for name in ("name", "time", "text", "list", "many", "yes", "script", "worker"):
         wrong.fail(name, _("This is not right, and here is what to do about it."))
     differing = diffs.compared("start:\n  log: one\n  return:", "start:\n  log: two\n  log: three\n  return:")

@@ -22,7 +22,7 @@ def show(visit: Visit) -> PageResponse:
     if visit.session is None or visit.session.waits_for_code:
         return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if visit.lacks_second_factor():
-        visit.tell(_("Your administrator asks for a second factor. Set it up first; then the app is let in."))
+        visit.flash(_("Your administrator asks for a second factor. Set it up first; then the app is let in."))
         return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     return _code_form(visit, visit.query.text("user_code", ""))
 

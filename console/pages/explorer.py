@@ -150,7 +150,7 @@ def show_operation(visit: Visit) -> PageResponse:
     each = _operation(visit)
     names = {one.key: one.name for one in each.inputs if one.place in ("path", "query") and "[" not in one.name}
     values = {key: visit.query.text(name, "") for key, name in names.items()}
-    return _shown(visit, each, Form.of({one.key: values.get(one.key, "") for one in each.inputs}), None)
+    return _shown(visit, each, Form.from_values({one.key: values.get(one.key, "") for one in each.inputs}), None)
 
 
 @page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)

@@ -88,7 +88,7 @@ def show_list(visit: Visit) -> PageResponse:
             "fields.html",
             types=_type_choices(visit),
             counts=some,
-            filters=Form.of({"type": "ticket"}),
+            filters=Form.from_values({"type": "ticket"}),
             **_deleted(visit),
         )
     record_type = _type(visit, name)
@@ -104,7 +104,7 @@ def show_list(visit: Visit) -> PageResponse:
         sections=sections,
         types=_type_choices(visit),
         kinds=KINDS,
-        filters=Form.of({"type": record_type.uri}),
+        filters=Form.from_values({"type": record_type.uri}),
         uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
         most=MAX_COUNTED,
         attached=custom_fields.attached(visit.ctx, (each["id"] for each in own)),
@@ -169,12 +169,12 @@ def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]
 
 
 def _created(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
-    visit.tell(_("The field {label} is made: custom_{id}.", label=field["_label"], id=field["id"]))
+    visit.flash(_("The field {label} is made: custom_{id}.", label=field["_label"], id=field["id"]))
     return see(_list_path(_type_of(visit, {})))
 
 
 def _saved(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
-    fields.tell_saved(_("The field {name} is saved.", name=field["_label"]))
+    fields.flash_saved(_("The field {name} is saved.", name=field["_label"]))
     return see(_list_path(_type_of(visit, fields.stored)))
 
 
@@ -186,13 +186,13 @@ def move(visit: Visit) -> PageResponse:
     by = visit.form.integer("by", one, -custom_fields.MAX_ORDERED, custom_fields.MAX_ORDERED)
     try:
         custom_fields.move(visit.ctx, visit.id, by)
-        visit.tell(
+        visit.flash(
             _("{name} moved up.", name=field["name"]) if by < 0 else _("{name} moved down.", name=field["name"]),
             visit.path,
             by=str(-by),
         )
     except HelpdeskError as error:
-        visit.tell(sentence(error.message))
+        visit.flash(sentence(error.message))
     return see(f"{_list_path(_type(visit, field['context']))}#field-{visit.id}")
 
 
@@ -204,7 +204,7 @@ def rename(visit: Visit) -> PageResponse:
         count = custom_fields.rename_option(visit.ctx, visit.id, renaming.get("option"), renaming.get("new_name"))
     except HelpdeskError as error:
         return _form(visit, _open(visit, visit.id), renaming.refuse(error))
-    visit.tell(
+    visit.flash(
         ngettext(
             "The option is renamed, with its value in {count} record.",
             "The option is renamed, with its value in {count} records.",
@@ -229,7 +229,7 @@ def show_delete(visit: Visit) -> PageResponse:
 def delete(visit: Visit) -> PageResponse:
     """Remove a field with its values."""
     field = lookup.remove(visit, URI)
-    visit.tell(_("The field {name} is deleted.", name=field["name"]), f"{BASE}/deleted/{visit.id}/restore")
+    visit.flash(_("The field {name} is deleted.", name=field["name"]), f"{BASE}/deleted/{visit.id}/restore")
     return see(_list_path(_type(visit, field["context"])))
 
 
@@ -237,7 +237,7 @@ def delete(visit: Visit) -> PageResponse:
 def restore(visit: Visit) -> PageResponse:
     """Bring a deleted field back with its values."""
     field = deleted_fields.restore(visit.ctx, visit.id)
-    visit.tell(_("The field {name} is back.", name=field["name"]))
+    visit.flash(_("The field {name} is back.", name=field["name"]))
     return see(_list_path(_type(visit, field["context"])))
 
 
@@ -245,7 +245,7 @@ def restore(visit: Visit) -> PageResponse:
 def remove(visit: Visit) -> PageResponse:
     """Remove a deleted field for good."""
     field = deleted_fields.remove(visit.ctx, visit.id)
-    visit.tell(_("The field {name} is gone for good.", name=field["name"]))
+    visit.flash(_("The field {name} is gone for good.", name=field["name"]))
     return see(BASE)
 
 
@@ -275,7 +275,7 @@ def show_delete_set(visit: Visit) -> PageResponse:
 def delete_set(visit: Visit) -> PageResponse:
     """Remove a fieldset with its fields and their values."""
     found = lookup.remove(visit, SET_URI)
-    visit.tell(_("The fieldset {name} is deleted.", name=found["name"]))
+    visit.flash(_("The fieldset {name} is deleted.", name=found["name"]))
     return see(_list_path(_type(visit, found["context"])))
 
 
@@ -392,7 +392,7 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
 
 def _form(visit: Visit, fields: OpenForm, renaming: Form | None = None) -> PageResponse:
     record_type, kind = _type_of(visit, fields.stored), _kind_of(visit, fields.stored)
-    renamed = renaming or Form.of({"option": "", "new_name": ""})
+    renamed = renaming or Form.from_values({"option": "", "new_name": ""})
     options = [(each, each) for each in fields.values.get("options").splitlines()] if fields.id else []
     return render(
         visit,
@@ -429,12 +429,12 @@ def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
 
 
 def _set_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.tell(_("The fieldset {label} is created. Give it fields.", label=made["_label"]))
+    visit.flash(_("The fieldset {label} is created. Give it fields.", label=made["_label"]))
     return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{made['id']}")
 
 
 def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    fields.tell_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
+    fields.flash_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
     return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{visit.id}")
 
 

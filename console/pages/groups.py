@@ -163,7 +163,7 @@ def delete(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
         return _delete(visit, Form().refuse(error))
-    visit.tell(_("{name} is deleted.", name=group["name"]))
+    visit.flash(_("{name} is deleted.", name=group["name"]))
     return see(BASE)
 
 
@@ -178,7 +178,7 @@ def create_bucket(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, "bucket", {"name": form.text("bucket"), "group_id": visit.id})
     except HelpdeskError as error:
         return _form(visit, FORM.open(visit, visit.id), form.refuse(error, names={"name": "bucket"}))
-    visit.tell(_("The bucket {label} is made.", label=made["_label"]))
+    visit.flash(_("The bucket {label} is made.", label=made["_label"]))
     return see(f"{BASE}/{visit.id}#buckets")
 
 
@@ -195,7 +195,7 @@ def save_bucket(visit: Visit) -> PageResponse:
     saved = fields.update()
     if saved is None:
         return _bucket(visit, fields)
-    fields.tell_saved(_("The bucket {name} is saved.", name=saved["_label"]))
+    fields.flash_saved(_("The bucket {name} is saved.", name=saved["_label"]))
     return see(f"{BASE}/{fields.stored['group_id']}#buckets")
 
 
@@ -207,7 +207,7 @@ def delete_bucket(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, "bucket", visit.id)
     except HelpdeskError as error:
         return _bucket(visit, BUCKET.open(visit, visit.id).refuse(error))
-    visit.tell(_("The bucket {name} is deleted.", name=bucket["name"]))
+    visit.flash(_("The bucket {name} is deleted.", name=bucket["name"]))
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
 
@@ -236,13 +236,13 @@ def save_rosters(visit: Visit) -> PageResponse:
         return _rosters(visit, form.refuse(error))
     count = sum(map(len, changed.values()))
     if count:
-        visit.tell(
+        visit.flash(
             ngettext("{count} place changed.", "{count} places changed.", count),
             visit.shown_path,
             **_back(changed, before),
         )
     else:
-        visit.tell(_("Nothing was changed."))
+        visit.flash(_("Nothing was changed."))
     names = ("q", "group", "page", COLUMNS)
     kept = "&".join(f"{name}={quoted(visit.query.text(name, ''))}" for name in names if name in visit.query)
     return see(f"{ROSTERS}?{kept}" if kept else ROSTERS)
@@ -280,7 +280,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     actor, wrong = visit.actor, ""
     if not actor.is_admin and not actor.manages:
         raise Forbidden(_("Only administrators, and managers of a group, may change who is in a group."))
-    filters, mine = Form.of({"group": visit.query.text("group", "")}), _mine(visit)
+    filters, mine = Form.from_values({"group": visit.query.text("group", "")}), _mine(visit)
     only = 0
     try:
         only = lookup.chosen_id(visit, URI, filters.text("group"), "group")
@@ -357,7 +357,7 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
         members = groups.members(visit.ctx, [fields.id])[fields.id]
         parts = ((N_("Managers"), MANAGER), (N_("Members"), MEMBER))
         people = [(label, _names(visit, members, part)) for label, part in parts]
-    shown = bucket_form or Form.of({"bucket": ""})
+    shown = bucket_form or Form.from_values({"bucket": ""})
     return render(
         visit,
         "group.html",
@@ -407,7 +407,7 @@ def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
 
 
 def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.tell(_("{label} is created. Choose who is in it.", label=made["_label"]))
+    visit.flash(_("{label} is created. Choose who is in it.", label=made["_label"]))
     return see(f"{ROSTERS}?group={made['id']}")
 
 

@@ -28,7 +28,7 @@ def show(visit: Visit) -> PageResponse:
     setting = _setting(visit)
     if setting.name in ELSEWHERE:
         return see(ELSEWHERE[setting.name])
-    return _form(visit, setting, Form.of({setting.name: _value(visit, setting)}))
+    return _form(visit, setting, Form.from_values({setting.name: _value(visit, setting)}))
 
 
 @page("POST", f"{SETTINGS}/{{name}}", "proven admin")
@@ -43,7 +43,7 @@ def save(visit: Visit) -> PageResponse:
         live_settings.change(visit.ctx, {setting.name: text})
     except HelpdeskError as error:
         return _form(visit, setting, form.refuse(error))
-    visit.tell(_("{name} is set.", name=setting.name), visit.path, **{setting.name: before})
+    visit.flash(_("{name} is set.", name=setting.name), visit.path, **{setting.name: before})
     return see(f"{SETTINGS}?q={setting.name}")
 
 

@@ -22,7 +22,7 @@ def show_login(visit: Visit) -> PageResponse:
     """The sign-in form, or a redirect if somebody is signed in."""
     if visit.session is not None:
         return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
-    return _login(visit, Form.of({"next": visit.next}))
+    return _login(visit, Form.from_values({"next": visit.next}))
 
 
 @page("POST", "/login", "anyone", hashes=True)
@@ -48,13 +48,13 @@ def log_in(visit: Visit) -> PageResponse:
 @page("GET", "/login/code", "code")
 def show_code(visit: Visit) -> PageResponse:
     """The form for the code of the second factor."""
-    return _code(visit, Form.of({"next": visit.next}))
+    return _code(visit, Form.from_values({"next": visit.next}))
 
 
 @page("POST", "/login/code", "code")
 def give_code(visit: Visit) -> PageResponse:
     """A full session for a right code."""
-    form = Form.of({"next": visit.next})
+    form = Form.from_values({"next": visit.next})
     try:
         session = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
@@ -76,13 +76,13 @@ def log_out(visit: Visit) -> PageResponse:
 @page("GET", "/confirm")
 def show_confirm(visit: Visit) -> PageResponse:
     """The form that asks for the password or a code again."""
-    return _confirm(visit, Form.of({"next": visit.next}))
+    return _confirm(visit, Form.from_values({"next": visit.next}))
 
 
 @page("POST", "/confirm", hashes=True)
 def confirm(visit: Visit) -> PageResponse:
     """Tokens and secrets may be touched for some minutes; the session gets a new id."""
-    form = Form.of({"next": visit.next})
+    form = Form.from_values({"next": visit.next})
     try:
         id = sign_in.step_up(visit.ctx, visit.who, visit.form.text("password", ""), visit.peer)
     except REFUSED as error:

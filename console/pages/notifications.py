@@ -76,7 +76,7 @@ def _another_count(ctx: Context, last: int) -> News:
 def read_all(visit: Visit) -> PageResponse:
     """Mark all as read."""
     ids = unread.read_all(visit.ctx)
-    visit.tell(ngettext("{count} notification is read.", "{count} notifications are read.", len(ids)))
+    visit.flash(ngettext("{count} notification is read.", "{count} notifications are read.", len(ids)))
     return see(BASE)
 
 

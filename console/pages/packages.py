@@ -113,7 +113,7 @@ class ImportedRecord:
 @page("GET", BASE, "proven admin")
 def show_list(visit: Visit) -> PageResponse:
     """The packages that come with the program, and room for another one."""
-    return _list(visit, drafts.take_up(visit, visit.path, Form.of({"package_json": ""})))
+    return _list(visit, drafts.take_up(visit, visit.path, Form.from_values({"package_json": ""})))
 
 
 @page("GET", f"{BASE}/open", "proven admin")
@@ -158,7 +158,7 @@ def run(visit: Visit) -> PageResponse:
         document = documents.read(tree)
         prompts = prompts_of(visit, document)
     except HelpdeskError as error:
-        return _list(visit, Form.of({"package_json": text}).refuse(error))
+        return _list(visit, Form.from_values({"package_json": text}).refuse(error))
     form = Form.sent(
         visit.form,
         (*(each.name for each in prompts if not each.is_several), *CHOSEN),

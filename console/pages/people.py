@@ -156,7 +156,7 @@ def invite(visit: Visit) -> PageResponse:
         ends_tokens = bool(visit.form.text("end_tokens", ""))
         return _invited(visit, visit.id, visit.form.text("by", "link"), "", ends_tokens)
     except HelpdeskError as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
         return see(_path(visit.id))
 
 
@@ -164,7 +164,7 @@ def invite(visit: Visit) -> PageResponse:
 def mail_confirmation(visit: Visit) -> PageResponse:
     """Mails the link again that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
-    visit.tell(_("Another mail is on its way; the link in the one before no longer works."))
+    visit.flash(_("Another mail is on its way; the link in the one before no longer works."))
     return see(_path(visit.id))
 
 
@@ -173,9 +173,9 @@ def keep_address(visit: Visit) -> PageResponse:
     """Cancels the change of a worker's address."""
     try:
         login_address.cancel(visit.ctx, visit.id)
-        visit.tell(_("They go on signing in with the same address."))
+        visit.flash(_("They go on signing in with the same address."))
     except HelpdeskError as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(_path(visit.id))
 
 
@@ -183,7 +183,7 @@ def keep_address(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign a worker out everywhere."""
     count = sign_in_administration.end_sessions(visit.ctx, visit.id)
-    visit.tell(ngettext("Signed out of {count} device.", "Signed out of {count} devices.", count))
+    visit.flash(ngettext("Signed out of {count} device.", "Signed out of {count} devices.", count))
     return see(_path(visit.id))
 
 
@@ -191,7 +191,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 def turn_off_second_factor(visit: Visit) -> PageResponse:
     """For a worker who lost their phone and recovery codes."""
     sign_in_administration.turn_off_second_factor(visit.ctx, visit.id)
-    visit.tell(_("The second factor is off. The worker signs in by password alone."))
+    visit.flash(_("The second factor is off. The worker signs in by password alone."))
     return see(_path(visit.id))
 
 
@@ -199,7 +199,7 @@ def turn_off_second_factor(visit: Visit) -> PageResponse:
 def show_disable(visit: Visit) -> PageResponse:
     """What ends when a worker is disabled, and the new owner of their tickets; for a disabled worker only the
     latter."""
-    return _disable(visit, Form.of({"tickets": KEEP, "to_id": ""}))
+    return _disable(visit, Form.from_values({"tickets": KEEP, "to_id": ""}))
 
 
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
@@ -213,9 +213,9 @@ def disable(visit: Visit) -> PageResponse:
         return _disable(visit, form.refuse(error))
     sentence = "" if was_disabled else _("{name} is deactivated.", name=label)
     if to_id is not None:
-        visit.tell(f"{sentence} {_handed_over(visit, to_id)}".strip())
+        visit.flash(f"{sentence} {_handed_over(visit, to_id)}".strip())
     elif sentence:
-        visit.tell(sentence, f"{_path(visit.id)}/enable")
+        visit.flash(sentence, f"{_path(visit.id)}/enable")
     return see(_path(visit.id))
 
 
@@ -239,7 +239,7 @@ def _taker(visit: Visit, form: Form) -> int | None:
 def enable(visit: Visit) -> PageResponse:
     """Enables a worker."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
-    visit.tell(_("{label} may sign in again.", label=label), f"{_path(visit.id)}/disable", tickets=KEEP)
+    visit.flash(_("{label} may sign in again.", label=label), f"{_path(visit.id)}/disable", tickets=KEEP)
     return see(_path(visit.id))
 
 
@@ -289,7 +289,7 @@ def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool =
             _("An invitation waits in the outbox: no mail transport is set up."),
         )
         sentence = f"{sentence} {sent if _mail_leaves(visit) else waits}".strip()
-    visit.tell(sentence)
+    visit.flash(sentence)
     return see(_path(id))
 
 
@@ -373,7 +373,7 @@ def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageRespons
     is_another = fields.values.text("email") != fields.before.get("email")
     if is_another and login_address.waiting(visit.ctx, visit.id) is not None:
         sentence += " " + _("They sign in with the new address once they have confirmed it.")
-    fields.tell_saved(sentence)
+    fields.flash_saved(sentence)
     return see(BASE)
 
 

@@ -36,5 +36,5 @@ def show(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Delete a reminder that was just made. Raises NotFound, Forbidden."""
     records.delete(visit.ctx, URI, visit.id)
-    visit.tell(_("The reminder is deleted."))
+    visit.flash(_("The reminder is deleted."))
     return see(BASE)

@@ -66,7 +66,7 @@ PORTS = {
 @page("GET", f"{BASE}/{{code}}", "anyone")
 def show(visit: Visit) -> PageResponse:
     """The empty form, or the reason why the link no longer works."""
-    return _over(visit) or _you(visit, Form.of({"timezone": "UTC"}))
+    return _over(visit) or _you(visit, Form.from_values({"timezone": "UTC"}))
 
 
 @page("POST", f"{BASE}/{{code}}", "anyone", checks_form=False, hashes=True)
@@ -160,7 +160,7 @@ def show_address(visit: Visit) -> PageResponse:
     here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
     url = present.base_url if present.is_chosen else here
     return _address(
-        visit, Form.of({"base_url": url, "sender": present.sender, "mail_mask_pattern": present.mask_pattern})
+        visit, Form.from_values({"base_url": url, "sender": present.sender, "mail_mask_pattern": present.mask_pattern})
     )
 
 
@@ -205,7 +205,9 @@ def _given(visit: Visit) -> set[str]:
 @page("GET", f"{BASE}/mail", "admin")
 def show_mail(visit: Visit) -> PageResponse:
     """A mail server for outgoing mail, or none yet."""
-    return _mail(visit, Form.of({"encryption": "starttls", "recipient": profile.own_record(visit.ctx)["email"]}))
+    return _mail(
+        visit, Form.from_values({"encryption": "starttls", "recipient": profile.own_record(visit.ctx)["email"]})
+    )
 
 
 @page("POST", f"{BASE}/mail", "proven admin")
@@ -221,7 +223,7 @@ def save_mail(visit: Visit) -> PageResponse:
         return _mail(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
         return _mail(visit, form.refuse(error))
-    visit.tell(_("Mail leaves by {host} from now on.", host=form.text("host")))
+    visit.flash(_("Mail leaves by {host} from now on.", host=form.text("host")))
     return _next(visit, "mail")
 
 
@@ -235,7 +237,7 @@ def show_receive(visit: Visit) -> PageResponse:
     """A mailbox that mail is fetched from, or another way for it to come in."""
     sender = address_step.current_address(visit.ctx).sender
     username = "" if checkup_mail.is_local(sender) else sender
-    return _receive(visit, Form.of({"protocol": "imap-ssl", "username": username, "is_mail_kept": "1"}))
+    return _receive(visit, Form.from_values({"protocol": "imap-ssl", "username": username, "is_mail_kept": "1"}))
 
 
 @page("POST", f"{BASE}/receive", "proven admin")
@@ -248,7 +250,7 @@ def save_receive(visit: Visit) -> PageResponse:
         return _receive(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
         return _receive(visit, form.refuse(error))
-    visit.tell(_("Mail is fetched from {host} from now on.", host=form.text("host")))
+    visit.flash(_("Mail is fetched from {host} from now on.", host=form.text("host")))
     return _next(visit, "receive")
 
 
@@ -282,7 +284,7 @@ def show_start(visit: Visit) -> PageResponse:
 def fill(visit: Visit) -> PageResponse:
     """Make the tickets of the demo."""
     demo.fill(visit.ctx)
-    visit.tell(_("Demo data added. Remove it when you have seen enough."), f"{BASE}/demo/remove")
+    visit.flash(_("Demo data added. Remove it when you have seen enough."), f"{BASE}/demo/remove")
     return _next(visit, "start")
 
 
@@ -290,7 +292,7 @@ def fill(visit: Visit) -> PageResponse:
 def remove_demo(visit: Visit) -> PageResponse:
     """Remove the demo data for good."""
     count = demo.remove(visit.ctx)
-    visit.tell(_("The demo data is gone: {count} tickets with all that belonged to them.", count=count))
+    visit.flash(_("The demo data is gone: {count} tickets with all that belonged to them.", count=count))
     return see("/")
 
 

@@ -85,7 +85,7 @@ def show(visit: Visit) -> PageResponse:
 def send_ticket(visit: Visit) -> PageResponse:
     """Make a ticket of a mail from who asks."""
     ticket = to_do.send_test_ticket(visit.ctx)
-    visit.tell(_("Ticket {mask} created.", mask=ticket.mask))
+    visit.flash(_("Ticket {mask} created.", mask=ticket.mask))
     return see("/")
 
 
@@ -93,7 +93,7 @@ def send_ticket(visit: Visit) -> PageResponse:
 def put_away(visit: Visit) -> PageResponse:
     """Show the list of what to try no more."""
     to_do.put_away(visit.ctx)
-    visit.tell(_("List dismissed."), "/start/back")
+    visit.flash(_("List dismissed."), "/start/back")
     return see("/")
 
 

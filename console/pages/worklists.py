@@ -128,7 +128,7 @@ def act(visit: Visit) -> PageResponse:
     rest = [ngettext("{count} more matches.", "{count} more match.", further)] if further else []
     if action.page:
         if further:
-            visit.tell(" ".join((_("The first {count} are selected.", count=len(ids)), *rest)))
+            visit.flash(" ".join((_("The first {count} are selected.", count=len(ids)), *rest)))
         return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, listing)})}")
     if listing.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
         return resume.again(visit, resume.CONFIRM)
@@ -139,19 +139,19 @@ def act(visit: Visit) -> PageResponse:
         raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
     if action.run is not None:
         outcome = worklist.run(visit, action.run, [str(id) for id in ids])
-        visit.tell(" ".join(_sentences(visit, action, outcome, value)))
+        visit.flash(" ".join(_sentences(visit, action, outcome, value)))
         return see(_back(visit, listing))
     outcome = worklist.apply(visit, listing, action, [int(id) for id in ids], value)
     done = outcome.done
     sentences = [*_sentences(visit, action, outcome, value), *rest]
     if action.restores and done:
         before = json.dumps({str(id): fields for id, fields in outcome.before.items()})
-        visit.tell(
+        visit.flash(
             " ".join(sentences), UNDO, list=listing.path, do=action.name, back=_back(visit, listing), before=before
         )
     elif action.undo and done:
         keys = [str(id) for id in done]
-        visit.tell(
+        visit.flash(
             " ".join(sentences),
             BULK,
             list=listing.path,
@@ -160,7 +160,7 @@ def act(visit: Visit) -> PageResponse:
             **{"ids[]": keys},
         )
     else:
-        visit.tell(" ".join(sentences))
+        visit.flash(" ".join(sentences))
     return see(_back(visit, listing))
 
 
@@ -189,7 +189,7 @@ def undo(visit: Visit) -> PageResponse:
     }
     outcome = worklist.restore(visit, listing, dict(list(values.items())[:MAX_MATCHING]))
     sentences = [_("Undone.")] if outcome.done else []
-    visit.tell(" ".join([*sentences, *_refusals(outcome)]))
+    visit.flash(" ".join([*sentences, *_refusals(outcome)]))
     return see(_back(visit, listing))
 
 

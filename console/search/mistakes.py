@@ -37,10 +37,10 @@ def mistake_in(q: str, uri: str, registry: Registry, named: Named, check: Callab
     try:
         check(q)
     except BadQuery as error:
-        found = _told(q, error)
+        found = _located(q, error)
         name = _NAME.match(q, found.start)
         unknown = _unknown(q, name, uri, registry, named) if name else None
-        return _told(q, unknown) if unknown is not None else found
+        return _located(q, unknown) if unknown is not None else found
     return None
 
 
@@ -52,7 +52,7 @@ def _unknown(q: str, name: re.Match[str], uri: str, registry: Registry, named: N
     return unknown_filter(registry.type(inner), name[0], name.start())
 
 
-def _told(q: str, error: BadQuery) -> QueryMistake:
+def _located(q: str, error: BadQuery) -> QueryMistake:
     position = min(int(str(error.details.get("position") or 0)), len(q))
     token = _TOKEN.match(q, position)
     start, end = token.span() if token else (position, position)

@@ -71,7 +71,7 @@ def restore_property(visit: Visit) -> PageResponse:
     columns = {"spam_training", *(column for names in SEEN.values() for column in names)}
     fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
     undo.restore(visit.ctx, ticket.id, fields)
-    visit.tell(_("Undone."))
+    visit.flash(_("Undone."))
     return back_to(visit, ticket)
 
 
@@ -97,7 +97,7 @@ def _flash(visit: Visit, ticket: Sheet, name: str, before: dict[str, str]) -> No
 def _flash_undoable(visit: Visit, ticket: Sheet, text: Words, before: dict[str, str]) -> None:
     """Flashes a message with an undo that restores stored columns. before: these columns with their former values."""
     path = f"{paths.ticket(ticket.keys['mask'])}/restore"
-    visit.tell(text, path, back=visit.form.text("back", ""), **before)
+    visit.flash(text, path, back=visit.form.text("back", ""), **before)
 
 
 def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
@@ -172,7 +172,7 @@ def add_requester(visit: Visit) -> PageResponse:
     """Adds an address that gets the replies. Raises Invalid, Forbidden."""
     ticket, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.add(visit.ctx, ticket.id, email)
-    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
+    visit.flash(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
     return back_to(visit, ticket)
 
 
@@ -182,7 +182,7 @@ def take_original_sender(visit: Visit) -> PageResponse:
     ticket = of_mask(visit)
     message_id = visit.form.id("message", required=True)
     email, before = original_sender.replace_sender(visit.ctx, ticket.id, message_id)
-    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
+    visit.flash(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
     return back_to(visit, ticket)
 
 
@@ -200,7 +200,7 @@ def remove_requester(visit: Visit) -> PageResponse:
     """Removes an address from the requesters."""
     ticket, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.remove(visit.ctx, ticket.id, email)
-    visit.tell(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
+    visit.flash(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
     return back_to(visit, ticket)
 
 
@@ -215,7 +215,7 @@ def watch(visit: Visit) -> PageResponse:
         text = _("You watch this ticket.") if is_on else _("You no longer watch this ticket.")
     else:
         text = _("The colleague watches this ticket.") if is_on else _("The colleague no longer watches this ticket.")
-    visit.tell(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
+    visit.flash(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
     return back_to(visit, ticket)
 
 
@@ -228,7 +228,7 @@ def write_note(visit: Visit) -> PageResponse:
     ticket = of_mask(visit)
     comments.on_record(visit.ctx, TICKET, ticket.id, visit.form.text("note", ""), "note")
     form_drafts.drop(visit.ctx, reply_form.note_key(ticket.id))
-    visit.tell(_("Note added."))
+    visit.flash(_("Note added."))
     return back_to(visit, ticket)
 
 
@@ -275,7 +275,7 @@ def flash_merged(visit: Visit, ticket_id: int) -> str:
     mask = records.retrieve(visit.ctx, TICKET, ticket_id)["mask"]
     here = paths.ticket(mask)
     undo_path = f"{here}/unmerge"
-    visit.tell(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, ticket_id)))
+    visit.flash(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, ticket_id)))
     return here
 
 
@@ -302,7 +302,7 @@ def undo_merge(visit: Visit) -> PageResponse:
                 result.stayed,
             )
         )
-    visit.tell(" ".join(sentences))
+    visit.flash(" ".join(sentences))
     return see(paths.ticket(ticket.keys["mask"]))
 
 
@@ -317,7 +317,7 @@ def _merge_form(visit: Visit, ticket: Sheet, other: str, wrong: str = "", words:
         query = " OR ".join(f"participant.id:{id}" for id in ids)
         request = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lookup.LABEL)
         near = records.search(visit.ctx, TICKET, request)["results"] if ids else []
-    form = Form.of({"other": other})
+    form = Form.from_values({"other": other})
     if wrong:
         form.fail("other", wrong)
     return render(
@@ -338,7 +338,7 @@ def split(visit: Visit) -> PageResponse:
     of_mask(visit)
     new_id = tickets.split(visit.ctx, visit.form.id("message", required=True))
     mask = records.retrieve(visit.ctx, TICKET, new_id)["mask"]
-    visit.tell(_("Split into new ticket {mask}.", mask=mask))
+    visit.flash(_("Split into new ticket {mask}.", mask=mask))
     return see(paths.ticket(mask))
 
 

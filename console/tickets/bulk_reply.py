@@ -28,7 +28,9 @@ TEXT_BYTES = 1024 * 1024
 def show(visit: Visit) -> PageResponse:
     """Shows the form for the tickets in the address. Raises Invalid."""
     return _form(
-        visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"status": "1"})
+        visit,
+        selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")),
+        Form.from_values({"status": "1"}),
     )
 
 
@@ -79,7 +81,7 @@ def take_back(visit: Visit) -> PageResponse:
             if isinstance(status, dict):
                 undo.restore(visit.ctx, draft.ticket_id, {name: str(status.get(name, "0")) for name in inbox.STATE})
     accepted_forms.forget(visit.ctx, BASE)
-    visit.tell(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
+    visit.flash(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
     return see(_back(visit))
 
 
@@ -113,6 +115,6 @@ def _flash(visit: Visit, sent: int, drafts: list[str], refused: list[str], befor
     sentences = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
     sentences += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
     if drafts:
-        visit.tell(" ".join(sentences), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})
+        visit.flash(" ".join(sentences), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})
     else:
-        visit.tell(" ".join(sentences))
+        visit.flash(" ".join(sentences))

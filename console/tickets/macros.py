@@ -38,7 +38,7 @@ def show(visit: Visit) -> PageResponse:
     records.require(visit.ctx, TICKET, "update", ticket.id)
     usable = macros.usable(visit.ctx, ticket.id)
     name = visit.query.text("macro", "")
-    form = Form.of({"macro": name, "back": visit.query.text("back", "")})
+    form = Form.from_values({"macro": name, "back": visit.query.text("back", "")})
     macro = next((each for each in usable if str(each.id) == name), None)
     for each in macro.inputs if macro is not None else ():
         form.values[INPUT + each.name] = str(each.options.get("default") or "")
@@ -104,7 +104,7 @@ def _done(visit: Visit, before: Sheet, outcome: MacroOutcome) -> PageResponse:
     """Flashes the outcome and redirects to the ticket, or to its reply form if there is a text to review."""
     here = paths.ticket(before.keys["mask"])
     if not records.may_read(visit.ctx, TICKET, before.id):
-        visit.tell(_("{macro}: done.", macro=outcome.macro.label))
+        visit.flash(_("{macro}: done.", macro=outcome.macro.label))
         return see(inbox.PATH)
     kinds = _keep_texts(visit, of_mask(visit), outcome)
     if outcome.delivery is not None:
@@ -124,9 +124,9 @@ def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> 
     sentences += [_("Review the note, then add it.")] if "note" in kinds else []
     if outcome.before:
         back = visit.form.text("back", "")
-        visit.tell(" ".join(sentences), f"{here}/restore", back=back, **outcome.before)
+        visit.flash(" ".join(sentences), f"{here}/restore", back=back, **outcome.before)
     else:
-        visit.tell(" ".join(sentences))
+        visit.flash(" ".join(sentences))
 
 
 def _keep_texts(visit: Visit, ticket: Sheet, outcome: MacroOutcome) -> list[str]:
@@ -174,7 +174,9 @@ def _joined(*texts: str) -> str:
 def show_bulk(visit: Visit) -> PageResponse:
     """Shows the macros to run on the tickets in the address. Raises Invalid."""
     return _bulk(
-        visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"macro": ""})
+        visit,
+        selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")),
+        Form.from_values({"macro": ""}),
     )
 
 
@@ -190,9 +192,9 @@ def run_bulk(visit: Visit) -> PageResponse:
     text = " ".join(_run_summary(runs, masks))
     before = {str(id): dict(each.before) for id, each in runs.done.items() if each.before}
     if before:
-        visit.tell(text, UNDO, list=inbox.PATH, do="macro", back=_list(visit), before=json.dumps(before))
+        visit.flash(text, UNDO, list=inbox.PATH, do="macro", back=_list(visit), before=json.dumps(before))
     else:
-        visit.tell(text)
+        visit.flash(text)
     return see(_list(visit))
 
 

@@ -64,7 +64,7 @@ def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
     except (Conflict, Invalid) as error:
         written.form.fail("", error.message)
         return None
-    visit.tell(_("Draft discarded."))
+    visit.flash(_("Draft discarded."))
     return see(here)
 
 
@@ -120,22 +120,22 @@ def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, befo
     if delivery.draft_id and delivery.state in UNSENT:
         is_partly = delivery.state == "partly"
         words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
-        visit.tell(_(words, reason=delivery.reason))
+        visit.flash(_(words, reason=delivery.reason))
         return
     if not delivery.draft_id or delivery.state not in ("later", "queued"):
-        visit.tell(_("Saved without sending.") if delivery.state == "kept" else _("Sent."))
+        visit.flash(_("Saved without sending.") if delivery.state == "kept" else _("Sent."))
         return
     seconds = visit.service.settings.undo_send_seconds
     now = ngettext("Sending in {count} second…", "Sending in {count} seconds…", seconds)
     text = _("It will be sent at the time you chose.") if is_later else now
-    visit.tell(text, f"{here}/take-back", draft=str(delivery.draft_id), **before)
+    visit.flash(text, f"{here}/take-back", draft=str(delivery.draft_id), **before)
 
 
 def take_back(visit: Visit, here: str) -> AnswerDraft:
     """Turns mail back into a draft that can be sent again. Raises Conflict once it was sent."""
     draft = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
     accepted_forms.forget(visit.ctx, here)
-    visit.tell(_("Sending cancelled. Your draft is back."))
+    visit.flash(_("Sending cancelled. Your draft is back."))
     return draft
 
 

@@ -188,7 +188,7 @@ def note_key(ticket_id: int) -> str:
 def note_form(visit: Visit, ticket_id: int) -> Form:
     """Returns the form of a note, with the text that a macro has added."""
     draft = form_drafts.load(visit.ctx, note_key(ticket_id))
-    return Form.of({"note": draft.text("note") if draft is not None else ""})
+    return Form.from_values({"note": draft.text("note") if draft is not None else ""})
 
 
 # -- as it was sent ----------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ TEXT_BYTES = 1024 * 1024
 @page("GET", NOTE)
 def show_note(visit: Visit) -> PageResponse:
     """Shows the form for the tickets in the address. Raises Invalid."""
-    return _form(visit, "bulk_note.html", NOTE, _named(visit), Form.of({"note": ""}))
+    return _form(visit, "bulk_note.html", NOTE, _named(visit), Form.from_values({"note": ""}))
 
 
 @page("POST", NOTE, form_bytes=TEXT_BYTES, creates=True)
@@ -42,14 +42,14 @@ def write_notes(visit: Visit) -> PageResponse:
             refused.append(f"{each['mask']}: {shown(error.message)}")
     sentences = [ngettext("{count} note is added.", "{count} notes are added.", done)] if done else []
     sentences += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
-    visit.tell(" ".join(sentences))
+    visit.flash(" ".join(sentences))
     return see(_back(visit))
 
 
 @page("GET", MERGE)
 def show_merge(visit: Visit) -> PageResponse:
     """Shows the tickets to merge, for confirmation. Raises Invalid."""
-    return _merge_form(visit, _named(visit), Form.of({}))
+    return _merge_form(visit, _named(visit), Form.from_values({}))
 
 
 @page("POST", MERGE, creates=True)
@@ -59,7 +59,7 @@ def merge(visit: Visit) -> PageResponse:
     try:
         ticket_id = tickets.merge(visit.ctx, [each["id"] for each in selected])
     except HelpdeskError as error:
-        return _merge_form(visit, selected, Form.of({}).fail("", shown(error.message)))
+        return _merge_form(visit, selected, Form.from_values({}).fail("", shown(error.message)))
     return see(flash_merged(visit, ticket_id))
 
 

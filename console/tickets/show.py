@@ -86,7 +86,7 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         facts=_facts(ticket),
         custom=_custom(ticket),
         linkable=linkable(visit),
-        relation_form=Form.of({"to": "task"}),
+        relation_form=Form.from_values({"to": "task"}),
         followed=following.cursor(visit.ctx),
         goals=due_time.goals(visit, keys),
         samples=_samples(visit, ticket, said, written),
@@ -162,18 +162,18 @@ def _properties(visit: Visit, ticket: Sheet) -> dict[str, Any]:
         "subject": keys["subject"],
     }
     forms = {
-        f"{name}_form": Form.of({"value": value or ("" if name != "importance" else 0)})
+        f"{name}_form": Form.from_values({"value": value or ("" if name != "importance" else 0)})
         for name, value in values.items()
     }
     reopens = ui.moment(visit, keys["reopen_date"]) if keys["reopen_date"] else ""
     return forms | {
-        "status_form": Form.of({"reopen_at": ""}),
+        "status_form": Form.from_values({"reopen_at": ""}),
         "reopens": reopens,
-        "requester_form": Form.of({"email": ""}),
+        "requester_form": Form.from_values({"email": ""}),
         "watchers": watchers,
         "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
         "owner": lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
-        "watcher_form": Form.of({"worker": ""}),
+        "watcher_form": Form.from_values({"worker": ""}),
         "watcher": ui.ChooserOptions("worker", None, ""),
         "owner_away": _owner_away(visit, keys["owner_id"]),
         "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
@@ -198,7 +198,7 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
 def _answering(visit: Visit, ticket: Sheet, written: ReplyForm | None) -> dict[str, Any]:
     """Returns the values of the reply below. Only callers who may change the ticket get macros, as for the reply."""
     is_note = written is not None and written.kind == "note"
-    note_form = reply_form.note_form(visit, ticket.id) if is_note else Form.of({"note": ""})
+    note_form = reply_form.note_form(visit, ticket.id) if is_note else Form.from_values({"note": ""})
     return {
         "note_form": note_form,
         "note_key": reply_form.note_key(ticket.id),

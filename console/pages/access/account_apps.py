@@ -37,7 +37,7 @@ def show(visit: Visit) -> PageResponse:
 def revoke(visit: Visit) -> PageResponse:
     """End all that an app may do in one's name."""
     token_lists.revoke_app(visit.ctx, visit.id)
-    visit.tell(_("The app can do nothing in your name any more."))
+    visit.flash(_("The app can do nothing in your name any more."))
     return see(BASE)
 
 
@@ -46,5 +46,5 @@ def revoke_token(visit: Visit) -> PageResponse:
     """Revokes one of the worker's own tokens. Raises NotFound for a token of somebody else, for administrators as
     well."""
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
-    visit.tell(_("The token no longer works."))
+    visit.flash(_("The token no longer works."))
     return see(f"{BASE}#tokens")

@@ -198,7 +198,7 @@ def show_revoke_all(visit: Visit) -> PageResponse:
 def revoke_all(visit: Visit) -> PageResponse:
     """End the tokens of an app, of a worker or of both."""
     count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
-    visit.tell(ngettext("{count} token is revoked.", "{count} tokens are revoked.", count))
+    visit.flash(ngettext("{count} token is revoked.", "{count} tokens are revoked.", count))
     return see(BASE)
 
 
@@ -206,7 +206,7 @@ def revoke_all(visit: Visit) -> PageResponse:
 def revoke(visit: Visit) -> PageResponse:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
-    visit.tell(_("The token no longer works."))
+    visit.flash(_("The token no longer works."))
     return see(BASE)
 
 

@@ -231,7 +231,7 @@ def show_list(visit: Visit) -> PageResponse:
 def show_new(visit: Visit) -> PageResponse:
     """The editor, with a first script. `trigger` in the address says what starts it."""
     trigger = visit.query.text("trigger", FUNCTION)
-    form = Form.of(
+    form = Form.from_values(
         {
             "extension_id": trigger if trigger in TRIGGERS else FUNCTION,
             "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT),
@@ -256,7 +256,7 @@ def show(visit: Visit) -> PageResponse:
         _indented(trial_values.of_delivery(visit.ctx, delivery)) if delivery else _sample(visit, record["extension_id"])
     )
     shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
-    return _editor(visit, _EditorView(visit.id, Form.of(shown)))
+    return _editor(visit, _EditorView(visit.id, Form.from_values(shown)))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
@@ -271,7 +271,7 @@ def delete(visit: Visit) -> PageResponse:
     """Remove an automation."""
     record = lookup.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
-    visit.tell(_("{name} is removed.", name=record["name"]))
+    visit.flash(_("{name} is removed.", name=record["name"]))
     return see(BASE)
 
 
@@ -279,7 +279,7 @@ def delete(visit: Visit) -> PageResponse:
 def remove_example(visit: Visit) -> PageResponse:
     """Forget an example."""
     removed = examples.remove(visit.ctx, visit.id, visit.form.id("example", required=True))
-    visit.tell(_("The example '{name}' is removed.", name=removed.name))
+    visit.flash(_("The example '{name}' is removed.", name=removed.name))
     return see(f"{BASE}/{visit.id}#examples")
 
 
@@ -366,11 +366,11 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
     form_drafts.drop(visit.ctx, key)
     saved = automation_service.of_record(lookup.record(visit, URI, id))
     checked = examples.check(visit.ctx, saved, kept)
-    told = " ".join([_("Saved."), *_told(checked)])
+    told = " ".join([_("Saved."), *_check_results(checked)])
     if saved.version > max(before, 1):
-        visit.tell(told, f"{BASE}/{id}/restore", version=str(saved.version - 1))
+        visit.flash(told, f"{BASE}/{id}/restore", version=str(saved.version - 1))
     else:
-        visit.tell(told)
+        visit.flash(told)
     return see(f"{BASE}/{id}#examples" if any(each.is_changed for each in checked) else f"{BASE}/{id}")
 
 
@@ -383,7 +383,7 @@ def _kept(visit: Visit, key: str, form: Form) -> str:
     return _("What you typed is kept as your draft.")
 
 
-def _told(checked: list[examples.ExampleCheck]) -> list[str]:
+def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
     """The results of the examples after a change; blank if there are none."""
     if not checked:
         return []

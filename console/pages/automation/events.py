@@ -30,7 +30,7 @@ def show_all(visit: Visit) -> PageResponse:
 def show(visit: Visit) -> PageResponse:
     """One event: what runs at it, and the text of its binding."""
     event = event_bindings.binding(visit.ctx, visit.id)
-    return _shown(visit, event, Form.of({"text": event.text}))
+    return _shown(visit, event, Form.from_values({"text": event.text}))
 
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")
@@ -40,7 +40,7 @@ def move(visit: Visit) -> PageResponse:
     try:
         event_bindings.move(visit.ctx, visit.id, visit.form.text("name", ""), steps, visit.form.text("version", ""))
     except Conflict as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(f"{BASE}/{visit.id}")
 
 
@@ -50,9 +50,9 @@ def remove(visit: Visit) -> PageResponse:
     name = visit.form.text("name", "")
     try:
         event_bindings.remove(visit.ctx, visit.id, name, visit.form.text("version", ""))
-        visit.tell(_("{name} does not run at this event any more.", name=name))
+        visit.flash(_("{name} does not run at this event any more.", name=name))
     except Conflict as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(f"{BASE}/{visit.id}")
 
 
@@ -81,7 +81,7 @@ def change(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         form.refuse(error, names={"automations_kata": "text"})
         return _shown(visit, event_bindings.binding(visit.ctx, visit.id), form, isinstance(error, Conflict))
-    visit.tell(_("Saved."))
+    visit.flash(_("Saved."))
     return see(f"{BASE}/{visit.id}")
 
 

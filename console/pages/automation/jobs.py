@@ -143,7 +143,7 @@ def run(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Removes a job without running it."""
     kind = scheduled_jobs.drop(visit.ctx, visit.id)
-    visit.tell(_("Job {id} ({kind}) is dropped; the audit log tells what it was to do.", id=visit.id, kind=kind))
+    visit.flash(_("Job {id} ({kind}) is dropped; the audit log tells what it was to do.", id=visit.id, kind=kind))
     return see(BASE)
 
 
@@ -234,9 +234,9 @@ def run_timer(visit: Visit) -> PageResponse:
         if timer["is_disabled"]:
             raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
         records.update(visit.ctx, TIMER, visit.id, {"next_run_at": str(visit.now)})
-        visit.tell(_("{name} is due now; the log of automations tells how it went.", name=timer["name"]))
+        visit.flash(_("{name} is due now; the log of automations tells how it went.", name=timer["name"]))
     except HelpdeskError as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(TIMERS)
 
 
@@ -247,5 +247,5 @@ def switch_timer(visit: Visit) -> PageResponse:
     is_off = visit.form.flag("off")
     records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
     off, on = _("{name} is off: it does not run.", name=timer["name"]), _("{name} is on.", name=timer["name"])
-    visit.tell(off if is_off else on, f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
+    visit.flash(off if is_off else on, f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
     return see(TIMERS)

@@ -100,7 +100,7 @@ def show_delivery(visit: Visit) -> PageResponse:
 def replay(visit: Visit) -> PageResponse:
     """Send it again."""
     deliveries.replay(visit.ctx, visit.id)
-    visit.tell(_("It is sent again now."))
+    visit.flash(_("It is sent again now."))
     return see(f"{BASE}/sent/{visit.id}")
 
 

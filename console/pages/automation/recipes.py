@@ -69,7 +69,7 @@ def create(visit: Visit) -> PageResponse:
     said = [_("{name} is created.", name=records[recipe.first]["label"])]
     if "hook" in records:
         said.append(_("The address to call is on the page of the webhook of the same name."))
-    visit.tell(" ".join(said))
+    visit.flash(" ".join(said))
     return see(f"{AUTOMATIONS}/{records[recipe.first]['id']}")
 
 

@@ -89,7 +89,7 @@ def show(visit: Visit) -> PageResponse:
 def run_all(visit: Visit) -> PageResponse:
     """Runs all periodic tasks at once."""
     scheduled_jobs.run_scans(visit.ctx)
-    visit.tell(_("All that is on runs now."))
+    visit.flash(_("All that is on runs now."))
     return see(SCANS)
 
 
@@ -100,5 +100,5 @@ def switch(visit: Visit) -> PageResponse:
     scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
     off = _("“{name}” is off. It stays off when the service starts again.", name=name)
     on = _("“{name}” is on.", name=name)
-    visit.tell(off if is_off else on, f"{SCANS}/switch", name=name, off="0" if is_off else "1")
+    visit.flash(off if is_off else on, f"{SCANS}/switch", name=name, off="0" if is_off else "1")
     return see(SCANS)

@@ -252,7 +252,7 @@ def show_rotate(visit: Visit) -> PageResponse:
 def end_address(visit: Visit) -> PageResponse:
     """End an old address before its time."""
     webhook_tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
-    visit.tell(_("The old address no longer works."))
+    visit.flash(_("The old address no longer works."))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -265,7 +265,7 @@ def rotate(visit: Visit) -> PageResponse:
     seconds = int(form.get("overlap"))
     webhook_tokens.rotate(visit.ctx, visit.id, seconds)
     works = _("The webhook has a new address. The old one works until {time}.", time=moment(visit, visit.now + seconds))
-    visit.tell(works if seconds else _("The webhook has a new address. The old one no longer works."))
+    visit.flash(works if seconds else _("The webhook has a new address. The old one no longer works."))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -275,7 +275,7 @@ def switch(visit: Visit) -> PageResponse:
     each, is_off = lookup.record(visit, URI, visit.id), visit.form.flag("off")
     records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
     off, on = _("{name} is off: its address answers 404.", name=each["name"]), _("{name} is on.", name=each["name"])
-    visit.tell(off if is_off else on, f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
+    visit.flash(off if is_off else on, f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
     return see(f"{BASE}/{visit.id}")
 
 
@@ -311,7 +311,7 @@ def show_delivery(visit: Visit) -> PageResponse:
 def replay_delivery(visit: Visit) -> PageResponse:
     """Replays a request."""
     new_id = replay(visit.ctx, visit.id)
-    visit.tell(_("The request was answered once more; this is the new delivery."))
+    visit.flash(_("The request was answered once more; this is the new delivery."))
     return see(f"{BASE}/deliveries/{new_id}")
 
 

@@ -46,7 +46,7 @@ class FileColumn:
 def show_upload(visit: Visit) -> PageResponse:
     """Room for a file. Raises NotFound, Forbidden, NotOffered."""
     record_type = _type(visit)
-    return _proof(visit, record_type) or _upload(visit, record_type, Form.of({"file": ""}))
+    return _proof(visit, record_type) or _upload(visit, record_type, Form.from_values({"file": ""}))
 
 
 @page("POST", "/records/{type}/import", form_bytes=csv_rows.MAX_FILE_BYTES + SMALL_FORM_BYTES, creates=True)
@@ -61,7 +61,7 @@ def upload(visit: Visit) -> PageResponse:
             raise Invalid(_("choose a file first"), field="file")
         code = uploads.keep(visit.ctx, record_type.uri, sent.filename, sent.content)
     except HelpdeskError as error:
-        return _upload(visit, record_type, Form.of({"file": ""}).refuse(error))
+        return _upload(visit, record_type, Form.from_values({"file": ""}).refuse(error))
     return see(f"{_base(record_type)}/{code}")
 
 
@@ -109,7 +109,7 @@ def run(visit: Visit) -> PageResponse:
     if is_trial or result.mistakes:
         form.status = INVALID if result.mistakes else form.status
         return _columns(visit, record_type, upload, table, form, result, is_trial)
-    visit.tell(_done(result))
+    visit.flash(_done(result))
     return see(f"/search/{record_type.uri}" if record_type.offers("search") else "/")
 
 

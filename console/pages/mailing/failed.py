@@ -94,12 +94,12 @@ def take_failed_mail(visit: Visit) -> PageResponse:
     try:
         received = failed_mails.take(visit.ctx, name)
     except NotFound as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
         return see(FAILED)
     except HelpdeskError as error:
-        visit.tell(_("It could not be processed: {message}", message=error.message))
+        visit.flash(_("It could not be processed: {message}", message=error.message))
         return see(f"{FAILED}/{name}")
-    visit.tell(
+    visit.flash(
         _("The mail is on ticket {mask}.", mask=received.mask)
         if received.mask
         else _("The mail was taken, and ignored.")
@@ -111,7 +111,7 @@ def take_failed_mail(visit: Visit) -> PageResponse:
 def discard_failed_mail(visit: Visit) -> PageResponse:
     """Forget it for good."""
     try:
-        visit.tell(_("{name} is discarded.", name=failed_mails.discard(visit.ctx, visit.arguments["name"])))
+        visit.flash(_("{name} is discarded.", name=failed_mails.discard(visit.ctx, visit.arguments["name"])))
     except NotFound as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(FAILED)

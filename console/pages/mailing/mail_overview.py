@@ -99,7 +99,7 @@ LABELS = {
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> PageResponse:
     """Outgoing transports, sender addresses, and incoming mailboxes."""
-    return _setup(visit, Form.of({"email": "", "transport": "0"}))
+    return _setup(visit, Form.from_values({"email": "", "transport": "0"}))
 
 
 @page("GET", f"{BASE}/dns", "admin")
@@ -132,7 +132,7 @@ def add_sender(visit: Visit) -> PageResponse:
         mail_setup.set_sender(visit.ctx, form.get("email"), id, form.get("is_default") == "1")
     except HelpdeskError as error:
         return _setup(visit, form.refuse(error))
-    visit.tell(_("Mail can come from {email}.", email=form.text("email")))
+    visit.flash(_("Mail can come from {email}.", email=form.text("email")))
     return see(f"{BASE}#senders")
 
 
@@ -141,7 +141,7 @@ def remove_sender(visit: Visit) -> PageResponse:
     """Take its own transport from an address."""
     was = lookup.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
-    visit.tell(
+    visit.flash(
         _("The address has no mail transport of its own any more."),
         f"{BASE}/senders",
         email=was["email"],
@@ -155,7 +155,7 @@ def set_default(visit: Visit) -> PageResponse:
     """Sets the transport of senders without one of their own."""
     was = mail_setup.defaults(visit.ctx)[1]
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
-    visit.tell(
+    visit.flash(
         _("The default mail transport is set. Mail that waited for one leaves now."),
         f"{BASE}/default",
         transport=str(was),
@@ -238,7 +238,7 @@ def show_listener(visit: Visit) -> PageResponse:
     settings = visit.service.settings
     return _listener(
         visit,
-        Form.of(
+        Form.from_values(
             {
                 "on": "1" if settings.lmtp_host else "",
                 "lmtp_host": settings.lmtp_host or "127.0.0.1",
@@ -266,7 +266,7 @@ def save_listener(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _listener(visit, form.refuse(error))
     urls = mail_listening.state(visit.service).urls
-    visit.tell(
+    visit.flash(
         _("Mail servers hand over mail at {urls}.", urls=urls[0]) if urls else _("The listener is off."),
         LISTENER,
         **before,
@@ -309,7 +309,7 @@ def test_transport(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         fields.values.refuse(error, known=("recipient",))
         return _transport(visit, fields, error.dialogue if isinstance(error, TestFailed) else ())
-    visit.tell(
+    visit.flash(
         _(
             "{name} took the mail from {sender} to {recipient}.",
             name=fields.stored["name"],
@@ -325,15 +325,15 @@ def _transport_created(visit: Visit, fields: OpenForm, transport: dict[str, Any]
         sentence = _(
             "{name} is saved, and is the default: all mail leaves through it. Try it now.", name=transport["_label"]
         )
-        visit.tell(sentence, f"{BASE}/default", transport="0")
+        visit.flash(sentence, f"{BASE}/default", transport="0")
     else:
-        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=transport["_label"]))
+        visit.flash(_("{name} is saved. Try it now: send a mail through it.", name=transport["_label"]))
     return see(f"{TRANSPORTS}/{transport['id']}")
 
 
 def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
     """The page of a transport or mailbox, where it can be tried."""
-    visit.tell(_("{name} is saved.", name=saved["_label"]))
+    visit.flash(_("{name} is saved.", name=saved["_label"]))
     return see(f"{TRANSPORTS if fields.type.uri == TRANSPORT else MAILBOXES}/{saved['id']}")
 
 
@@ -407,9 +407,9 @@ def check_mailbox(visit: Visit) -> PageResponse:
     except TestFailed as error:
         return _mailbox(visit, MAILBOX_FORM.open(visit, visit.id).refuse(error), error.dialogue)
     except Invalid as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     else:
-        visit.tell(_("The mailbox can be opened, and what waits in it is being taken."))
+        visit.flash(_("The mailbox can be opened, and what waits in it is being taken."))
     return see(BASE)
 
 

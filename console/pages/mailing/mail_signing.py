@@ -31,7 +31,7 @@ def make(visit: Visit) -> PageResponse:
         key = dkim.make(visit.ctx, form.get("domain"))
     except HelpdeskError as error:
         return _all(visit, form.refuse(error))
-    visit.tell(
+    visit.flash(
         _(
             "The key {selector} is made. Add its entry to the DNS of {domain}, then start signing.",
             selector=key.selector,
@@ -51,7 +51,7 @@ def use(visit: Visit) -> PageResponse:
 def stop(visit: Visit) -> PageResponse:
     """Sign with a key no more."""
     key = dkim.stop(visit.ctx, visit.id)
-    visit.tell(_("Mail from {domain} is no longer signed with {selector}.", domain=key.domain, selector=key.selector))
+    visit.flash(_("Mail from {domain} is no longer signed with {selector}.", domain=key.domain, selector=key.selector))
     return see(BASE)
 
 
@@ -69,7 +69,7 @@ def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], message: s
         key = change(visit.ctx, visit.id)
     except HelpdeskError as error:
         return _all(visit, Form().fail("", sentence(error.message)))
-    visit.tell(message.format(domain=key.domain, selector=key.selector))
+    visit.flash(message.format(domain=key.domain, selector=key.selector))
     return see(BASE)
 
 

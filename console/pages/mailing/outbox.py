@@ -125,9 +125,9 @@ def send_again(visit: Visit) -> PageResponse:
     """Tries to send a mail at once."""
     try:
         mail_queue.send_again(visit.ctx, visit.id)
-        visit.tell(_("The mail is tried now. Load this page again to see whether it left."))
+        visit.flash(_("The mail is tried now. Load this page again to see whether it left."))
     except NotFound as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(OUTBOX)
 
 
@@ -135,7 +135,7 @@ def send_again(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Remove a mail: it is not sent."""
     try:
-        visit.tell(_("'{id}' is dropped and not sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
+        visit.flash(_("'{id}' is dropped and not sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
     except NotFound as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
     return see(OUTBOX)

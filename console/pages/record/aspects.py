@@ -28,7 +28,7 @@ def show_activity(visit: Visit) -> PageResponse:
 @page("GET", "/records/{type}/{id}/raw")
 def show_raw(visit: Visit) -> PageResponse:
     """A record as the API returns it, with the keys in `expand`. Raises NotFound, Forbidden."""
-    sheet, form = read(visit), Form.of({"expand": visit.query.text("expand", "")})
+    sheet, form = read(visit), Form.from_values({"expand": visit.query.text("expand", "")})
     uri = sheet.type.uri
     raw: dict[str, Any] = {}
     try:

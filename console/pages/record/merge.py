@@ -46,7 +46,7 @@ def merge_organization(visit: Visit) -> PageResponse:
 
 def _show(visit: Visit, uri: str) -> PageResponse:
     """The record to merge with; once it is chosen, both side by side. Raises NotFound, Forbidden."""
-    record_type, form = visit.service.registry.type(uri), Form.of({OTHER: visit.query.text(OTHER, "")})
+    record_type, form = visit.service.registry.type(uri), Form.from_values({OTHER: visit.query.text(OTHER, "")})
     if not form.get(OTHER):
         return _page(visit, record_type, form)
     try:
@@ -68,7 +68,7 @@ def _merge(visit: Visit, uri: str) -> PageResponse:
         merging.merge(visit.ctx, record_type.uri, visit.id, [preview.source["id"]], chosen)
     except HelpdeskError as error:
         return _page(visit, record_type, form.refuse(error))
-    visit.tell(_("They are one now: {label}.", label=records.retrieve(visit.ctx, record_type.uri, visit.id)["_label"]))
+    visit.flash(_("They are one now: {label}.", label=records.retrieve(visit.ctx, record_type.uri, visit.id)["_label"]))
     return see(paths.record(record_type.uri, visit.id))
 
 

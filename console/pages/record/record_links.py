@@ -25,9 +25,9 @@ def link(visit: Visit) -> PageResponse:
             raise Required(_("record: say which record, by its name or number"), field="record")
         relations.change(visit.ctx, f"{uri}:{visit.id}", [f"{other}:{id}"], adds=True)
     except (Invalid, Required) as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
         return _back(visit, uri)
-    visit.tell(_("Linked."), f"/records/{uri}/{visit.id}/unlink", target=f"{other}:{id}")
+    visit.flash(_("Linked."), f"/records/{uri}/{visit.id}/unlink", target=f"{other}:{id}")
     return _back(visit, uri)
 
 
@@ -38,7 +38,7 @@ def unlink(visit: Visit) -> PageResponse:
     records.retrieve(visit.ctx, uri, visit.id)
     relations.change(visit.ctx, f"{uri}:{visit.id}", [target], adds=False)
     other, _colon, id = target.partition(":")
-    visit.tell(_("The link is removed."), f"/records/{uri}/{visit.id}/link", to=other, record=id)
+    visit.flash(_("The link is removed."), f"/records/{uri}/{visit.id}/link", to=other, record=id)
     return _back(visit, uri)
 
 
@@ -60,9 +60,9 @@ def remind(visit: Visit) -> PageResponse:
             },
         )
     except HelpdeskError as error:
-        visit.tell(error.message)
+        visit.flash(error.message)
         return _back(visit, uri)
-    visit.tell(_("You are reminded."), f"/reminders/{reminder['id']}/drop")
+    visit.flash(_("You are reminded."), f"/reminders/{reminder['id']}/drop")
     return _back(visit, uri)
 
 

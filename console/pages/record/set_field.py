@@ -68,11 +68,11 @@ def save(visit: Visit) -> PageResponse:
         sent.values.fail("", _refused(refused))
         return _page(visit, record_type, found, name, sent)
     kept = json.dumps({str(id): texts for id, texts in before.items()})
-    told, back = " ".join(_told(len(before), refused)), _back(visit, record_type)
+    told, back = " ".join(_summary(len(before), refused)), _back(visit, record_type)
     if len(kept) <= MAX_UNDO_BYTES:
-        visit.tell(told, UNDO.format(type=record_type.uri), field=name, back=back, before=kept)
+        visit.flash(told, UNDO.format(type=record_type.uri), field=name, back=back, before=kept)
     else:
-        visit.tell(told)
+        visit.flash(told)
     return see(back)
 
 
@@ -89,7 +89,7 @@ def undo(visit: Visit) -> PageResponse:
     put_back = dict(list(known.items())[:MAX_SELECTED])
     done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), put_back)
     told = [_("Undone.")] if done else []
-    visit.tell(" ".join([*told, *([_refused(refused)] if refused else [])]))
+    visit.flash(" ".join([*told, *([_refused(refused)] if refused else [])]))
     return see(_back(visit, record_type))
 
 
@@ -187,7 +187,7 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
 
 
-def _told(count: int, refused: list[str]) -> list[str]:
+def _summary(count: int, refused: list[str]) -> list[str]:
     told = [ngettext("Field set.", "Field set on {count} records.", count)] if count else []
     return [*told, *([_refused(refused)] if refused else [])]
 

@@ -51,7 +51,7 @@ def show(visit: Visit) -> PageResponse:
     record_type = visit.service.registry.type(visit.arguments["type"])
     if record_type.uri == TICKET:
         return _to(visit, paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"]))
-    return _record(visit, record_type, drafts.take_up(visit, visit.path, Form.of({COMMENT: ""})))
+    return _record(visit, record_type, drafts.take_up(visit, visit.path, Form.from_values({COMMENT: ""})))
 
 
 @page("POST", "/records/{type}/{id}/comment", form_bytes=FORM_BYTES, creates=True)
@@ -71,7 +71,7 @@ def finish_task(visit: Visit) -> PageResponse:
     """Close a task, or open it again. Raises NotFound, Forbidden."""
     is_done = visit.form.flag("done")
     records.update(visit.ctx, TASK, visit.id, {"status": "closed" if is_done else "open"})
-    visit.tell(
+    visit.flash(
         _("The task is done.") if is_done else _("The task is open again."), visit.path, done="0" if is_done else "1"
     )
     return see(paths.record(TASK, visit.id))
@@ -112,7 +112,7 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
         most=MAX_TEXT_CHARS,
         tickets=_tickets(visit, details),
         takes_comments=record_type.has(traits.Comments),
-        relation_form=Form.of({"to": "ticket"}),
+        relation_form=Form.from_values({"to": "ticket"}),
         linkable=linkable(visit) if record_type.has(traits.Links) else [],
         may_change=record_type.operations["update"] and records.may(visit.ctx, record_type.uri, "update", visit.id),
     )

@@ -68,7 +68,7 @@ def show(visit: Visit) -> PageResponse:
 def make(visit: Visit) -> PageResponse:
     """Back up now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
-    visit.tell(_("A backup is being made."))
+    visit.flash(_("A backup is being made."))
     return see(BASE)
 
 
@@ -76,7 +76,7 @@ def make(visit: Visit) -> PageResponse:
 def set_up(visit: Visit) -> PageResponse:
     """Make them from now on, inside the data folder, and the first one now."""
     backups.set_up(visit.ctx)
-    visit.tell(_("Backups are set up. The first one is being made."))
+    visit.flash(_("Backups are set up. The first one is being made."))
     return see(BASE)
 
 
@@ -92,7 +92,7 @@ def send(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")
         return _all(visit, form.refuse(where))
-    visit.tell(_("It is sound, and kept as {name}.", name=stored.path.name))
+    visit.flash(_("It is sound, and kept as {name}.", name=stored.path.name))
     return see(_path(stored))
 
 
@@ -107,7 +107,7 @@ def show_restore(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{name}}", "admin")
 def show_one(visit: Visit) -> PageResponse:
     """A backup: its content, and its actions."""
-    return _one(visit, Form.of({"typed": ""}))
+    return _one(visit, Form.from_values({"typed": ""}))
 
 
 @page("POST", f"{BASE}/{{name}}/verify", "admin")
@@ -130,7 +130,7 @@ def download(visit: Visit) -> PageResponse:
 def remove(visit: Visit) -> PageResponse:
     """Remove it for good."""
     backups.remove(visit.ctx, visit.arguments["name"])
-    visit.tell(_("{name}.db is removed.", name=visit.arguments["name"]))
+    visit.flash(_("{name}.db is removed.", name=visit.arguments["name"]))
     return see(BASE)
 
 

@@ -116,7 +116,7 @@ def show(visit: Visit) -> PageResponse:
 def check_database(visit: Visit) -> PageResponse:
     """Checks the whole database in the background."""
     database_check.start(visit.ctx)
-    visit.tell(_("The database is being read. Load this page again to see what was found."))
+    visit.flash(_("The database is being read. Load this page again to see what was found."))
     return see(BASE)
 
 
