@@ -1,7 +1,7 @@
 """The context of an operation: the caller, the time, the service. Frozen and passed down; there is no global state."""
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -128,20 +128,8 @@ class Context:
     limit: ScopeLimit | None = None
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
-        """Returns the same operation by another actor."""
-        return Context(  # takes a fifth of the time of `replace`
-            self.service,
-            actor,
-            self.now,
-            tz,
-            self.request_id,
-            self.depth,
-            self.steps,
-            self.is_quiet,
-            self.is_untold,
-            self.is_dry,
-            self.is_by_machine,
-        )
+        """Returns the same operation by another actor, without the limit of the caller's token."""
+        return replace(self, actor=actor, tz=tz, limit=None)
 
     def require_admin(self, doing: str) -> None:
         """Raises AdminOnly unless the actor is an administrator or the service itself. doing: such as "change

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
-        "dataclass late_files late_pattern",
+        "dataclass late_files",
         "translation",
         "errors",
         (
@@ -63,7 +63,7 @@ ANY_RECORD_HAS = {
     "notification", "worker",
     "svc.contexts.activity_log", "svc.contexts.attachment", "svc.contexts.comment", "svc.contexts.worker",
 }  # fmt: skip
-COUNTED = {"builtin.py", "storing.py", "usage_flush.py"}  # metrics are named after what they count
+COUNTED = {"builtin.py", "metric_bins.py", "usage_flush.py"}  # metrics are named after what they count
 OF_NO_TYPE = ("APP", "BEHAVIOR_NODE", "GPG_PRIVATE_KEY")  # no records are behind these contexts
 ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
 
