@@ -1,4 +1,4 @@
-"""Every builder of a statement in the program, found by reading its text, and what each closes over."""
+"""Finds every statement builder of the program in its source text, and the names that each closes over."""
 
 import ast
 import builtins
@@ -14,7 +14,7 @@ Scope = ast.FunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Closure:
-    """A name that a builder closes over. meaning: the annotation of the argument, or the text it was assigned."""
+    """A name that a builder closes over. meaning: the annotation of the argument, or the assigned expression."""
 
     place: str
     name: str
@@ -29,7 +29,7 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 def closures() -> Iterator[Closure]:
-    """What all builders close over."""
+    """The closures of all builders."""
     for path, text in sources():
         yield from _of_module(path, ast.parse(text))
 
@@ -67,7 +67,7 @@ def _builder(argument: ast.expr, scopes: list[Scope]) -> Scope | None:
 
 
 def _free(builder: Scope) -> set[str]:
-    """Names that it reads and does not bind."""
+    """The names that the function reads and does not bind."""
     text = ast.unparse(builder)
     table = symtable.symtable(text, "builder", "exec").get_children()[0]
     return set(_unbound(table)) - set(dir(builtins))
@@ -80,7 +80,7 @@ def _unbound(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 def _meaning(scope: Scope, name: str) -> str | None:
-    """What the name is in this function; None when it is not its own."""
+    """The meaning of the name in this function; None if the function does not bind it."""
     arguments = scope.args
     for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
         if each is not None and each.arg == name:

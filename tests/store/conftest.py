@@ -1,4 +1,4 @@
-"""A store with two tables of pumps, opened as the service opens its own."""
+"""A store with two tables of pumps, opened the way the service opens its store."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,17 +21,17 @@ PUMP = Table(
     summary=("litres", "place"),
 )
 PART = Table("part", [Column("pump_id", references="pump(id)"), Column("name", "TEXT")])
-LETTER = Table("letter", [Column("text", "BLOB")])  # no trigger and no key of another table: see test_full.py
+LETTER = Table("letter", [Column("text", "BLOB")])  # no trigger and no foreign key: see test_full.py
 WORDS = TextIndex("pump_words", ("name", "notes"), "pump")
 TABLES = [PUMP, PART, LETTER, BLOB, BLOB_PIECE]
 
-# Rows without end: what runs until something stops it.
+# Produces rows forever: a statement that runs until it is interrupted.
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Of a database; with --store=postgresql an empty one stands for it."""
+    """The path of a database; with --store=postgresql an empty database stands in for the file."""
     path = tmp_path / "helpdesk.db"
     if databases.is_postgresql():
         databases.address_of(path, databases.BLANK)

@@ -1,4 +1,4 @@
-"""Makes the writer take several writes as one group, whatever the threads do."""
+"""Has the writer run several writes as one group, however threads are scheduled."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from server.store.writer import PendingWrite
 
 
 def write_together(store: Store, *writes: Callable[[Transaction], Any]) -> list[PendingWrite]:
-    """Queue all writes while the writer is held up, let it go, wait for the answers. In the order of `writes`."""
+    """Queues all writes while the writer is blocked, releases it and returns the results in the order of `writes`."""
     held, go = threading.Event(), threading.Event()
     answers: list[PendingWrite | None] = [None] * len(writes)
     left = threading.Semaphore(0)

@@ -1,4 +1,4 @@
-"""Backups: one moment of a database in use, wholly or not at all; and back in its place, as it was."""
+"""Backups: a consistent snapshot of a database in use, complete or absent; and restores that bring it back exactly."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ WRITERS, WRITES = 4, 25
 
 
 def digest(connection: apsw.Connection) -> str:
-    """Of every row of every table."""
+    """A digest of all rows of all tables."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     found = hashlib.sha256()
     for (table,) in tables:
@@ -57,7 +57,7 @@ def _folder(target: Path) -> None:
 
 
 def _filled(path: Path, count: int = 400) -> Path:
-    """A database of some pages, at rest."""
+    """A closed database of several pages."""
     store = schema.open_store(path, TABLES, [WORDS])
     store.write(lambda tx: [tx.insert(PUMP, {"name": f"pump {n}", "manual": os.urandom(3000)}) for n in range(count)])
     store.close()
@@ -69,10 +69,10 @@ def _reopened(path: Path) -> Store:
 
 
 def test_a_backup_holds_one_moment_of_a_database_that_is_written(store: Store, path: Path, target: Path) -> None:
-    """Every write notes what all tables were at its end; the backup is as one of these moments, and so is what is
-    restored from it."""
+    """Every write records the state of all tables at its end; the backup equals one of these states, and so does the
+    restored database."""
     moments: dict[int, str] = {}
-    add_pump(store, "first", manual=os.urandom(1_500_000))  # more than one step of the copy
+    add_pump(store, "first", manual=os.urandom(1_500_000))  # the copy needs more than one step
     under_way, half_way = threading.Event(), threading.Event()
 
     def write(number: int) -> None:
@@ -89,7 +89,7 @@ def test_a_backup_holds_one_moment_of_a_database_that_is_written(store: Store, p
         if done < total and not half_way.is_set():
             before = len(moments)
             half_way.set()
-            while len(moments) < before + 20:  # the copy goes on when others have written
+            while len(moments) < before + 20:  # the copy continues after other writes
                 store.write(lambda tx: None)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
@@ -234,7 +234,7 @@ def backup_made(path: Path, target: Path) -> Path:
 def test_a_restore_that_is_killed_leaves_the_old_database_or_the_new_one(
     path: Path, target: Path, tmp_path: Path, place: str
 ) -> None:
-    """The last place is behind the second name of the old one; before it the new one takes its place."""
+    """The last kill comes after the old file got a second name; the new file is not yet in place before it."""
     backup.make(_filled(path, 100), target)
     store = _reopened(path)
     add_pump(store, "later")
@@ -284,7 +284,8 @@ def test_a_log_that_was_left_by_a_crash_is_kept_with_its_database_and_not_played
 def test_a_restore_that_is_taken_back_leaves_a_database_wherever_it_is_killed(
     path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, moved: int
 ) -> None:
-    """Without one the next start would begin with an empty one, and print a link to set it up. moved: files so far."""
+    """Without a database the next start would create an empty one and print a setup link. moved: number of files so
+    far."""
     backup.make(_filled(path, 10), target)
     store = _reopened(path)
     add_pump(store, "later")
@@ -447,7 +448,7 @@ def test_a_disk_that_knows_no_links_is_served_too(path: Path, target: Path, monk
 def test_where_files_in_use_cannot_be_removed_a_copy_holds_none_open(
     path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on Windows; what a killed one left is removed, and one that is in use is told."""
+    """As on Windows: leftovers of a killed copy are removed, and a copy in use is reported."""
     monkeypatch.setattr(copying, "IS_WINDOWS", True)
     part = target.with_name(f"{target.name}.part")
     part.write_bytes(b"left by one that was killed")
@@ -458,7 +459,7 @@ def test_where_files_in_use_cannot_be_removed_a_copy_holds_none_open(
                           if os.path.islink(f"/proc/self/fd/{each}")))  # fmt: skip
 
     backup.make(_filled(path, 100), target, progress)
-    assert set(opened) == {1}  # by SQLite alone
+    assert set(opened) == {1}  # removed by SQLite itself
     assert backup.verify(target).tables["pump"] == 100 and not part.exists()
     monkeypatch.setattr(Path, "unlink", _in_use_by_another)
     with pytest.raises(Conflict, match="being written by another process"):

@@ -1,6 +1,7 @@
-"""What `make bench` stands on: data that is what the service itself would have written, and the comparison of two runs.
+"""The foundations of `make bench`: data identical to what the service would have written, and the comparison of two
+runs.
 
-How fast anything is belongs to no test."""
+Tests do not measure speed."""
 
 import json
 from pathlib import Path
@@ -77,7 +78,7 @@ def result(ratios: list[float], failed: str = "") -> Result:
         ([0.5, 0.5, 0.5], "", 0),
         ([0.47, 0.46, 0.45], "", 1),
         ([0.48, 0.3, 0.3], "", 0),  # one round is within 5 %
-        ([0.3, 0.3], "", 0),  # two rounds tell too little
+        ([0.3, 0.3], "", 0),  # two rounds are too few for a verdict
         ([], "no answer", 1),
         ([0.6, 0.7, 0.8], "", 0),
     ],

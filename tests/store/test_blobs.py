@@ -1,4 +1,4 @@
-"""Contents as rows: kept once, in pieces, read from any place, gone with their last use."""
+"""Contents as rows: stored once, in pieces, readable from any offset, deleted with their last use."""
 
 import os
 
@@ -40,7 +40,7 @@ def test_bytes_stay_until_their_last_use_is_forgotten(store: Store) -> None:
     _forget(store, id)
     assert store.read(lambda tx: blobs.read(tx, id)) == b""
     assert store.read(lambda tx: tx.find(BLOB_PIECE)) == []
-    _forget(store, id)  # of what is gone: nothing happens
+    _forget(store, id)  # deleted already: no effect
 
 
 @pytest.mark.parametrize(

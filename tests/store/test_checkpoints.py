@@ -1,4 +1,5 @@
-"""The write-ahead log: folded back while others read and write, and begun again although somebody always reads."""
+"""Checkpoints of the write-ahead log: they run during reads and writes, and the log restarts although a reader is
+always active."""
 
 import threading
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_who_reads_for_long_keeps_the_log_and_sees_what_was_there(store: SqliteS
     may_end.set()
     reader.join()
     assert seen == [1, 1]
-    # The thread that folds it comes when it comes; from then on the log is short again.
+    # The checkpoint thread runs at some later time; after that the log is short again.
     assert any(_is_begun_again(store) for _ in range(MOST_WRITES))
     store.close()
 

@@ -1,4 +1,4 @@
-"""Files that are not ours, not whole or not of our time are refused and left as they are; a lock keeps others off."""
+"""Foreign, damaged and newer files are refused and left unchanged; a lock prevents a second opening."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def _open(path: Path) -> SqliteStore:
 
 
 def _ours(path: Path) -> bytes:
-    """Make a database of ours; answers its bytes."""
+    """Creates a database of this program; returns its bytes."""
     store = _open(path)
     for number in range(50):
         add_pump(store, f"pump {number}", manual=os.urandom(500))
@@ -80,7 +80,7 @@ def test_a_file_that_is_not_ours_is_refused_and_left_as_it_is(path: Path, make, 
 def test_a_newer_number_that_is_only_in_the_log_is_noticed(path: Path) -> None:
     _ours(path)
     connection = apsw.Connection(str(path))
-    connection.execute(f"PRAGMA user_version={schema.SCHEMA_NUMBER + 1}")  # in the log, while this is open
+    connection.execute(f"PRAGMA user_version={schema.SCHEMA_NUMBER + 1}")  # in the log while this connection is open
     with pytest.raises(Damaged, match="newer version"):
         _open(path)
     assert connection.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA_NUMBER + 1,)

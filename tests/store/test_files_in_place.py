@@ -1,4 +1,4 @@
-"""The files that are open are those of the folder, and a log at the start is that of its database."""
+"""Open files are the files in the folder, and a log found at start belongs to its database."""
 
 import os
 import random
@@ -113,7 +113,7 @@ def test_reads_look_at_the_folder_once_in_a_while_only(store: SqliteStore, monke
 
 
 class Pages:
-    """A database in WAL mode that is changed at random, folded back in part, and killed: its files are copied."""
+    """A database in WAL mode that is changed at random, partly checkpointed, and killed by copying its files."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "0.db"

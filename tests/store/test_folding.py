@@ -1,4 +1,4 @@
-"""Texts whose case does not count are compared alike by both databases, for every letter of Unicode."""
+"""Both databases compare texts without regard to case in the same way, for every letter of Unicode."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def store(path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def found(store: Store) -> Callable[[str, str, Match, bool], bool]:
-    """Whether a search by a text finds a sign with a name."""
+    """Whether a search for a text finds a sign with a name."""
 
     def look(name: str, text: str, match: Match, quoted: bool) -> bool:
         store.write(lambda tx: tx.insert(SIGN, {"name": name}))
@@ -68,7 +68,7 @@ def test_every_letter_is_folded_as_unicode_says(store: Store) -> None:
         ("Pump", "PUMP", True),
         ("100%_ß", "100%_SS", True),
         ("1000_ß", "100%_ß", False),
-        # Alike in both databases, though the locale of one knows better: an index of ASCII serves these.
+        # Equal in both databases, although the locale of one of them would fold more: an index on ASCII serves these.
         ("\N{KELVIN SIGN}ilo", "kilo", False),
         ("İstanbul", "istanbul", False),
         ("ﬁn", "fin", False),

@@ -1,5 +1,5 @@
-"""A database without room: the guilty write fails cleanly, the others and all reads go on, and so does the service
-once there is room again."""
+"""A full database: the write that needs room fails cleanly, other writes and all reads succeed, and the service
+recovers once there is room."""
 
 import contextlib
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def small(opened: Callable[..., Store]) -> Store:
 
 
 class Counted:
-    """A write that counts how often it is run."""
+    """A write that counts its runs."""
 
     def __init__(self, write: Callable[[Transaction], Any]) -> None:
         self.write, self.runs = write, 0
@@ -51,14 +51,15 @@ def test_the_write_without_room_fails_alone(small: Store) -> None:
 
 
 def test_the_others_are_run_again_when_the_whole_group_is_dropped(small: Store) -> None:
-    # A statement that touches one row of one table has no journal of its own: SQLite drops the transaction under it.
+    # For a statement that changes one row of one table SQLite writes no statement journal and drops the whole
+    # transaction.
     first = Counted(lambda tx: tx.insert(LETTER, {"text": b"first"}))
     big = Counted(lambda tx: tx.insert(LETTER, {"text": BIG}))
     last = Counted(lambda tx: tx.insert(LETTER, {"text": b"last"}))
     answers = write_together(small, first, big, last)
     assert [type(each.error) for each in answers] == [type(None), Full, type(None)]
     assert [row[1] for row in small.read(lambda tx: tx.find(LETTER))] == [b"first", b"last"]
-    # Without savepoints, with them, and alone; the last one is reached only then.
+    # Without savepoints, with them, and alone; only then is the last write reached.
     assert [first.runs, big.runs, last.runs] == [3, 3, 1]
     assert [answers[0].result, answers[2].result] == [1, 2]
 

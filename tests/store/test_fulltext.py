@@ -1,4 +1,4 @@
-"""The full-text index: what users' words become, and what is found by them."""
+"""The full-text index: how words of users become queries, and which records match."""
 
 import sys
 
@@ -31,7 +31,7 @@ TEXTS = {
         ("   ", None),
         ("the", None),
         ("of the", None),
-        ("be* the", '"be"*'),  # Bella is found on the way to her
+        ("be* the", '"be"*'),  # "Bella" matches while the word is being typed
         ("THE pump", '"pump"'),
         ("ab", None),
         ("abc", '"abc"'),
@@ -41,14 +41,14 @@ TEXTS = {
         ("AB-12345-678", '"AB 12345 678"'),
         ("it's", '"it s"'),
         ('pump" OR "x', '"pump"'),
-        ("pump NOT leak", '"pump" "NOT" "leak"'),  # words like others, never operators
+        ("pump NOT leak", '"pump" "NOT" "leak"'),  # ordinary words, never operators
         ("NEAR(pump leak)", '"NEAR pump" "leak"'),
         ("{name}:pump", '"name pump"'),
         ("^pump", '"pump"'),
         ("pump\x00leak", '"pump leak"'),
         ("---", None),
         ("Köln", '"Koln"'),
-        ("退款", '"退款"'),  # two characters are a word there
+        ("退款", '"退款"'),  # two characters form a word in this script
         ("订单号是4711", '"订单 单号 号是 是 4711"'),
         ("茶", '"茶"*'),
         ("や*", '"や"*'),
@@ -82,7 +82,7 @@ def test_one_column_can_be_asked_alone() -> None:
 
 @pytest.fixture
 def found(store: Store):
-    """The ids that some words find."""
+    """The ids that match some words."""
 
     def index(tx) -> None:
         for id, parts in TEXTS.items():
@@ -130,12 +130,12 @@ def test_words_find_records(found, words: str, ids: list[int]) -> None:
     assert found(words) == ids
 
 
-# What both databases must find the same of; each case: the parts of a record, then words with whether they find it.
+# Both databases must return the same for each case: the parts of a record, then words with whether they match.
 ALIKE: list[tuple[dict[str, str], str, bool, str, bool]] = [
-    # (texts, words, is_phrase, column, is found)
+    # (texts, words, is_phrase, column, is a match)
     ({"notes": "the pump, which leaks"}, "pump leaks", True, "", False),
     ({"notes": "the pump; leaks"}, "pump leaks", True, "", True),
-    ({"name": "pump", "notes": "leaks"}, "pump leaks", True, "", False),  # no phrase goes over two parts
+    ({"name": "pump", "notes": "leaks"}, "pump leaks", True, "", False),  # no phrase spans two parts
     ({"name": "pump", "notes": "leaks"}, "pump leaks", False, "", True),
     ({"name": "pump", "notes": "leaks"}, "pump leaks", False, "notes", False),
     ({"name": "pump", "notes": "leaks"}, "leaks", False, "notes", True),
@@ -182,7 +182,7 @@ ALIKE: list[tuple[dict[str, str], str, bool, str, bool]] = [
     ({"notes": "見積書の件、サンドボックス修正テスト"}, "見積書", False, "", True),
     ({"notes": "見積書の件、サンドボックス修正テスト"}, "サンドボックス", False, "", True),
     ({"notes": "見積書の件、サンドボックス修正テスト"}, "ﾃｽﾄ", False, "", True),  # half width
-    ({"notes": "お世話に\nなっております"}, "世話になって", False, "", True),  # a mail program broke the line
+    ({"notes": "お世話に\nなっております"}, "世話になって", False, "", True),  # the mail program broke the line
     ({"notes": "カス"}, "ガス", False, "", False),
     ({"notes": "안녕하세요. 환불요청합니다"}, "환불", False, "", True),
     ({"notes": "안녕하세요. 환불요청합니다"}, "환불요청", False, "", True),
@@ -220,7 +220,7 @@ def test_words_are_found_alike(
 
 
 def test_every_letter_is_found_by_its_other_case(store: Store, found) -> None:
-    """All of Unicode's case folding, whichever store runs the tests."""
+    """Covers the case folding of all of Unicode with either store."""
     letters = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).casefold() != chr(code)]
     letters = [each for each in letters if words_query(f"q{each}q") is not None]
     parts = [letters[start : start + 100] for start in range(0, len(letters), 100)]

@@ -1,4 +1,4 @@
-"""What the writer keeps from one write to the next, and what it adds late: nobody can tell it from the rows."""
+"""Rows that the writer caches between writes, and rows that it adds late, are indistinguishable from stored rows."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

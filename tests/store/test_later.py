@@ -1,4 +1,5 @@
-"""Statements that nobody waits for: what goes wrong with one is told to its own write, and nothing of that is kept."""
+"""Deferred statements: a failure is raised in the write that issued the statement, and the whole write is rolled
+back."""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +15,7 @@ LONG = "x" * 100_000
 
 
 def _wrong(tx: Transaction) -> None:
-    """Of a pump that is not there."""
+    """A reference to a missing pump."""
     tx.later(lambda: PART.sql.insert({PART.sql.pump_id: 999, PART.sql.name: "seal"}))
 
 

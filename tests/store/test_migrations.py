@@ -1,4 +1,4 @@
-"""Migrations: run once and in order, each wholly or not at all, with a copy of the file made before."""
+"""Migrations: run once and in order, each complete or rolled back, with a copy of the file made first."""
 
 import os
 import subprocess
@@ -16,12 +16,12 @@ from tests.store.conftest import TABLES, WORDS, add_pump, names
 
 ROOT = Path(__file__).resolve().parents[2]
 Add = Callable[[str, str], None]
-COPIES = 0 if databases.is_postgresql() else 1  # that a migration leaves; backups of PostgreSQL are its operators'
+COPIES = 0 if databases.is_postgresql() else 1  # left by a migration; PostgreSQL is backed up by its operators
 
 
 @pytest.fixture
 def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
-    """Adds a migration by name and body of `up(tx)`."""
+    """Adds a migration by its name and the body of `up(tx)`."""
     folder = tmp_path / "migrations"
     folder.mkdir()
     monkeypatch.setattr(migrations, "__path__", [str(folder)])
@@ -41,7 +41,7 @@ def _open(path: Path) -> Store:
 
 
 def _old(path: Path) -> None:
-    """A file from before the migrations."""
+    """A database file from before the migrations."""
     store = _open(path)
     add_pump(store, "old")
     store.close()
@@ -52,7 +52,7 @@ def _copies(path: Path) -> list[Path]:
 
 
 def _made_earlier(path: Path, seconds: int = 100, *only: Path) -> None:
-    """Date copies back, all of them or only these, as if the starts lay further apart than they do in a test."""
+    """Sets the dates of all or these copies back, as if days had passed between the starts."""
     for copy in only or _copies(path):
         name, _, made_at = copy.name.rpartition("-")
         if made_at.isdigit():
@@ -218,11 +218,11 @@ ADDS = f"server.store.{'postgresql.schema' if databases.is_postgresql() else 'sq
 @pytest.mark.parametrize(
     ("place", "calls", "marked"),
     [
-        *COPIES * [("server.store.copying.sync", 0, False)],  # the copy is written, and is not on disk yet
+        *COPIES * [("server.store.copying.sync", 0, False)],  # the copy is written but not synced
         ("server.store.schema._migrate", 0, False),
-        ("server.store.schema._differs", 0, True),  # between the migration and what is added
-        (ADDS, 4, True),  # while it is added
-        ("server.store.schema._fingerprint", 1, True),  # all is added, and not noted
+        ("server.store.schema._differs", 0, True),  # between the migration and the additive changes
+        (ADDS, 4, True),  # during the additive changes
+        ("server.store.schema._fingerprint", 1, True),  # everything is added but not recorded
     ],
 )
 def test_a_start_that_is_killed_leaves_what_the_next_one_goes_on_with(
@@ -245,7 +245,7 @@ def test_a_start_that_is_killed_leaves_what_the_next_one_goes_on_with(
 
 
 def _plain(path: Path) -> tuple[list[str], list[str]]:
-    """The pumps of a file, and the tables that no start has brought to its end; read without opening it as ours."""
+    """The pumps in a file, and the tables of unfinished starts; reads the file without opening it as a store."""
     with databases.opened(path.parent) as connection:
         found = [row[0] for row in connection.execute("SELECT name FROM pump").fetchall()]
         return found, [name for name in databases.tables(connection) if name == "tank"]

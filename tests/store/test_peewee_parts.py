@@ -1,4 +1,4 @@
-"""What peewee_parts.py takes of peewee means what it is taken for."""
+"""The parts of peewee that peewee_parts.py uses behave as it assumes."""
 
 import subprocess
 import sys

@@ -21,7 +21,7 @@ def _endless(tx: Transaction) -> int:
 
 
 def test_a_reader_cannot_write(store: Store) -> None:
-    """Nor does it when it has been told once that it cannot."""
+    """It still cannot after a first refusal."""
     add_pump(store, "stays")
     for _ in range(2):
         with pytest.raises((Damaged, psycopg.errors.ReadOnlySqlTransaction)):
@@ -104,7 +104,7 @@ def test_steps_of_one_read_do_not_count_for_the_next(store: Store) -> None:
 
 
 def test_a_statement_with_many_values_is_not_for_the_event_loop(store: Store) -> None:
-    """Making and compiling it takes time in which SQLite counts no steps."""
+    """Building and compiling such a statement takes time in which SQLite counts no steps."""
 
     def work(tx: Transaction) -> int:
         values = list(range(MAX_QUICK_VALUES + 1))
@@ -123,7 +123,7 @@ def test_a_read_over_its_time_begins_no_other_statement(opened: Callable[..., St
 
     def work(tx: Transaction) -> None:
         done.append(len(tx.find(PUMP)))
-        store._local.deadline = 0  # as if whatever stands between two statements had taken long
+        store._local.deadline = 0  # as if the code between two statements had been slow
         done.append(len(tx.find(PUMP)))
 
     with pytest.raises(TimedOut):
@@ -148,7 +148,7 @@ def test_statements_of_a_transaction_are_counted(store: Store) -> None:
 
 
 def test_a_read_that_was_interrupted_leaves_its_connection_as_it_was(store: Store) -> None:
-    """The steps of SQLite are counted on while a read ends, so the end itself may be where the look is due."""
+    """SQLite continues to count steps while a read ends, so the progress check may run there."""
     for number in range(300):
 
         def shifted(tx: Transaction, number: int = number) -> int:

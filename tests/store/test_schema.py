@@ -1,4 +1,4 @@
-"""What is additive is added at start; a file that needs nothing is not written to."""
+"""A start adds additive changes, and does not write to a file that needs none."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,7 +34,7 @@ def _triggers(store: Store) -> set[str]:
 
 
 def _with(table: Table, **parts: object) -> Table:
-    """The table, declared otherwise."""
+    """The table with a changed declaration."""
     own = {
         "columns": table.columns, "indexes": table.indexes, "key": table.key, "bumps": table.bumps,
         "summary": table.summary, "days": table.days,

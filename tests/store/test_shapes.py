@@ -1,4 +1,4 @@
-"""The shape of a statement follows from the code that composes it and what that closes over: no two texts have one."""
+"""The shape of a statement follows from the code that composes it and its closure: no two texts share a shape."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from tests.composed_anew import _compared
 from tests.store.builders import closures, sources
 from tests.store.conftest import PUMP
 
-# What a builder may close over, by its annotation or by what was assigned to it.
+# Permitted closures of a builder, by annotation or assigned expression.
 MAY_STAND = re.compile(
     r"argument (str|bool|Table|Text|TextIndex|Condition|tuple\[.*|Callable\[\.\.\., Any\]|Reached \| None)"
     r"|.*\.sql(\.alias\(.*\))?|.*\.table|table_named\(.*\)(\.alias\(.*\))?|tuple\(.*\)|\(.*\)|bool\(.*\)|ORDER\[uri\]"
@@ -35,7 +35,7 @@ KEYED = {
 
 
 def made(**names: Any) -> Callable[[], Any]:
-    """A builder from one place that closes over this."""
+    """A builder, always from the same place, that closes over this value."""
     text = ", ".join(names)
     space: dict[str, Any] = {"table_named": table_named, "slot": slot}
     exec(f"def outer({text}):\n    return lambda: ({text}, table_named('pump').select(slot(0)))[-1]", space)  # noqa: S102
@@ -74,7 +74,7 @@ def test_two_places_are_two_shapes_though_their_code_is_equal() -> None:
 
 
 def test_the_code_of_a_shape_stays_while_its_statement_does() -> None:
-    """Another function could get its place in memory, and with that its shape."""
+    """Another function could otherwise reuse its address in memory, and with it the shape."""
     found, shapes = cache(), set()
     for number in range(50):
         space: dict[str, Any] = {"table": table_named(f"pump{number}")}
@@ -90,7 +90,7 @@ def test_builders_made_in_a_loop_are_told_apart_by_what_they_see() -> None:
     for name in ("name", "place", "litres"):
         builders.append(lambda: PUMP.sql.select(getattr(PUMP.sql, name)))  # noqa: B023, what is tried
         assert name in found.get(builders[-1]).sql
-    assert {found.get(each).sql for each in builders} == {found.get(builders[-1]).sql}  # all see the last name now
+    assert {found.get(each).sql for each in builders} == {found.get(builders[-1]).sql}  # all see the last name
 
 
 def test_a_table_that_comes_again_with_other_columns_is_another() -> None:
@@ -132,7 +132,7 @@ def test_the_tests_refuse_a_value_in_the_text() -> None:
 
     with pytest.raises(AssertionError, match="a value of the statement"):
         cache().get(built("p"))
-    assert cache().get(built("")).sql  # is one statement more at most
+    assert cache().get(built("")).sql  # at most one more statement
 
 
 def test_what_is_no_plain_function_is_refused() -> None:
@@ -144,7 +144,7 @@ def test_what_is_no_plain_function_is_refused() -> None:
 
 
 def test_the_tests_notice_one_shape_with_two_texts() -> None:
-    """The check that is in force in all of them; see tests/composed_anew.py."""
+    """The check that is active in all tests; see tests/composed_anew.py."""
     get = _compared(StatementCache.get)
     found = cache()
     for name, is_right in (("name", True), ("place", False)):
@@ -157,7 +157,7 @@ def test_the_tests_notice_one_shape_with_two_texts() -> None:
 
 
 def test_builders_close_over_names_tables_and_conditions_only() -> None:
-    """Else each value would make a statement of its own, or two texts get one shape."""
+    """Other closures would create a statement for each value, or let two texts share a shape."""
     found = list(closures())
     odd = [each for each in found if not MAY_STAND.fullmatch(each.meaning) and each.place.split(":")[0] not in KEYED]
     assert len(found) > 250 and not odd
@@ -171,19 +171,20 @@ def test_shapes_by_hand_are_few() -> None:
 
 
 def test_a_table_has_one_handle() -> None:
-    """Its declaration's, or table_named where that cannot be imported: two could have other columns or names."""
+    """The handle of its declaration, or table_named where that cannot be imported: two handles could differ in columns
+    or names."""
     own = {"server/store/tables.py", "server/store/fulltext.py"}
     assert {path for path, text in sources() if "peewee.Table(" in text} == own
 
 
 def test_handles_name_tables_that_there_are(desk: Any) -> None:
-    there = {"sqlite_sequence", *desk.read(lambda tx: databases.tables(tx.connection))}  # asked for with a file only
+    there = {"sqlite_sequence", *desk.read(lambda tx: databases.tables(tx.connection))}  # used with a file only
     named = {name for _, text in sources() for name in re.findall(r'table_named\("(\w+)"\)', text)}
     assert len(named) > 25 and named <= there
 
 
 def test_private_parts_of_peewee_are_used_in_one_file() -> None:
-    """No name that begins with an underscore is looked for in what is not the object's own."""
+    """No attribute with a leading underscore is accessed on another object."""
     odd = []
     for path, text in sources():
         if "import peewee" not in text or path == "server/store/peewee_parts.py":

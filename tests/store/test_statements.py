@@ -1,4 +1,4 @@
-"""Statements are compiled once per shape, and the memory of shapes is bounded."""
+"""Each shape is compiled once, and the cache of shapes is bounded."""
 
 import peewee
 import pytest
@@ -21,7 +21,7 @@ def test_a_shape_is_built_once() -> None:
         return TABLE.select(TABLE.id).where(TABLE.litres == slot(0))
 
     found = {id(cache.get(keyed(build))) for _ in range(5)}
-    assert len(found) == 1 and len(built) == 3  # two of them to compare; see tests/composed_anew.py
+    assert len(found) == 1 and len(built) == 3  # two of these are compared; see tests/composed_anew.py
 
 
 def test_the_memory_of_shapes_is_bounded() -> None:
@@ -52,7 +52,7 @@ def test_a_slot_may_stand_twice() -> None:
 
 
 def test_a_fragment_takes_its_values_wherever_it_stands(store: Store) -> None:
-    """Its names for tables are those around it, and a question mark in its text takes no value."""
+    """It uses the table aliases of the statement around it, and a question mark in its text is not a placeholder."""
     name = TABLE.name.concat(peewee.SQL("'?'"))
     leaks = SQLITE_COMPOSER.fragment(
         TABLE.select(TABLE.id).where(TABLE.litres >= slot(0), name == slot(1), TABLE.place == "cellar")
@@ -72,7 +72,7 @@ def test_text_of_users_is_never_part_of_a_statement(store: Store) -> None:
     for name in ("'; DROP TABLE pump; --", '"', "\x00", "%_*", "Robert'); --", "😀"):
         id = add_pump(store, name)
         assert store.read(lambda tx, name=name: tx.find(PUMP, name=name))[0][0] == id
-        kept = name.replace("\0", "\ufffd") if databases.is_postgresql() else name  # no text of PostgreSQL may have it
+        kept = name.replace("\0", "\ufffd") if databases.is_postgresql() else name  # PostgreSQL allows no such text
         assert store.read(lambda tx, id=id: tx.get(PUMP, id))[1] == kept
 
 

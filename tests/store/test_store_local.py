@@ -1,4 +1,4 @@
-"""Values of a store: one for each, whoever asks, and of one version where that is said."""
+"""Store-local values: one per store, and per version where that is declared."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

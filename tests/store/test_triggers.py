@@ -1,4 +1,4 @@
-"""What triggers keep true: counts by summary columns, and version numbers that tell of changes."""
+"""Triggers maintain the counts of summary columns, and version numbers that change with the rows."""
 
 import random
 from collections import Counter

@@ -1,5 +1,5 @@
-"""Texts that wait beside a full-text index of SQLite: whoever looks for words notices nothing of it, whatever happens
-to the texts, the transactions and the program meanwhile."""
+"""Texts that wait to enter a full-text index of SQLite: searches see them as if they were indexed, through all changes
+of texts, transactions and processes."""
 
 import subprocess
 import sys
@@ -21,12 +21,12 @@ from tests.store.group import write_together
 
 pytestmark = pytest.mark.sqlite("PostgreSQL gathers words by itself")
 
-MOMENTS = 1_000_000  # looks at whether the writer has done what it does by itself
+MOMENTS = 1_000_000  # waits until the background work of the writer is done
 
 
 @pytest.fixture(autouse=True)
 def never_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits waits until the test does something."""
+    """Waiting texts wait until the test does something."""
     monkeypatch.setattr(sqlite_texts, "QUIET_SECONDS", 3600.0)
 
 
@@ -53,7 +53,7 @@ def waiting(store: Store) -> list[int]:
     return [row[0] for row in rows]
 
 
-# What is done to a store; then words, and the ids that they find.
+# Changes to a store; then words, and the ids that they match.
 CASES: list[tuple[str, list[Callable[[Transaction], Any]], dict[str, list[int]]]] = [
     ("new", [index(1, "garden"), index(2, "garden")], {"garden": [1, 2]}),
     ("of an id below others", [index(7, "garden"), index(3, "cellar")], {"garden": [7], "cellar": [3]}),
@@ -104,7 +104,7 @@ def test_a_search_on_the_event_loop_is_told_to_come_again(store: Store) -> None:
     store.write(index(1, "garden"))
     with pytest.raises(TextsWait) as told:
         found(store, "garden", steps=100_000)
-    assert isinstance(told.value, OutOfSteps)  # whoever knows of no more begins again on a thread
+    assert isinstance(told.value, OutOfSteps)  # a read that lacks this restarts on a thread
     with store.as_indexed():
         assert found(store, "garden", steps=100_000) == []
     store.write(lambda tx: store.index_waiting(tx, told.value.names))

@@ -1,4 +1,4 @@
-"""The writer: what is acknowledged is there, and one write does no harm to the others of its group."""
+"""The writer: acknowledged writes are stored, and a failing write does not harm the others of its group."""
 
 import threading
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def test_writes_that_wait_share_one_commit(store: Store, monkeypatch: pytest.Mon
     monkeypatch.setattr(store, "commit", lambda connection: commits.append(1) or commit(connection))
     write_together(store, *[lambda tx, n=n: tx.insert(PUMP, {"name": f"pump {n}"}) for n in range(30)])
     assert len(names(store)) == 30
-    assert len(commits) <= 2  # one for the write that held the writer up, one for the thirty
+    assert len(commits) <= 2  # one for the write that blocked the writer, one for the thirty
 
 
 def test_a_failing_write_leaves_nothing_and_harms_no_other(store: Store) -> None:
@@ -72,7 +72,7 @@ def test_a_broken_rule_of_the_database_fails_its_own_write_only(store: Store) ->
     answers = write_together(
         store,
         lambda tx: tx.insert(PUMP, {"name": "first"}),
-        lambda tx: tx.insert(PART, {"pump_id": 999, "name": "seal"}),  # of a pump that is not there
+        lambda tx: tx.insert(PART, {"pump_id": 999, "name": "seal"}),  # refers to a missing pump
         lambda tx: tx.insert(PUMP, {"name": "last"}),
     )
     assert [each.error is None for each in answers] == [True, False, True]
@@ -111,7 +111,7 @@ def test_a_write_inside_a_write_is_a_part_of_it(store: Store) -> None:
         store.write(lambda inner: inner.insert(PUMP, {"name": "inner"}))
         return names(store)
 
-    assert store.write(outer) == ["outer", "inner"]  # a read inside sees what was done so far
+    assert store.write(outer) == ["outer", "inner"]  # a read inside the write sees its changes so far
 
 
 def test_a_write_inside_a_failing_write_leaves_nothing(store: Store) -> None:

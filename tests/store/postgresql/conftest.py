@@ -1,4 +1,4 @@
-"""Tests of what only PostgreSQL has; those that need one run with --store=postgresql."""
+"""Fixtures for features that only PostgreSQL has. Tests that need PostgreSQL run with --store=postgresql."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ collect_ignore = [] if databases.is_postgresql() else NEEDING
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """A server of the test's own, with an empty database."""
+    """A PostgreSQL server for one test, with an empty database."""
     made = Cluster(folder_for("pgown"))
     try:
         made.make()

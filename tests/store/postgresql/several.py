@@ -13,10 +13,10 @@ Answer = TypeVar("Answer")
 
 
 class Processes:
-    """Servers on one database, each with a data folder of its own. nora administers."""
+    """Servers on one database, each with its own data folder. nora is the administrator."""
 
     def __init__(self, folder: Path, count: int, address: str = "", **env: str) -> None:
-        """address: of their database; one is made where it is empty. env: what else they are told."""
+        """address: their database, set up if it is empty. env: additional environment variables."""
         self._env = {"HELPDESK_DATABASE": address or databases.address_of(folder), **env}
         self._folder = folder
         self.servers = [self.started(0)]
@@ -31,7 +31,7 @@ class Processes:
         return Api(self.servers[number].url, self.token, is_checked)
 
     def at_once(self, *calls: Callable[[Api], Answer]) -> list[Answer]:
-        """What these answer, begun together, with an Api of each process in turn."""
+        """Runs the calls concurrently, each with the Api of the next process in turn, and returns their results."""
         together = Barrier(len(calls))
 
         def run(number: int, call: Callable[[Api], Answer]) -> Answer:

@@ -1,4 +1,4 @@
-"""A database that goes away: 503 with Retry-After meanwhile, nothing half written, and then on."""
+"""The database becomes unavailable: 503 with Retry-After, nothing half written, and recovery afterwards."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ def _cut(cluster: Cluster) -> None:
 
 
 def until_it_answers(api: Api) -> list[Any]:
-    """Asks until it is well again; answers the refusals until then."""
+    """Requests the page until it succeeds; returns the failed responses."""
     refused = []
     while (reply := api.search("task", "")).status != 200:
         assert reply.status == 503 and int(reply.headers["Retry-After"]) >= 1, reply
@@ -37,7 +37,7 @@ def until_it_answers(api: Api) -> list[Any]:
 
 
 def test_whoever_says_nothing_within_its_turn_loses_it(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a process that was stopped in the midst of a write, or whose machine is lost."""
+    """Stands for a process that was suspended during a write, or whose machine failed."""
     monkeypatch.setattr("server.store.postgresql.store.IDLE_MS", 200)
     with psycopg.connect(cluster.address("desk"), autocommit=True) as connection:
         connection.execute("CREATE EXTENSION citext")
@@ -57,7 +57,7 @@ def test_whoever_says_nothing_within_its_turn_loses_it(cluster: Cluster, monkeyp
             other.write(lambda tx: tx.insert(NOTE, {"text": "of the other"}))
             assert [row[1] for row in other.read(lambda tx: tx.find(NOTE))] == ["of the other"]
             go.set()
-            writing.result(60)  # done again, in a turn of its own
+            writing.result(60)  # run again in a separate turn
         texts = [row[1] for row in other.read(lambda tx: tx.find(NOTE))]
         assert texts == ["of the other", "of the one that was stuck", "later"]
     finally:
@@ -100,7 +100,7 @@ def test_a_database_that_is_restarted_under_load_is_told_and_found_again(cluster
     clients = Clients(Api(server.url, nora.token), "restart", 100)
     assert clients.reached.wait(120)
     cluster.stop()
-    clients.join()  # each ends with its refusal
+    clients.join()  # each client stops at its first refusal
     assert set(clients.refused) == {503} and len(clients.refused) == 16
     away = nora.create("task", title="away")
     assert away.status == 503 and int(away.headers["Retry-After"]) >= 1

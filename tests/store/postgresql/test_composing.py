@@ -1,4 +1,4 @@
-"""What statements that rooms compose become for PostgreSQL: what they mean in SQLite."""
+"""Composed statements mean the same in PostgreSQL as in SQLite."""
 
 from typing import Any
 
@@ -28,19 +28,19 @@ def sold() -> Any:
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        # Values are numbered by their slots, whatever stands first.
+        # Values are numbered by their slots, whichever is used first.
         (pumps().where(TABLE.name == slot(0)), f'{HEAD} WHERE ("t1"."name" = $1)'),
-        # Functions have names of their own.
+        # PostgreSQL calls these functions by other names.
         (TABLE.select(peewee.fn.fold(TABLE.name)), 'SELECT svc_fold("t1"."name") FROM "pump" AS "t1"'),
         (TABLE.select(peewee.fn.TOTAL(TABLE.litres)), 'SELECT SUM("t1"."litres") FROM "pump" AS "t1"'),
         (TABLE.select(peewee.fn.date_part(TABLE.litres, slot(0), slot(1))),
          'SELECT svc_date_part("t1"."litres", $1, $2) FROM "pump" AS "t1"'),
-        # Case does not count for LIKE, and is of the column's type otherwise.
+        # LIKE ignores case; elsewhere the column type decides.
         (pumps().where(peewee.NodeList((TABLE.name, peewee.SQL("LIKE"), slot(0)))),
          f'{HEAD} WHERE "t1"."name" ILIKE $1'),
         (pumps().order_by(peewee.NodeList((TABLE.name, peewee.SQL("COLLATE NOCASE")))),
          f'{HEAD} ORDER BY "t1"."name"  ASC NULLS FIRST'),
-        # Nothing sorts before all else; where it cannot be it is not said, so that an index fits.
+        # NULL sorts first. For a column that cannot be NULL the clause is omitted, so that an index fits.
         (pumps().order_by(TABLE.name), f'{HEAD} ORDER BY "t1"."name" ASC'),
         (pumps().order_by(TABLE.name.desc()), f'{HEAD} ORDER BY "t1"."name" DESC'),
         (sold().order_by(SOLD.sold_at), f'{SOLD_HEAD} ORDER BY "t1"."sold_at" ASC NULLS FIRST'),
@@ -51,7 +51,7 @@ def sold() -> Any:
         (pumps().order_by(TABLE.litres + slot(0)), f'{HEAD} ORDER BY ("t1"."litres" + $1) ASC NULLS FIRST'),
         (TABLE.select(peewee.fn.ROW_NUMBER().over(order_by=[peewee.fn.fold(TABLE.name)])),
          'SELECT ROW_NUMBER() OVER (ORDER BY svc_fold("t1"."name") ASC NULLS FIRST) FROM "pump" AS "t1"'),
-        # Lists are one value.
+        # A list is bound as one value.
         (pumps().where(in_list(TABLE.id, slot(0))), f'{HEAD} WHERE ("t1"."id" = ANY($1))'),
         (pumps().where(expressions.contains(TABLE.name, slot(0))), f'{HEAD} WHERE ((STRPOS("t1"."name", $1) > 0))'),
         (sold().where(expressions.is_exactly(SOLD.code, slot(0))), f'{SOLD_HEAD} WHERE (("t1"."code"::text = $1))'),

@@ -1,4 +1,4 @@
-"""A primary that is lost, and its streaming replica in its place: 503 with Retry-After meanwhile, then on by itself."""
+"""Failover from a lost primary to its streaming replica: 503 with Retry-After, then automatic recovery."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,7 +23,7 @@ SYNCED = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
 
 
 class Pair:
-    """A primary and its synchronous replica. address: of both, as the setting takes it."""
+    """A primary and its synchronous replica. address: both servers, as the setting expects it."""
 
     def __init__(self) -> None:
         self.primary, self.replica = Cluster(folder_for("pgone")), Cluster(folder_for("pgtwo"))
@@ -58,13 +58,13 @@ def pair() -> Iterator[Pair]:
 
 
 def test_a_replica_that_is_promoted_under_load_takes_over(pair: Pair, tmp_path: Path) -> None:
-    """The address names both, and no more: it is the one that takes writes that is meant."""
+    """The address only lists both servers: the client uses the one that accepts writes."""
     two = Processes(tmp_path, 2, pair.address)
     clients = _clients(two, "before")
     assert all(each.reached.wait(120) for each in clients)
     pair.primary.kill()
     for each in clients:
-        each.join()  # each ends with its refusal
+        each.join()  # each client stops at its first refusal
         assert set(each.refused) == {503} and len(each.refused) == CLIENTS // 2
     for number in range(2):
         _is_away(two.api(number))
@@ -94,7 +94,7 @@ def test_a_replica_that_is_promoted_under_load_takes_over(pair: Pair, tmp_path: 
 def test_a_write_that_the_lost_replica_would_have_to_have_is_refused_and_reads_go_on(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A primary does not answer a commit before its replica has it; nobody waits for that for ever."""
+    """A primary confirms a commit only after its replica has it; that wait must be limited."""
     monkeypatch.setattr("server.store.postgresql.store.COMMIT_SECONDS", 0.5)
     monkeypatch.setattr("server.store.postgresql.store.TURN_SECONDS", 0.5)
     with psycopg.connect(pair.primary.address("desk"), autocommit=True) as connection:
@@ -128,6 +128,6 @@ def _is_away(api: Api) -> None:
     for reply in (api.create("task", title="away"), api.search("task", "")):
         assert reply.status == 503 and int(reply.headers["Retry-After"]) >= 1, reply
     asked = 0
-    while api.session.get(f"{api.url}/health", timeout=60).status_code == 200:  # what it saw a moment ago
+    while api.session.get(f"{api.url}/health", timeout=60).status_code == 200:  # served from the last snapshot
         asked += 1
         assert asked < 20_000

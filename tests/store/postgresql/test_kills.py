@@ -1,5 +1,5 @@
-"""One of three processes is killed again and again under sixteen writing clients: nothing acknowledged is lost, each
-job is done, and the others go on."""
+"""One of three processes is killed repeatedly under sixteen writing clients: no acknowledged write is lost, each job is
+done, and the others continue."""
 
 import os
 import random
@@ -18,7 +18,7 @@ from tests.service import Api
 from tests.store.postgresql.several import Processes
 
 KILLS = int(os.environ.get("TEST_KILLS", "5"))
-MAX_PAUSE_MS = int(os.environ.get("TEST_PAUSE_MS", "0"))  # fails if others answer later than that after a kill
+MAX_PAUSE_MS = int(os.environ.get("TEST_PAUSE_MS", "0"))  # the longest response time of other processes after a kill
 CLIENTS, PROCESSES = 16, 3
 WRITES_BEFORE_A_KILL = (30, 240)
 MAKES = script_that_makes("org", "name")
@@ -30,7 +30,7 @@ automation/one:
 
 
 class Pauses:
-    """How long the others took for what was asked of them right after a kill, in milliseconds."""
+    """Response times of the other processes right after a kill, in milliseconds."""
 
     def __init__(self) -> None:
         self.reads: list[float] = []
@@ -93,7 +93,7 @@ def test_one_of_three_is_killed_again_and_again(three: Processes, tmp_path: Path
 
 
 def _bind(nora: Api) -> None:
-    """Let an automation make an organization for each task."""
+    """Binds an automation that creates an organization for each task."""
     nora.create("automation", name="made", extension_id="svc.trigger.record.changed", script=MAKES,
                 policy_kata=POLICY).ok()  # fmt: skip
     [event] = nora.search("automation_event", "name:record.changed").ok()["results"]
@@ -101,7 +101,7 @@ def _bind(nora: Api) -> None:
 
 
 def _clients(three: Processes, kill: int, after: int) -> list[Clients]:
-    """Sixteen clients, of each process some."""
+    """Sixteen clients, spread over the processes."""
     share, more = divmod(CLIENTS, PROCESSES)
     return [
         Clients(three.api(number, is_checked=False), f"kill{kill}p{number}", max(after // PROCESSES, 1),
@@ -118,8 +118,7 @@ def _every_ticket_has_its_message(api: Api) -> None:
 
 
 def _jobs_done_again(api: Api, data: Path, tasks: dict[int, str]) -> int:
-    """Once nothing is to be done: each job was done. Answers how many more than once, as those that a killed process
-    had begun may be."""
+    """Waits until all jobs are done and returns how many ran more than once, as jobs of a killed process may."""
     with databases.opened(data) as connection:
         for _ in range(LOOKS):
             assert api.session.get(f"{api.url}/health", timeout=60).status_code == 200

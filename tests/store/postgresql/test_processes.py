@@ -1,4 +1,4 @@
-"""Several processes on one database: nothing goes wrong between them."""
+"""Several processes on one database do not disturb each other."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -70,11 +70,11 @@ def test_two_merges_the_other_way_round_leave_one_ticket(two: Processes) -> None
             lambda api, ids=ids: api.post("/rest/tickets/merge.json", **{"ticket_ids[]": ids[::-1]}),
         )
         counts = [two.api(1).search("message", f"ticket.id:{id}").ok()["total"] for id in ids]
-        assert counts == [2, 0]  # the older one stays
+        assert counts == [2, 0]  # the older value remains
 
 
 def test_a_counter_rises_by_each(two: Processes) -> None:
-    """A counter of changes: nobody's is lost, and each process sees all of them."""
+    """A counter of changes loses no increment, and each process sees every one."""
     id = two.api(0).create("task", title="Counted").ok()["id"]
 
     def told(number: int) -> None:
@@ -88,7 +88,7 @@ def test_a_counter_rises_by_each(two: Processes) -> None:
 
 @pytest.mark.parametrize("ending", ["disabled", "admin no more"])
 def test_what_a_token_may_no_longer_is_refused_at_once_by_both(two: Processes, ending: str) -> None:
-    """A process expects of a token what it knew last, and asks in the turn of the write."""
+    """A process starts from the permissions that it last read, and checks them in the turn of the write."""
     first, second = two.api(0), two.api(1, is_checked=False)
     made = first.create(
         "worker",

@@ -1,4 +1,4 @@
-"""Tokens of connected accounts: a refresh token is used once, by whichever process, and what it brought is kept."""
+"""Tokens of connected accounts: one process uses a refresh token, once, and the new tokens are stored."""
 
 import json
 import threading
@@ -34,7 +34,7 @@ start:
 
 
 class TokenServer:
-    """Gives tokens for refresh tokens, each of which is good for one. begun: how many are about to ask."""
+    """Issues tokens for refresh tokens, each of which is valid once. begun: callers about to send a request."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer, self.used, self.stolen = peer, 0, False
@@ -59,7 +59,7 @@ class TokenServer:
 
 
 def _connected(nora: Api, peer: Peer) -> tuple[int, Hook]:
-    """An account whose token is over, and a webhook that asks with it."""
+    """An account with an expired token, and a webhook that uses the account."""
     service = nora.create(
         "connected_service", name="Parcels", extension_id="svc.service.provider.oauth2",
         params={"token_url": peer.url("/token"), "client_id": "me", "client_secret": "s"},
@@ -70,7 +70,7 @@ def _connected(nora: Api, peer: Peer) -> tuple[int, Hook]:
 
 
 def _end(nora: Api, account: int, number: int) -> None:
-    """Let the token of the account be over."""
+    """Expires the token of the account."""
     params = {"refresh_token": f"refresh{number}", "access_token": f"access{number}", "expires_at": "1"}
     nora.update("connected_account", account, params=params).ok()
 

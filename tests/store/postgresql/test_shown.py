@@ -1,5 +1,5 @@
-"""What one process shows, three show behind a balancer that sticks to none, though one of them is killed meanwhile: the
-tours of the help, and a day's support in a browser."""
+"""Three processes behind a balancer without sticky sessions show what one process shows, although one of them is
+killed: the tours of the help, and a day of support in a browser."""
 
 import doctest
 import signal
@@ -31,8 +31,8 @@ from tests.test_tour import (
     typed,
 )  # fmt: skip
 
-# What the browser tells when the process ends that answers it: what is new on the page comes on such an answer, and
-# from another process a moment later.
+# Browser messages about the end of the serving process: its page updates arrive on that response, and a moment later
+# from another process.
 CUT = r"net::ERR_(?:INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|CONNECTION_RESET)"
 
 
@@ -44,7 +44,7 @@ def test_the_tours_of_three_processes(chapter: str, program: str, port: str, tmp
     data = folder / "tour" / "data"
     data.mkdir(parents=True)
     env = {"HELPDESK_DATABASE": databases.address_of(data), "HELPDESK_OUTBOUND_ALLOW": HOST}
-    env["HELPDESK_STARTER_PACKAGE"] = "yes"  # as in the tour
+    env["HELPDESK_STARTER_PACKAGE"] = "yes"  # same as in the tour
     middle, steps = len(tour.steps) // 2, [text for text, _ in tour.steps]
     with ExitStack() as stack:
         servers = [Server(folder / name, env=env) for name in ("one", "two", "three")]

@@ -1,4 +1,4 @@
-"""Small reads on threads of the store: they share snapshots, and what takes long is begun again elsewhere."""
+"""Small reads on threads of the store: they share snapshots, and slow reads restart on another thread."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tests.store.conftest import PUMP, add_pump, names
 
 
 def _read(store: Store, *works: Callable[[], Any]) -> list[PendingRead]:
-    """Submit these reads and wait for all of them; in their order."""
+    """Submits these reads and returns their results in order."""
     found: dict[int, PendingRead] = {}
     left = threading.Semaphore(0)
 
@@ -34,13 +34,13 @@ def _read(store: Store, *works: Callable[[], Any]) -> list[PendingRead]:
 
 
 def _moment(store: Store) -> tuple[str, list[str]]:
-    """Which snapshot a read has, and what it sees."""
+    """The snapshot of a read, and the rows that it sees."""
     text = "SELECT pg_backend_pid() || ' ' || extract(epoch from now())"
     return store.read(lambda tx: (tx.connection.execute(text)[0][0], [row[1] for row in tx.find(PUMP)]))
 
 
 class Held:
-    """Keeps all threads of small reads busy until `go`."""
+    """Keeps all threads for small reads busy until `go` is set."""
 
     def __init__(self, store: Store) -> None:
         self.go = threading.Event()

@@ -1,4 +1,4 @@
-"""Tables as PostgreSQL keeps them: what is declared is there as it was declared, and is not made a second time."""
+"""Tables in PostgreSQL match their declarations, and existing ones are not created again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_what_is_as_declared_is_not_made_again(store: Store) -> None:
 
 
 def test_two_that_start_at_once_make_each_table_once(path: Path, opened: Callable[..., Store]) -> None:
-    """The second one waits for its turn, and finds all made."""
+    """The second process waits for its turn and finds all tables."""
     first, second = opened(), opened()
     for store in (second, first):
         store.write(lambda tx: schema.add_tables(tx, [KINDS]))

@@ -1,4 +1,4 @@
-"""What texts and full-text queries become for PostgreSQL."""
+"""Texts and full-text queries as PostgreSQL receives them."""
 
 import pytest
 
@@ -17,7 +17,7 @@ COLUMNS = ("subject", "content", "notes", "sender", "files")
         (["pump", "pump"], "'pump':1A,10B"),
         (["", "", "", "pump"], "'3_pump':25"),
         (["x" * MAX_WORD + " pump"], f"'pump':2A '{'x' * MAX_WORD}':1A"),
-        (["x" * (MAX_WORD + 1) + " pump"], "'pump':2A"),  # its place is kept, so that no phrase goes over it
+        (["x" * (MAX_WORD + 1) + " pump"], "'pump':2A"),  # its position stays counted, so that no phrase spans it
         (["it's"], "'it':1A 's':2A"),
     ],
 )
@@ -32,7 +32,7 @@ def test_a_word_that_is_too_long_to_be_kept_is_looked_for_and_not_found() -> Non
 
 
 def test_a_text_of_endless_words_is_kept_as_far_as_postgresql_takes_it() -> None:
-    """Of headers that somebody fills with letters of four bytes, each word another one."""
+    """Stands for headers filled with characters of four bytes, each word different."""
     parts = [" ".join(chr(0x20000 + part * 25_000 + number) for number in range(25_000)) for part in range(6)]
     vector = as_tsvector(["pump", *parts])
     size = sum(len(each.partition("':")[0].encode()) + 7 for each in vector.split(" '"))

@@ -1,4 +1,4 @@
-"""What one turn to write knows of the last, and that nobody is told by it what is not so any more."""
+"""A turn to write reuses the rows of the previous turn, and never uses one that is out of date."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from tests.store.group import write_together
 __all__ = ["path"]
 
 VALVE = Table("valve", [Column("name", "TEXT"), Column("place", "TEXT", default="cellar")], is_settled=True)
-TURNS = 1000  # until one meets no other transaction
+TURNS = 1000  # repeated until no other transaction interferes
 NOTE = Table("note", [Column("valve_id", references="valve(id)")])
 
 
@@ -44,7 +44,7 @@ def store(opened: Callable[[], Any]) -> Any:
 
 @contextmanager
 def beside(store: Any) -> Iterator[Any]:
-    """A connection of somebody who takes no turn; what is written there is committed at the end."""
+    """A connection that claims no turn; its writes are committed at the end."""
     with psycopg.connect(store.address) as connection:
         yield connection
 
@@ -54,7 +54,7 @@ def added(store: Store) -> int:
 
 
 def place(store: Store, id: int) -> tuple[str, int]:
-    """What a write that writes is told of a valve, and by how many statements."""
+    """The place of a valve as a write reads it, and the number of statements that this took."""
 
     def ask(tx: Transaction) -> tuple[str, int]:
         tx.insert(NOTE, {"valve_id": id})
@@ -67,8 +67,8 @@ def place(store: Store, id: int) -> tuple[str, int]:
 
 
 def known_place(store: Store, id: int) -> str:
-    """What a turn knows of a valve without a statement. Transactions of any other database on the server make it read
-    again, so that some turns may have to."""
+    """The place of a valve that a turn knows without a statement. A transaction of any other database on the server
+    makes it read again, so several turns may be necessary."""
     places = (place(store, id) for _ in range(TURNS))
     return next(text for text, statements in places if statements == 0)
 
@@ -94,7 +94,7 @@ def test_it_knows_nothing_after_somebody_else_has_written(store: Store) -> None:
 def test_nor_where_somebody_has_begun_before_the_last_turn_and_ended_after_it(store: Store) -> None:
     id = added(store)
     with beside(store) as other:
-        other.execute("UPDATE valve SET place = 'attic' WHERE id = %s", (id,))  # has the earlier number
+        other.execute("UPDATE valve SET place = 'attic' WHERE id = %s", (id,))  # has the lower transaction number
         assert store.write(lambda tx: (tx.insert(VALVE, {"name": "next"}), (tx.get(VALVE, id) or "")[2]))[1] == "cellar"
     assert place(store, id) == ("attic", 1)
 
@@ -104,7 +104,7 @@ def test_what_somebody_begins_meanwhile_is_seen_when_it_has_ended(store: Store) 
     with beside(store) as other:
 
         def write(tx: Transaction) -> None:
-            tx.update(VALVE, tx.insert(VALVE, {"name": "next"}), {"place": "yard"})  # has the earlier number
+            tx.update(VALVE, tx.insert(VALVE, {"name": "next"}), {"place": "yard"})  # has the lower transaction number
             other.execute("UPDATE valve SET place = 'attic' WHERE id = %s", (id,))
             tx.get(VALVE, id)
 
@@ -155,7 +155,7 @@ def test_a_turn_that_changes_tables_leaves_nothing_that_is_known(store: Store) -
 
 @pytest.mark.parametrize("number", [MAX_HELD, 3 * MAX_HELD])
 def test_a_turn_is_idle_when_what_it_has_sent_is_done(store: Any, number: int) -> None:
-    """So that PostgreSQL ends that of a process which says nothing any more."""
+    """PostgreSQL can then end the session of a process that hangs."""
 
     def write(tx: Transaction) -> None:
         id = tx.connection.execute("SELECT pg_backend_pid()")[0][0]
