@@ -1,1 +1,1 @@
-"""Tests. A package, so that a folder of them is not taken for the code of the same name, such as console."""
+"""Tests. A package, so that a folder in it is not mistaken for the code of the same name, such as console."""

@@ -1,7 +1,7 @@
-"""Run all tests, as `make test` does, and run up to three failed tests again, alone.
+"""Runs all tests, as `make test` does, and runs up to three failed tests a second time, alone.
 
-A test that passes alone failed because the machine was slow or because tests share something. It is named, so that
-somebody mends it, and does not hold back an unrelated commit. A test that fails twice fails."""
+A test that passes alone failed because the machine was slow or because tests share state. It is reported by name, so
+that it gets fixed, and does not hold back an unrelated commit. A test that fails twice fails the run."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ FEW = 3  # failed tests that may have failed by chance
 
 
 class Failures:
-    """A plugin that collects the tests that failed, in any of the processes."""
+    """A plugin that collects the failed tests of all processes."""
 
     def __init__(self) -> None:
         self.ids: dict[str, None] = {}

@@ -1,7 +1,7 @@
-"""A load balancer: each request goes to the next process in turn, none of them sticks to one.
+"""A load balancer that sends each request to the next process in turn, without sticky sessions.
 
-As nginx does in resources/help/growing.md it asks the next one where one does not answer, a write only where the
-process has not got it."""
+Like nginx in resources/help/growing.md it tries the next process where one does not respond, a write only where the
+first process has not received it."""
 
 import contextlib
 import itertools
@@ -19,7 +19,7 @@ GONE = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\
 
 
 class Balancer:
-    """Serves inside `with`. urls: of the processes; they may change. answered: requests by the url that answered."""
+    """Serves inside `with`. urls: the processes, may change. answered: requests by the url that responded."""
 
     def __init__(self, urls: list[str], port: int = 0) -> None:
         self.urls = urls
@@ -53,7 +53,7 @@ class Balancer:
                 return
             first = next(self._turn)
             head, _, rest = asked.partition(b"\r\n\r\n")
-            # One request for each connection, so that its answer ends with it.
+            # One request per connection, so that the end of the connection ends the response.
             told = CONNECTION.sub(b"", head) + b"\r\nConnection: close\r\n\r\n" + rest
             for place in range(len(self.urls)):
                 url = self.urls[(first + place) % len(self.urls)]
@@ -62,7 +62,7 @@ class Balancer:
             client.sendall(GONE)
 
     def _forwarded(self, client: socket.socket, url: str, told: bytes, may_ask_again: bool) -> bool:
-        """Whether the client has its answer."""
+        """Whether the client got its response."""
         try:
             backend = socket.create_connection((HOST, urlsplit(url).port or 80), timeout=60)
         except OSError:
@@ -89,7 +89,7 @@ class Balancer:
 
 
 def _head(client: socket.socket) -> bytes | None:
-    """The head of a request, and what came with it; None where there is none."""
+    """The head of a request and the bytes read after it; None if the client sent nothing."""
     got = b""
     while b"\r\n\r\n" not in got and len(got) < MAX_HEAD:
         more = client.recv(MAX_HEAD)
@@ -100,7 +100,8 @@ def _head(client: socket.socket) -> bytes | None:
 
 
 def _relayed(client: socket.socket, backend: socket.socket) -> bytes:
-    """Hand on what else the client sends, until the answer begins; its beginning, b"" where there is none."""
+    """Forwards the rest of the request until the response begins; returns the first bytes of the response, b"" without
+    one."""
     sources = [client, backend]
     while True:
         ready, _, _ = select.select(sources, [], [])
@@ -113,7 +114,7 @@ def _relayed(client: socket.socket, backend: socket.socket) -> bytes:
 
 
 def _relay(client: socket.socket, backend: socket.socket) -> None:
-    """Hand on what both send, until one of them ends."""
+    """Forwards in both directions until one side closes."""
     while True:
         ready, _, _ = select.select([client, backend], [], [])
         for each, other in ((backend, client), (client, backend)):

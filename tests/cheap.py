@@ -1,6 +1,6 @@
-"""Hashes of passwords that cost nothing: hundreds of sign-ins would take minutes of a processor otherwise.
+"""Password hashes that cost nothing: hundreds of sign-ins would take minutes of CPU time otherwise.
 
-What the service takes instead is asserted by test_passwords.py, in a process of its own."""
+test_passwords.py checks the real cost of the service in a separate process."""
 
 import argon2
 
@@ -8,5 +8,5 @@ from server import passwords
 
 
 def cheap_hashes() -> None:
-    """Let passwords be hashed in this process with the least that the algorithm takes."""
+    """Sets the password hash of this process to the minimum cost of the algorithm."""
     passwords._hasher = argon2.PasswordHasher(1, 8, 1, passwords.HASH_BYTES, passwords.SALT_BYTES, type=argon2.Type.ID)

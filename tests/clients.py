@@ -1,4 +1,4 @@
-"""Many clients that write at once, and remember what was acknowledged to them."""
+"""Many clients that write concurrently and record the acknowledged writes."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.service import Api, Reply
 class Clients:
     """Threads that create addresses and tasks, and send mail, until the server is gone.
 
-    `acknowledged`: {record type: {id: its name}}. `reached` is set when `after` writes were acknowledged."""
+    `acknowledged`: {record type: {id: its name}}. `reached` is set once `after` writes are acknowledged."""
 
     def __init__(self, api: Api, name: str, after: int, threads: int = 16) -> None:
         self.acknowledged: dict[str, dict[int, str]] = {"address": {}, "task": {}, "ticket": {}}
@@ -28,11 +28,11 @@ class Clients:
             each.start()
 
     def stop(self) -> None:
-        """Have every client end with the request that it is at."""
+        """Stops every client after its current request."""
         self._is_over = True
 
     def join(self) -> None:
-        """Wait for all clients; they end with their connections, or after `stop`."""
+        """Waits for all clients; they end when their connections break, or after `stop`."""
         for each in self._threads:
             each.join(60)
             assert not each.is_alive()
@@ -85,7 +85,7 @@ WRITES: dict[str, Callable[[Api, str], tuple[int, int]]] = {"address": _address,
 
 
 def found(api: Api, uri: str, beginning: str) -> dict[int, str]:
-    """{id: name} of all records of a type whose names begin so."""
+    """{id: name} of all records of a type whose names have this prefix."""
     query, key = {
         "address": (f"email:{beginning}*@kill.example", "email"),
         "task": (f"title:{beginning}*", "title"),

@@ -1,8 +1,8 @@
-"""Statements that tests run are composed anew and compared with what is kept under their shape: a shape that stands for
-two texts fails the test that meets the second.
+"""Composes statements again during tests and compares them with the cached statement of the same shape: a shape with
+two texts fails the test that meets the second text.
 
-Of each shape that is the case when it is met for the second time, and then each time that it was met twice as often:
-all of them would take longer than the tests."""
+A shape is checked the second time that it occurs, and then each time its count has doubled: checking every statement
+would take longer than the tests."""
 
 import threading
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ from weakref import WeakKeyDictionary
 from server.store.statement_shapes import Builder, KeyedBuilder, code_of
 from server.store.statements import Fragment, Statement, StatementCache
 
-MAX_COMPARED = 100_000  # characters; the largest searches take most of their time to be composed
+MAX_COMPARED = 100_000  # characters; most of the time of the largest searches is spent on composing them
 
 
 _state = threading.local()
-# How often each statement of a cache was met, by its identity.
+# Occurrences of each statement of a cache, by its identity.
 _met: WeakKeyDictionary[StatementCache[Any], dict[int, int]] = WeakKeyDictionary()
 
 
 def composed_anew() -> None:
-    """Compare from now on."""
+    """Compares every statement composed from now on."""
     StatementCache.get = _compared(StatementCache.get)  # type: ignore[method-assign]
 
 
 @contextmanager
 def uncompared() -> Iterator[None]:
-    """Inside, this thread composes nothing but what the service does, and what it meets does not count."""
+    """Inside, this thread only composes what the service needs, and nothing is counted or compared."""
     _state.is_off = True
     try:
         yield
@@ -38,7 +38,7 @@ def uncompared() -> Iterator[None]:
 
 def _compared(get: Any) -> Any:
     def compared(cache: StatementCache[Any], build: Builder) -> Any:
-        if getattr(_state, "is_anew", False):  # nothing that is kept stands in what is composed anew
+        if getattr(_state, "is_anew", False):  # a cached statement must not be reused in the second composition
             return cache._compose(build())
         kept = get(cache, build)
         if getattr(_state, "is_off", False):
@@ -62,8 +62,8 @@ def _compared(get: Any) -> Any:
 
 
 def _require_no_values(build: Builder, statement: Statement | Fragment, place: str) -> None:
-    """A text that a builder closes over names something; as a value of the statement it has a slot, else each value
-    makes a statement of its own."""
+    """A text in a closure must name something; a value has a slot in the statement, otherwise each value would create
+    another statement."""
     if isinstance(build, KeyedBuilder) or not isinstance(statement, Statement):
         return
     fixed = {item for is_slot, item in statement._order if not is_slot} - {""}

@@ -1,7 +1,7 @@
-"""Holds answers of the REST API against the OpenAPI document: status, headers, content type, schema.
+"""Checks responses of the REST API against the OpenAPI document: status, headers, content type, schema.
 
-tests/service.py asks it about every answer of the run. The document is made here, of the same code as the server's; for
-record types that administrators made it is fetched from the server."""
+tests/service.py passes every response of the run to it. The document is built here, by the same code as the server's;
+for record types created by administrators it is fetched from the server."""
 
 import functools
 import re
@@ -25,11 +25,11 @@ JSON_TYPE = "application/json; charset=utf-8"
 
 
 class Undocumented(AssertionError):
-    """An answer that the document does not tell of."""
+    """A response that the document does not describe."""
 
 
 class Document:
-    """One OpenAPI document, whose schemas are compiled when they are first needed."""
+    """An OpenAPI document. A schema is compiled on first use."""
 
     def __init__(self, content: dict[str, Any]) -> None:
         self.content = content
@@ -39,7 +39,7 @@ class Document:
         self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
 
     def response(self, path: str, method: str, status: int) -> tuple[dict[str, Any], str] | None:
-        """What the document says of an answer, and the pointer to it; None when it tells of no such answer."""
+        """The documented response and the pointer to it; None if the document has no such response."""
         operation = self.paths.get(path, {}).get(method.lower(), {})
         found = operation.get("responses", {}).get(str(status))
         if found is None:
@@ -51,7 +51,7 @@ class Document:
         return found, f"/paths/{escaped}/{method.lower()}/responses/{status}"
 
     def problem(self, pointer: str, value: Any) -> str:
-        """What is wrong with a value by the schema at a pointer, "" when nothing is."""
+        """The first violation of the schema at a pointer, "" for a valid value."""
         validator = self._validators.get(pointer)
         if validator is None:
             schema = {"$ref": f"{URN}#{quote(pointer, safe='/~')}"}
@@ -63,7 +63,7 @@ class Document:
 
 @functools.cache
 def own() -> Document:
-    """The document as this process makes it."""
+    """The document as this process builds it."""
     app.endpoints()
     return Document(document(record_types.load(), ENDPOINTS))
 
@@ -76,14 +76,14 @@ def router() -> Router:
 
 
 def check(url: str, method: str, path: str, response: requests.Response) -> None:
-    """Raise Undocumented when the document does not tell of this answer. url: of the server, path: of the request."""
+    """Raises Undocumented if the document does not describe this response. url: of the server, path: of the request."""
     path = path.partition("?")[0]
     if method == "OPTIONS" or not path.startswith(PREFIX):
         return
     _require(response.status_code != 500, response, "something went wrong")
     token = response.request.headers.get("Authorization", "")
     documented, template = _place(url, "GET" if method == "HEAD" else method, path, str(token))
-    if template == "":  # what is not in the document must not work
+    if template == "":  # undocumented requests must not succeed
         _require(response.status_code >= 400, response, "it succeeds, but the document has no such operation")
         documented, template, method = own(), "/rest/workers/me.json", "GET"
         if response.status_code not in (*errors.WRITING, *errors.TYPED):
@@ -105,13 +105,13 @@ def _check_against(documented: Document, template: str, method: str, response: r
         return
     _require(response.headers.get("Content-Type") == JSON_TYPE, response, "it is not of the type of JSON")
     if IS_SPARSE.search(response.request.url or "") or IS_SPARSE.search(_form_of(response)):
-        return  # it lacks keys that the schema requires, as the parameter tells
+        return  # it lacks keys that the schema requires, as the parameter asks
     problem = documented.problem(f"{pointer}/content/application~1json/schema", response.json())
     _require(not problem, response, problem)
 
 
 def _form_of(response: requests.Response) -> str:
-    """The form of a search, as it was sent."""
+    """The submitted form of a search."""
     body = response.request.body
     is_search = str(response.request.url).partition("?")[0].endswith("/search.json")
     return body.decode("latin-1") if is_search and isinstance(body, bytes) else body or "" if is_search else ""
@@ -119,7 +119,7 @@ def _form_of(response: requests.Response) -> str:
 
 def _check_headers(told: Mapping[str, Any], response: requests.Response) -> None:
     for name, header in told.items():
-        is_of_all = "$ref" in header and response.status_code != 503  # which comes also where nothing is served
+        is_of_all = "$ref" in header and response.status_code != 503  # which also occurs for unknown paths
         if header.get("required") or is_of_all:
             _require(name in response.headers, response, f"the header {name} is not there")
 
@@ -131,7 +131,7 @@ def _require(holds: bool, response: requests.Response, problem: str) -> None:
 
 
 def _place(url: str, method: str, path: str, token: str) -> tuple[Document, str]:
-    """The document and the path in it that a request belongs to; the path is "" when there is none."""
+    """The document and the path template of a request; the path is "" if the document has none."""
     below = path[len(PREFIX) :].removesuffix("/").replace("%20", " ").removesuffix(ENDING)
     endpoints, arguments = router().find(below)
     each = endpoints.get(method)
@@ -150,7 +150,7 @@ def _template(path: str) -> str:
 
 
 def _spelled(below: str, paths: tuple[str, ...]) -> str:
-    """The one of an endpoint's paths that a request was sent to."""
+    """The path of the endpoint that matches the request."""
     segments = below.split("/")
     for path in paths:
         parts = path.split("/")
@@ -165,8 +165,8 @@ _fetched: dict[str, tuple[str, Document]] = {}
 
 
 def fetched(url: str, token: str) -> Document:
-    """The document of a running server as it is now. token: the Authorization header of who may know the custom types;
-    with one that is refused, the last document."""
+    """The current document of a running server. token: the Authorization header of a worker who may see the custom
+    types; if it is refused, the last document is returned."""
     tag, known = _fetched.get(url, ("", own()))
     headers = {"If-None-Match": tag, "Authorization": token}
     answer = requests.get(f"{url}/openapi.json", headers=headers, timeout=60)

@@ -1,4 +1,5 @@
-"""Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
+"""Fixtures for all tests: a running server with its people for each process, a helpdesk without a server for each
+module."""
 
 import gc
 import os
@@ -19,14 +20,14 @@ from tests.records.desk import Desk
 from tests.scheduling import FileByFile
 from tests.service import Api, Server, people
 
-# Tests start hundreds of processes. Where the environment forbids to keep compiled modules, as that of containers often
-# does, each of them would compile the whole program first, which is half of what a start takes.
+# Tests start hundreds of processes. Containers often disable the bytecode cache; each process would then compile the
+# whole program first, half the time of a start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 cheap_hashes()
 composed_anew()
 
-# What `make test ARGS=--store=postgresql` runs: what keeps something. Marked as of SQLite are tests within.
+# The scope of `make test ARGS=--store=postgresql`: tests that store something. Some are marked as specific to SQLite.
 KEEPING = (
     "access", "api", "automation", "console", "cookbook", "desk", "imports", "oauth", "packages", "queries", "records",
     "security", "store", "test_doctor.py", "test_first_start.py", "test_mail_in.py", "test_mail_listener.py",
@@ -38,7 +39,8 @@ RUNNING = pytest.StashKey[Any]()
 
 
 class Scopes:
-    """Notes which databases are made for the whole run. A plugin, as fixtures of the session ask no conftest below."""
+    """Records which databases live for the whole run. A plugin, because session fixtures call no hook of a lower
+    conftest."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
@@ -55,13 +57,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """The first process starts the database that all processes of a run share."""
+    """Starts the database that all processes of a run share, in the first process."""
     config.addinivalue_line("markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL")
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":
         if not hasattr(config, "workerinput"):
             config.stash[RUNNING] = databases.start()
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:  # so also in each process of xdist
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:  # inherited by each process of xdist
             config.args = [str(Path(__file__).parent / name) for name in KEEPING]
         config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
@@ -73,7 +75,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With another store leave out what is marked as of SQLite and what needs a browser, and count why."""
+    """With another store deselects tests of SQLite and of the browser, and reports the number by reason."""
     if not databases.is_postgresql():
         return
     reasons = [(item, _reason_not_to(item)) for item in items]
@@ -97,7 +99,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """All processes have collected the same."""
+    """Checks that all processes have collected the same tests."""
     node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
@@ -108,7 +110,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """A database goes with the folder of its test, or else with the module."""
+    """Drops a database with the folder of its test, or else with the module."""
     folder = getattr(item, "funcargs", {}).get("tmp_path")
     try:
         return (yield)
@@ -125,8 +127,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileByFile:
 
 
 def pytest_collection_finish() -> None:
-    """All modules and 19,000 tests are there until the end; looking through them again and again, as whatever makes
-    objects has it done, would take an eighth of the time."""
+    """Freezes the modules and the 19,000 collected tests: they live until the end, and the garbage collector would
+    spend an eighth of the run on them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
@@ -142,7 +144,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def nora(server: Server) -> Api:
-    """The administrator's client, after the set-up page; milo, olga and dora are there too."""
+    """The administrator's client after setup; milo, olga and dora exist too."""
     client = server.set_up()
     people(client)
     return client
@@ -150,7 +152,7 @@ def nora(server: Server) -> Api:
 
 @pytest.fixture
 def api(nora: Api) -> Api:
-    """The client of nora, the administrator; `api.as_("milo")` is another's."""
+    """The client of nora, the administrator; `api.as_("milo")` is the client of milo."""
     return nora
 
 

@@ -1,9 +1,9 @@
-"""Where the data of a test is: in a file of its folder, or with --store=postgresql in a database of its own.
+"""The databases of tests: files in a folder, or with --store=postgresql one PostgreSQL database per folder.
 
-A database belongs to one folder, as a file does: who opens the folder again finds what was there. It is made from a
-template that has the tables of this version. When its test or module has ended it is emptied for the next one, which
-takes a tenth of the time of a new one, or dropped where its tables were changed. One without tables loses those that it
-has got."""
+A folder has one database, so that opening the folder again finds the same data. A database is created from a template
+that has the tables of this version. When its test or module has ended it is emptied for the next one, which takes a
+tenth of the time of a new one, or dropped if its tables were changed. A database without tables only loses the tables
+created since."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from server.store.sqlite import SqliteStore
 from tests.postgresql import Guarded
 
 STORES = ("sqlite", "postgresql")
-VARIABLE = "TEST_POSTGRESQL"  # the address of the server that a run of the tests shares
-TEMPLATE, BLANK = "helpdesk_template", "helpdesk_blank"  # one with all tables, one with none
+VARIABLE = "TEST_POSTGRESQL"  # the address of the server that all processes of a run share
+TEMPLATE, BLANK = "helpdesk_template", "helpdesk_blank"  # one with all tables, one empty
 FILE = "helpdesk.db"
-HANDED_ON = "TEST_PLACES"  # {folder: its database}, for a process that opens them itself
-MAX_USES = 100  # of a database: what was deleted still takes room in its files
+HANDED_ON = "TEST_PLACES"  # {folder: its database}, for a process that opens folders of a test
+MAX_USES = 100  # bytes of a database: deleted rows still occupy its files
 KEPT = ("meta", "migration", "version")  # tables that have rows in the template
-# What changes with every change of tables, indexes and triggers.
+# Changes with any change of tables, indexes and triggers.
 OUTLINE = """SELECT (SELECT sum(hashtext(relname || oid)) FROM pg_class), (SELECT count(*) FROM pg_attribute),
     (SELECT sum(oid::bigint) FROM pg_trigger), (SELECT sum(oid::bigint) FROM pg_proc)"""
 EMPTYING = """DO $$ DECLARE each record; found boolean; BEGIN
@@ -56,7 +56,7 @@ END $$"""
 
 @dataclass
 class Made:
-    """A database. is_kept: until the end of the run, as it is of a fixture of the session."""
+    """A database. is_kept: until the end of the run, for fixtures of the session."""
 
     name: str
     template: str
@@ -65,7 +65,7 @@ class Made:
     uses: int = 0
 
 
-_made: dict[Path, Made] = {}  # by folder or file
+_made: dict[Path, Made] = {}  # folder or file: database
 _free: list[Made] = []
 _begun: dict[str, Any] = {"is_kept": False, "number": 0}
 
@@ -75,18 +75,18 @@ def is_postgresql() -> bool:
 
 
 def environment(data: Path) -> Mapping[str, str]:
-    """What a process is told that is to use the data folder `data`."""
+    """The environment variables of a process that uses the data folder `data`."""
     return {"HELPDESK_DATABASE": address_of(data)} if is_postgresql() else {}
 
 
 def handed_on() -> Mapping[str, str]:
-    """What a process is told that opens folders of this test itself; see take_over."""
+    """The environment variables of a process that opens folders of this test; see take_over."""
     places = {str(place): made.name for place, made in _made.items()}
     return {HANDED_ON: json.dumps(places)} if is_postgresql() else {}
 
 
 def take_over() -> None:
-    """In such a process: open what the test opens under the same paths."""
+    """In such a process: opens the databases of the test under the same paths."""
     if is_postgresql():
         for place, name in json.loads(os.environ[HANDED_ON]).items():
             _made[Path(place)] = Made(name, TEMPLATE, None)
@@ -94,12 +94,12 @@ def take_over() -> None:
 
 
 def place_of(path: Path) -> Path | str:
-    """Where a test's database file is: itself, or the database in its place."""
+    """The location of a test's database: the file, or the database that stands in for it."""
     return address_of(path) if is_postgresql() else path
 
 
 def address_of(path: Path, template: str = TEMPLATE) -> str:
-    """The database of a data folder, or of a file; made when there is none."""
+    """The database of a data folder or of a file, created on first use."""
     place = path.parent if path.name == FILE else path
     if place not in _made:
         found = next((each for each in _free if each.template == template), None)
@@ -124,7 +124,7 @@ def _new(template: str) -> Made:
 
 @contextmanager
 def opened(data: Path) -> Iterator[Any]:
-    """The database of a data folder, beside whoever uses it: a connection with execute(text).fetchall()."""
+    """A second connection to the database of a data folder, with execute(text).fetchall()."""
     if is_postgresql():
         with _administrator(_made[data].name) as connection:
             yield connection
@@ -137,7 +137,7 @@ def opened(data: Path) -> Iterator[Any]:
 
 
 def everything(data: Path) -> dict[str, bytes]:
-    """All that a data folder keeps, by the names of its files, and of the tables of a database in its place."""
+    """The contents of a data folder, by the names of its files, and of the tables of its database."""
     found = {path.name: path.read_bytes() for path in data.rglob("*") if path.is_file()}
     if is_postgresql():
         with opened(data) as connection:
@@ -182,7 +182,7 @@ def _named(connection: Any, of_sqlite: str, of_postgresql: str) -> list[str]:
 
 
 def copytree(source: Path, target: Path) -> Path:
-    """As shutil.copytree, for a data folder that nobody uses."""
+    """Like shutil.copytree, for a data folder that is not in use."""
     shutil.copytree(source, target)
     if is_postgresql():
         _copy(_made[source].name, target)
@@ -190,7 +190,7 @@ def copytree(source: Path, target: Path) -> Path:
 
 
 def copy(store: Store, folder: Path) -> None:
-    """Copy the database of a store that is open into a folder."""
+    """Copies the database of an open store into a folder."""
     if isinstance(store, SqliteStore):
         store.checkpoint()
         shutil.copy(store.file, folder)
@@ -199,7 +199,7 @@ def copy(store: Store, folder: Path) -> None:
 
 
 def _copy(name: str, target: Path) -> None:
-    with _administrator() as connection:  # nobody may be connected to what is copied
+    with _administrator() as connection:  # a template must have no other connections
         connection.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", (name,))
     copied = _new(name)
     copied.is_kept = _begun["is_kept"]
@@ -207,14 +207,14 @@ def _copy(name: str, target: Path) -> None:
 
 
 def begin(is_kept: bool) -> bool:
-    """Whether what is made from now on is kept until the end of the run; answers what was so until now."""
+    """Sets whether databases created from now on live until the end of the run; returns the previous setting."""
     was: bool = _begun["is_kept"]
     _begun["is_kept"] = is_kept
     return was
 
 
 def drop(folder: Path | None = None) -> None:
-    """Take back the databases of what is in a folder, or all that are not kept."""
+    """Drops the databases of a folder, or all that do not live until the end of the run."""
     for place, found in list(_made.items()):
         if place.is_relative_to(folder) if folder else not found.is_kept:
             _take_back(place)
@@ -230,7 +230,7 @@ def _take_back(place: Path) -> None:
 
 
 def _is_as_new(made: Made) -> bool:
-    """Make it as its template again; False where that cannot be."""
+    """Resets the database to its template; False if that is impossible."""
     with _administrator(made.name) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
@@ -242,7 +242,7 @@ def _is_as_new(made: Made) -> bool:
             return False
         if made.template == BLANK:
             return True
-        if connection.execute("SELECT 1 FROM process").fetchone():  # one that was not stopped may live, and come back
+        if connection.execute("SELECT 1 FROM process").fetchone():  # a process may live, and connect again
             return False
         _empty(connection)
     return True
@@ -263,7 +263,7 @@ def _kept() -> dict[str, list[Any]]:
 
 
 def start() -> Guarded:
-    """Start PostgreSQL for this run and the processes that it starts."""
+    """Starts PostgreSQL for this run and its child processes."""
     server = Guarded()
     os.environ[VARIABLE] = server.address
     with _administrator() as connection:
@@ -287,7 +287,7 @@ def _fill_template() -> None:
 
 
 def opened_in_place(opened: Callable[..., Any]) -> Callable[..., Any]:
-    """As schema.opened, but a file is opened in its place; for stores that tests open in their own process."""
+    """Like schema.opened, with a database in place of the file; for stores that tests open in their own process."""
 
     def in_place(where: Path | str, **options: Any) -> Any:
         return opened(place_of(where) if isinstance(where, Path) else where, **options)

@@ -1,4 +1,4 @@
-"""A client of streams for tests: what it is told, event by event, as it comes."""
+"""A client of event streams for tests: reads event by event as they arrive."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ WAIT_SECONDS = 60
 
 @dataclass(frozen=True)
 class Event:
-    """kind: "" for a plain one. data: None for one that only says where to go on."""
+    """kind: "" for a plain event. data: None for an event that only carries the position to resume from."""
 
     id: str
     kind: str
@@ -28,7 +28,7 @@ class Event:
 
 
 class Following:
-    """One stream. Raises AssertionError when it does not begin; `events` ends with it."""
+    """One stream. Raises AssertionError if it does not begin; `events` ends with the stream."""
 
     def __init__(self, api: Api, path: str = PATH, last: str = "", **params: Any) -> None:
         headers = EVENTS | ({"Last-Event-ID": last} if last else {})
@@ -40,7 +40,7 @@ class Following:
         self.last = last
         self.events = self._events()
         first = next(self.events)
-        assert first.data is None and first.id  # where it goes on, before anything has come
+        assert first.data is None and first.id  # the position to resume from before the first event
 
     def __enter__(self) -> "Following":
         return self
@@ -49,7 +49,7 @@ class Following:
         self.response.close()
 
     def next(self) -> Event:
-        """The next event that tells something."""
+        """The next event with data."""
         return next(event for event in self.events if event.data is not None)
 
     def change(self) -> tuple[str, str, int]:
@@ -59,14 +59,14 @@ class Following:
         return event.change
 
     def until(self, change: tuple[str, str, int]) -> set[tuple[str, int]]:
-        """(type, id) of all that is told up to this change."""
+        """(type, id) of all events up to this change."""
         told = set()
         while (found := self.change()) != change:
             told.add(found[1:])
         return told
 
     def end(self) -> dict[str, Any]:
-        """What the last event says, with nothing of others before it; the stream ends with it."""
+        """The data of the last event, which must come next; the stream ends with it."""
         event = self.next()
         assert event.kind == "end" and event.data is not None, event
         assert next(self.events, None) is None

@@ -5,7 +5,7 @@
         ...
         assert server.mails == {}
 
-What they hold can be changed while they run. Each connection has a thread of its own."""
+Their contents may be changed at any time. Each connection has a thread."""
 
 import re
 import socket
@@ -22,12 +22,12 @@ LOGIN = ("support", 'pass "word\\')
 
 
 class MailServer:
-    """moods: {uid: how the mail misbehaves when it is read}, see the kinds of server. without: commands that are not
-    known. mails: {uid: bytes}, in order. asked: the commands of all connections, without what is in quotes.
+    """moods: {uid: how reading this mail goes wrong}, listed in the subclasses. without: commands that the server does
+    not know. mails: {uid: bytes}, in order. asked: the commands of all connections, without quoted strings.
 
-    tls: "", "starttls" or "tls". token: of OAuth2, where that is the way to log in. breaks_after: so many mails of a
-    connection are handed out, then it is cut. told_size: what is said about the size of every mail. refusal: the
-    response to every login, "" to look at it. login: user name and password."""
+    tls: "", "starttls" or "tls". token: OAuth2 token, if that is the login. breaks_after: the number of mails that a
+    connection serves before it is cut. told_size: the size reported for every mail. refusal: the response to every
+    login, "" to check it. login: user name and password."""
 
     host = HOST
 
@@ -71,7 +71,7 @@ class MailServer:
         return int(self._server.server_address[1])
 
     def put(self, *raws: bytes) -> None:
-        """New mails, with rising uids and network line ends."""
+        """Adds mails, with rising uids and network line ends."""
         with self.lock:
             for raw in raws:
                 self.mails[self.next_uid] = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -79,7 +79,7 @@ class MailServer:
                 self.next_uid += 1
 
     def number_anew(self) -> None:
-        """Other uids for the same mails, as after a repair."""
+        """Gives the mails new uids, as after a repair of the mailbox."""
         with self.lock:
             mails, self.mails, self.flags = list(self.mails.values()), {}, {}
             self.next_uid, self.validity = 500, self.validity + 1
@@ -111,7 +111,7 @@ class _Threads(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no matter."""
+        """Ignores clients that disconnect."""
 
 
 class _Session:
@@ -130,7 +130,7 @@ class _Session:
         assert self.server.context is not None
         try:
             self._socket = self.server.context.wrap_socket(self._socket, server_side=True)
-        except ssl.SSLError as error:  # a client that does not trust us
+        except ssl.SSLError as error:  # a client that does not trust the certificate
             raise OSError from error
         self._file = self._socket.makefile("rwb")
 
@@ -148,13 +148,13 @@ class _Session:
         self._file.flush()
 
     def cut(self, *parts: bytes | str) -> None:
-        """The connection ends behind these bytes."""
+        """Ends the connection after these bytes."""
         self.send(*parts)
         self._socket.shutdown(socket.SHUT_RDWR)
         raise OSError("cut")
 
     def hand_out(self, *parts: bytes | str) -> None:
-        """A mail; the connection is cut in the middle of the one after `breaks_after`."""
+        """Sends a mail; the connection is cut in the middle of the first mail after `breaks_after`."""
         self._handed_out += 1
         if self.server.breaks_after and self._handed_out > self.server.breaks_after:
             self.send(parts[0], b"half a")
@@ -164,8 +164,9 @@ class _Session:
 
 
 class ImapServer(MailServer):
-    """Moods of a mail: `nil`, `empty`, `no literal`, `no response`, `no` (the FETCH is refused), `no size` (that of its
-    size is), `hidden` (left out where sizes are asked for), `chatty` (other answers come between), `cut`, `bye`."""
+    """Moods of a mail: `nil`, `empty`, `no literal`, `no response`, `no` (FETCH is refused), `no size` (FETCH of its
+    size is refused), `hidden` (missing from the list of sizes), `chatty` (unrelated responses in between), `cut`,
+    `bye`."""
 
     def session(self) -> Callable[[Any, Any], Any]:
         return _Imap
@@ -295,7 +296,7 @@ class _Imap(_Session):
                 self.server.remove([uid])
 
     def _named(self, text: str) -> list[int]:
-        """The uids of a set such as 1,5:9,12:* that are there. `*` is the last one, even where it is below."""
+        """The existing uids in a set such as 1,5:9,12:*. `*` is the last uid, even where it is the lower end."""
         last = max(self.server.mails, default=0)
         spans = []
         for part in text.strip("()").split(","):

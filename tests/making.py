@@ -1,13 +1,13 @@
-"""An automation that makes a record, for tests of what several processes do once."""
+"""An automation that creates a record, for tests of work that several processes must do only once."""
 
 from tests.automation.test_http import ALLOW
 
-LOOKS = 200_000  # of a loop that waits for others; each is a request
+LOOKS = 200_000  # iterations of a polling loop; each is a request
 POLICY = f"{ALLOW}  record.create:\n    allow@bool: yes\n"
 
 
 def script_that_makes(record_type: str, field: str) -> str:
-    """Makes one of this type, with the id of what it reacts to in this field."""
+    """A script that creates a record of this type, with the id of the event's record in this field."""
     return f"""
 start:
   record.create:

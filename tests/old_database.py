@@ -1,9 +1,9 @@
-"""Makes a database for tests/data, as the program of today leaves it, to be opened by those of later days:
+"""Creates a database for tests/data with the current program, to be opened by later versions:
 
     python -m tests.old_database tests/data/TAG.db.xz
 
-The same few records as in the others, and one of every record type, beside what signing in, apps, webhooks and mail
-leave behind."""
+It has the same few records as the others, one record of every type, and the traces of sign-ins, apps, webhooks and
+mail."""
 
 import argparse
 import lzma
@@ -30,7 +30,7 @@ SECOND_FACTOR_OF = "milo@desk.example"
 
 
 def main() -> None:
-    """Make it, and tell its size."""
+    """Creates the database and prints its size."""
     parser = argparse.ArgumentParser(prog="python -m tests.old_database", description=__doc__)
     parser.add_argument("file", type=Path, help="DATE.db.xz or TAG.db.xz")
     file: Path = parser.parse_args().file
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def fill(api: Api) -> None:
-    """Records and what else there is, in a helpdesk with its people."""
+    """Fills a helpdesk, with its people, with records and everything else."""
     _known(api)
     for uri in MINIMAL:
         made(api, uri)
@@ -64,7 +64,7 @@ def fill(api: Api) -> None:
 
 
 def _known(api: Api) -> None:
-    """What test_upgrade.py looks for in each of them."""
+    """The records that test_upgrade.py checks in every old database."""
     field = api.create("custom_field", name="Airship", uri="airship", type="S", context="ticket").ok()["id"]
     ticket = api.parse(MAIL).ok()["id"]
     api.update("ticket", ticket, **{f"custom_{field}": "LZ 127"}).ok()
@@ -76,7 +76,7 @@ def _known(api: Api) -> None:
 
 
 def _app(api: Api) -> None:
-    """A login through an app, and a renewal."""
+    """A login through an app, and a refresh of its token."""
     app, browser = register(api), Browser(api.url)
     asked = {
         "response_type": "code", "client_id": app.client_id, "scope": "read", "state": "s", "redirect_uri": CALLBACK,

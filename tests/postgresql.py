@@ -1,7 +1,7 @@
-"""A PostgreSQL server for one run of the tests, on a socket of its own: `make test ARGS=--store=postgresql`.
+"""A PostgreSQL server for one run of the tests, on a private socket: `make test ARGS=--store=postgresql`.
 
-`python -m tests.postgresql FOLDER` runs it until its input ends, that is until who started it is gone, however that
-went; then it stops it and removes the folder. Nothing of it is kept: files are not synced."""
+`python -m tests.postgresql FOLDER` runs it until standard input closes, so it ends however its parent ends; then it
+stops the server and removes the folder. Its data is disposable: files are not synced."""
 
 import os
 import pwd
@@ -16,13 +16,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 USER, UNPRIVILEGED = "helpdesk", "nobody"
-MAX_SOCKET_PATH = 100  # bytes that the name of a socket may have, with some to spare
+MAX_SOCKET_PATH = 100  # bytes in the name of a socket, with some to spare
 SETTINGS = {
     "listen_addresses": "''",
     "max_connections": "400",
     "shared_buffers": "64MB",
     "fsync": "off",
-    "synchronous_commit": "off",  # the store asks for more itself
+    "synchronous_commit": "off",  # the store sets stronger values itself
     "full_page_writes": "off",
     "autovacuum": "off",
     "jit": "off",
@@ -33,8 +33,8 @@ SETTINGS = {
 
 
 def programs() -> Path:
-    """The folder of PostgreSQL's programs, the newest of Debian's or what is on PATH. Raises SystemExit when there are
-    none."""
+    """The folder of PostgreSQL's programs: the newest of Debian's, or the one on PATH. Raises SystemExit without
+    one."""
     newest = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda each: int(each.parts[-3]))
     found = str(newest[-1]) if newest else shutil.which("postgres")
     if found is None:
@@ -43,7 +43,7 @@ def programs() -> Path:
 
 
 def as_unprivileged() -> dict[str, Any]:
-    """For subprocess: PostgreSQL refuses to run as root."""
+    """Options for subprocess: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     user = pwd.getpwnam(UNPRIVILEGED)
@@ -64,7 +64,7 @@ def folder_for(name: str) -> Path:
 
 
 class Cluster:
-    """One PostgreSQL server in a folder of its own. settings: those of postgresql.conf."""
+    """A PostgreSQL server in a folder. settings: lines of postgresql.conf."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder = folder
@@ -77,7 +77,7 @@ class Cluster:
         return f"postgresql://{USER}@/{database}?host={self.folder}"
 
     def run(self, program: str, *arguments: str) -> None:
-        """Run one of PostgreSQL's programs to its end. Raises SystemExit with what it printed."""
+        """Runs one of PostgreSQL's programs. Raises SystemExit with its output if it fails."""
         done = subprocess.run(
             [self._programs / program, *arguments], capture_output=True, cwd=self.folder, **as_unprivileged()
         )
@@ -85,12 +85,12 @@ class Cluster:
             raise SystemExit(f"{program} failed: {(done.stderr or done.stdout).decode()}")
 
     def make(self) -> None:
-        """Make the files of the server."""
+        """Creates the files of the server."""
         self.run("initdb", "--pgdata", str(self.data), "--username", USER, "--encoding", "UTF8",
                  "--locale", "C.UTF-8", "--auth", "trust", "--no-sync")  # fmt: skip
 
     def start(self) -> None:
-        """Start it; it answers when this returns."""
+        """Starts the server; it accepts connections when this returns."""
         told = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value.strip(chr(39))}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -111,7 +111,7 @@ class Cluster:
         raise SystemExit(f"PostgreSQL did not start: {(self.folder / 'log').read_text()[-2000:]}")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Stop it. SIGINT: it cuts its connections; SIGQUIT: as if its machine had failed."""
+        """Stops the server. SIGINT closes its connections first; SIGQUIT stands for a failure of the machine."""
         if self.process is not None:
             if self.process.poll() is None:
                 self.process.send_signal(how)
@@ -119,7 +119,7 @@ class Cluster:
             self.process = None
 
     def kill(self) -> None:
-        """kill -9 of all its processes, as if its machine were lost."""
+        """Kills all its processes with SIGKILL, as if the machine were lost."""
         assert self.process is not None
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         self.process.kill()
@@ -129,12 +129,12 @@ class Cluster:
         self.stop()
 
     def copy(self, of: "Cluster") -> None:
-        """Make the files of a streaming replica of another one, which runs."""
+        """Creates the files of a streaming replica of a running server."""
         self.run("pg_basebackup", "--pgdata", str(self.data), "--host", str(of.folder), "--username", USER,
                  "--write-recovery-conf", "--checkpoint=fast", "--no-sync")  # fmt: skip
 
     def promote(self) -> None:
-        """Let a replica take writes; it does when this returns."""
+        """Promotes a replica; it accepts writes when this returns."""
         self.run("pg_ctl", "promote", "--pgdata", str(self.data))
 
     def remove(self) -> None:
@@ -143,7 +143,7 @@ class Cluster:
 
 
 class Guarded:
-    """A cluster that is stopped and removed when this process ends, in whatever way."""
+    """A cluster that is stopped and removed when this process ends, for whatever reason."""
 
     def __init__(self) -> None:
         self.folder = folder_for("pg")

@@ -1,4 +1,4 @@
-"""How the tests are given to the processes of a run."""
+"""How tests are distributed over the processes of a run."""
 
 from typing import Any
 
@@ -6,18 +6,18 @@ from xdist.scheduler import LoadFileScheduling
 
 
 class FileByFile(LoadFileScheduling):
-    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
-    order, which ends with hundreds of small ones."""
+    """Runs the tests of a file in one process, so that shared fixtures are created once; files in order, which ends
+    with hundreds of small ones."""
 
     def __init__(self, config: Any, log: Any) -> None:
         config.option.loadscopereorder = False
         super().__init__(config, log)
 
     def remove_node(self, node: Any) -> str | None:
-        """A process has ended; its tests go to the others, and the one that killed it is answered.
+        """Distributes the tests of a process that has ended, and reports the test that killed it.
 
-        The library gives out that test once more, which kills the next one, and with it files that are done, of which
-        it hears nothing and waits forever."""
+        The library would schedule that test again, which kills the next process, and finished files with it, for whose
+        results it then waits forever."""
         files = self.assigned_work[node]
         left = {file: [test for test, is_done in tests.items() if not is_done] for file, tests in files.items()}
         crashed = next((test for tests in left.values() for test in tests), None)

@@ -1,7 +1,7 @@
-"""A real server for tests: started as its user would, in a folder of its own, spoken to over HTTP.
+"""A real server for tests: started the way a user starts it, in its own folder, used over HTTP.
 
-Two things are watched all the time: that handlers read what they declare (watched.py), and that answers are as the
-OpenAPI document tells (conformance.py)."""
+Two checks run all the time: handlers read only declared parameters (watched.py), and responses match the OpenAPI
+document (conformance.py)."""
 
 import os
 import re
@@ -19,12 +19,12 @@ from tests.transport import KNOWN, Transport
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
-BARE = {"HELPDESK_STARTER_PACKAGE": "no"}  # tests count what they make themselves
+BARE = {"HELPDESK_STARTER_PACKAGE": "no"}  # tests count only their own records
 
 
 def hears_ctrl_c() -> None:
-    """What a process does first that is to be ended by Ctrl-C: tests that run in the background of a shell hand it on
-    that SIGINT is ignored."""
+    """Restores SIGINT in a process that is to be ended by Ctrl-C: tests in the background of a shell inherit that it is
+    ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -36,7 +36,7 @@ def surroundings(data: Path) -> dict[str, str]:
 def command(
     *arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `helpdesk ARGUMENTS --data DATA` to its end; answers subprocess.CompletedProcess with bytes."""
+    """Runs `helpdesk ARGUMENTS --data DATA`; returns subprocess.CompletedProcess with bytes."""
     asked, environment = ["server", *arguments, "--data", str(data)], {**surroundings(data), **(env or {})}
     if zygote.CAN_FORK and not options:
         return zygote.run(asked, input=stdin, env=environment, timeout=120)
@@ -54,10 +54,10 @@ def started(module: list[str], **options: Any) -> subprocess.Popen[bytes]:
 
 
 class Server:
-    """`helpdesk serve` on a free port. `url` is where it listens, `setup_link` what it printed on a first start."""
+    """`helpdesk serve` on a free port. `url`: its address, `setup_link`: printed on a first start."""
 
     def __init__(self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int = 0) -> None:
-        """seconds_off: how far its clock is off from that of the machine."""
+        """seconds_off: offset of its clock from the clock of the machine."""
         self.data = data
         self.log = (data.parent / f"{data.name}.log").open("ab")
         moved = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(seconds_off)} if seconds_off else {}
@@ -77,13 +77,13 @@ class Server:
         if not self._has_administrator():
             self.lines.append(self.process.stdout.readline().decode())
             link = re.search(r"https?://[^\s\"]+", self.lines[-1])
-            self.setup_link = link[0] if link is not None else ""  # another process of the database printed it
+            self.setup_link = link[0] if link is not None else ""  # another process on the same database printed it
 
     def _has_administrator(self) -> bool:
         return "set-up link" not in requests.get(self.url + "/", timeout=30).text
 
     def stop(self) -> int:
-        """SIGTERM; answers the exit code."""
+        """Stops the server with SIGTERM; returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(30)
@@ -91,13 +91,13 @@ class Server:
         return code
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kills the server with SIGKILL."""
         self.process.kill()
         self.process.wait(30)
         self.log.close()
 
     def set_up(self) -> "Api":
-        """Make nora the administrator behind the set-up link; answers her client."""
+        """Makes nora the administrator through the setup link; returns her client."""
         form = {
             "first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "UTC",
             "password": PASSWORD, "password_again": PASSWORD,
@@ -108,7 +108,7 @@ class Server:
             return Api(self.url, self._token(browser))
 
     def _token(self, browser: requests.Session) -> str:
-        """A token from the form of the console: a command for it would be one more process for each server."""
+        """A token from the form of the console: a command would start one more process per server."""
         address = f"{self.url}/admin/tokens/new"
         form = {"worker_id": "1", "expires": "1 day", "scopes[]": "api", "label": "Tests"}
         guard = re.search(r'name="_xsrf" value="([0-9a-f]+)"', browser.get(address, timeout=60).text)
@@ -120,7 +120,7 @@ class Server:
 
 
 class Reply:
-    """An answer: status, headers, JSON body by key."""
+    """A response: status, headers, JSON body by key."""
 
     def __init__(self, response: requests.Response) -> None:
         self.response = response
@@ -138,7 +138,7 @@ class Reply:
         return self.json[key]
 
     def ok(self) -> "Reply":
-        """Itself, when it is a success."""
+        """Returns itself if it is a success."""
         assert self.status == 200, (self.status, self.response.text)
         return self
 
@@ -147,8 +147,8 @@ class Reply:
 
 
 class Api:
-    """A client with one worker's token. `people` are clients of others by name. is_checked: whether every answer must
-    be one that the OpenAPI document tells of."""
+    """A client with a worker's token. `people`: clients of other workers by name. is_checked: check every response
+    against the OpenAPI document."""
 
     def __init__(self, url: str, token: str, is_checked: bool = True) -> None:
         self.url = url
@@ -156,7 +156,7 @@ class Api:
         self.is_checked = is_checked
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Bearer {token}"
-        self.session.trust_env = False  # no proxies and password files to look up for each request
+        self.session.trust_env = False  # ignores proxies and password files, which would be looked up for each request
         self._transport = Transport()
         self.people: dict[str, Api] = {}
         self.ids: dict[str, int] = {}
@@ -190,7 +190,7 @@ class Api:
     def delete(self, path: str) -> Reply:
         return self.call("DELETE", path)
 
-    # -- the records API, in short
+    # -- shortcuts for the records API
 
     def create(self, uri: str, /, expand: str = "", **fields: Any) -> Reply:
         return self.call("POST", f"/rest/records/{uri}/create.json", data=sent(fields, expand=expand))
@@ -210,7 +210,7 @@ class Api:
         return self.get(f"/rest/records/{uri}/search.json", q=q, **params, **listed)
 
     def found(self, uri: str, q: str) -> list[int]:
-        """The ids that a search finds, in order."""
+        """The ids that match a search, in order."""
         return [each["id"] for each in self.search(uri, q, limit=500).ok()["results"]]
 
     def remove(self, uri: str, id: int) -> Reply:
@@ -227,7 +227,7 @@ class Api:
 
 
 def sent(fields: dict[str, Any], **more: Any) -> list[tuple[str, Any]]:
-    """Fields as a form sends them: lists repeated with [], maps with [key]."""
+    """Fields in the encoding of a form: lists repeated with [], maps with [key]."""
     pairs = [(name, value) for name, value in more.items() if value != ""]
     for name, value in fields.items():
         pairs += _flat(f"fields[{name}]", value)
@@ -244,7 +244,7 @@ def _flat(name: str, value: Any) -> list[tuple[str, Any]]:
 
 def people(nora: Api) -> None:
     """The named people of the tests: nora administers; milo is a member of Support; olga is in no group; dora is
-    disabled. `private` is a group of nora's alone."""
+    disabled. `private` is a group with nora as its only member."""
     support = nora.search("group", "default:yes").ok()["results"][0]["id"]
     nora.ids["support"] = support
     private = nora.create("group", name="Management", is_private=1).ok()["id"]

@@ -1,9 +1,9 @@
-"""A small real SMTP server on 127.0.0.1 for tests. It keeps what it is sent; it can refuse, ask for a login, speak TLS.
+"""A small real SMTP server on 127.0.0.1 for tests. It stores received mails, and can refuse them, require a login and
+speak TLS.
 
-with SmtpServer() as server:
-    ...
-    sender, recipients, raw = server.take()
-"""
+    with SmtpServer() as server:
+        ...
+        sender, recipients, raw = server.take()"""
 
 import asyncio
 import base64
@@ -19,7 +19,8 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 
 HOST = "127.0.0.1"
 
-# A key and certificate for localhost and 127.0.0.1 that protect nothing: they are for these tests and public with them.
+# A key and certificate for localhost and 127.0.0.1 that protect nothing: only these tests use them, and both are
+# public.
 KEY = """\
 -----BEGIN EC PRIVATE KEY-----
 MHcCAQEEIP0K8gpS5M3/DT32u7RG3zLZlm0fcK2FZyePcYdur9tEoAoGCCqGSM49
@@ -44,14 +45,13 @@ Message = tuple[str, tuple[str, ...], bytes]
 
 
 class SmtpServer:
-    """Serves from `start` to `stop`, or inside `with`. All answers may be changed while it runs.
+    """Serves from `start` to `stop`, or inside `with`. All responses may be changed while it runs.
 
-    refused: {address: answer} for RCPT; sender_answer, data_answer: for MAIL and DATA; "" accepts.
-    login: (user name, password) that is asked for; token: that of OAuth2, for a login by it. tls: "", "starttls" or
-    "tls". takes_utf8: offer SMTPUTF8. most_bytes: of a mail. most_recipients: of one transaction, 0 for any number;
-    limits: what EHLO announces of it (RFC 9422). logins: what it announces in place of those that it takes, "none" for
-    no login at all.
-    """
+    refused: {address: response} to RCPT; sender_answer, data_answer: to MAIL and DATA; "" accepts. login: (user name,
+    password) that is required; token: OAuth2 token, if that is the login. tls: "", "starttls" or "tls". takes_utf8:
+    offer SMTPUTF8. most_bytes: limit of a mail. most_recipients: limit of one transaction, 0 for none; limits: its
+    announcement in EHLO (RFC 9422). logins: login methods to announce in place of the supported ones, "none" to
+    announce no login."""
 
     host = HOST
 
@@ -74,7 +74,7 @@ class SmtpServer:
         self.token = token
         self.most_recipients, self.limits, self.logins = most_recipients, limits, logins
         self.messages: list[Message] = []
-        self.options: list[list[str]] = []  # of MAIL, one list a message
+        self.options: list[list[str]] = []  # the parameters of MAIL, one list per message
         self._taken = 0
         self._hanging = 0
         self._goes_on = asyncio.Event()
@@ -97,7 +97,7 @@ class SmtpServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on; 0 before `start`."""
+        """The port of the server; 0 before `start`."""
         return self._controller.port
 
     def start(self) -> "SmtpServer":
@@ -110,20 +110,20 @@ class SmtpServer:
         self._controller.stop()
 
     def hang(self) -> None:
-        """From now on accept connections, and answer no mail until told to go on."""
+        """Accepts connections from now on, but responds to no mail until `go_on`."""
         self._goes_on.clear()
 
     def go_on(self) -> None:
-        """Answer what waits, and all that comes."""
+        """Responds to waiting mails, and to all later ones."""
         self._controller.loop.call_soon_threadsafe(self._goes_on.set)
 
     def wait_for_hanging(self, count: int) -> bool:
-        """Whether so many mails wait for an answer at the same time, some time soon."""
+        """Waits a limited time for this many mails to hang at once; whether they did."""
         with self._arrived:
             return self._arrived.wait_for(lambda: self._hanging >= count, 30)
 
     async def answer(self) -> None:
-        """Come back when a mail may be answered."""
+        """Returns when a mail may be responded to."""
         self._count_hanging(1)
         await self._goes_on.wait()
         self._count_hanging(-1)
@@ -140,8 +140,8 @@ class SmtpServer:
         self.stop()
 
     def take(self, timeout: float = 10) -> Message:
-        """The next message (envelope sender, recipients, bytes) that was not taken yet; waits for it. Fails when none
-        comes within `timeout` seconds."""
+        """Removes and returns the oldest message (envelope sender, recipients, bytes); waits for one. Fails if none
+        arrives within `timeout` seconds."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.messages) > self._taken, timeout):
                 raise AssertionError(f"no mail came within {timeout} seconds; {self._taken} came before")
@@ -149,7 +149,7 @@ class SmtpServer:
             return self.messages[self._taken - 1]
 
     def forget(self) -> None:
-        """Take all that came so far."""
+        """Discards all messages so far."""
         with self._arrived:
             self._taken = len(self.messages)
 
@@ -162,18 +162,19 @@ class SmtpServer:
     def _is_known(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
         assert self.login is not None and isinstance(data, LoginPassword)
         given = (data.login.decode(), data.password.decode())
-        # Not handled: the answer 535 is the server's own.
+        # Not handled here: aiosmtpd responds with its own 535.
         return AuthResult(success=given == self.login, handled=False)
 
 
 class _Handler:
-    """What aiosmtpd asks for; the names are its."""
+    """The handler of aiosmtpd, which prescribes the names."""
 
     def __init__(self, server: SmtpServer) -> None:
         self.server = server
 
     async def auth_XOAUTH2(self, server: Any, args: list[str]) -> AuthResult:
-        """As the large providers do: why a login failed comes as a challenge, and an empty answer ends it."""
+        """Like the large providers: the reason of a failed login comes as a challenge, and an empty response ends
+        it."""
         proof = base64.b64decode(args[1]).decode()
         if self.server.token and proof.endswith(f"\1auth=Bearer {self.server.token}\1\1"):
             return AuthResult(success=True, auth_data=proof)
@@ -208,14 +209,14 @@ class _Handler:
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         if self.server.data_answer:
             return self.server.data_answer
-        # aiosmtpd takes an empty sender as it was written.
+        # aiosmtpd accepts an empty sender as written.
         sender = "" if envelope.mail_from == "<>" else envelope.mail_from
         self.server.keep((sender, tuple(envelope.rcpt_tos), envelope.content), envelope.mail_options)
         return "250 Taken"
 
 
 class _Controller(Controller):
-    """Listens on the port that the system chose."""
+    """Listens on a port chosen by the system."""
 
     def _trigger_server(self) -> None:
         assert isinstance(self.server, asyncio.Server)
@@ -224,7 +225,7 @@ class _Controller(Controller):
 
 
 def tls_context() -> ssl.SSLContext:
-    """That of a server with this certificate."""
+    """The TLS context of a server with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as folder:
         both = Path(folder, "localhost.pem")

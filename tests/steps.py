@@ -1,4 +1,4 @@
-"""How much work a text makes, as a number that no machine changes."""
+"""The work that a text causes, as a number that is the same on every machine."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,8 @@ from server.errors import HelpdeskError
 
 
 def steps(read: Callable[[str], object], text: str, refused: type[HelpdeskError] = HelpdeskError) -> int:
-    """Lines of Python that run for a text, be it taken or refused. refused: what may be raised."""
+    """The number of Python lines executed for a text, accepted or refused. refused: the exceptions that may be
+    raised."""
     count = 0
 
     def trace(frame: object, event: str, _: object) -> object:

@@ -1,6 +1,7 @@
-"""Requests of the tests by the standard library: requests.Session takes longer over one than the service does.
+"""HTTP requests of the tests through the standard library: requests.Session takes longer over a request than the
+service.
 
-What comes back is a requests.Response all the same, and what is sent is what that library would send."""
+The response is a requests.Response all the same, and the sent bytes are those of that library."""
 
 import http.client
 import json
@@ -14,14 +15,14 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import requote_uri
 from urllib3.util.wait import wait_for_read
 
-KNOWN = frozenset(("params", "data", "json", "headers"))  # options; requests with others go through a session
+KNOWN = frozenset(("params", "data", "json", "headers"))  # options; requests with other options go through a session
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 TIMEOUT_SECONDS = 60
 encoded = RequestEncodingMixin._encode_params
 
 
 class Transport:
-    """Connections to services, one for each thread that asks, to the one that it asked last."""
+    """Connections to services: each thread reuses the connection to its last service."""
 
     def __init__(self) -> None:
         self._own = threading.local()
@@ -29,7 +30,7 @@ class Transport:
     def send(
         self, url: str, method: str, path: str, headers: dict[str, str], options: dict[str, Any]
     ) -> requests.Response:
-        """The answer. Raises requests.ConnectionError. url: of the service. options: some of KNOWN."""
+        """Returns the response. Raises requests.ConnectionError. url: of the service. options: some of KNOWN."""
         address = urlsplit(url).netloc
         body, kind = _body(options)
         query = encoded(options["params"]) if options.get("params") else ""
@@ -67,7 +68,7 @@ class Transport:
 
 
 def _is_closed(connection: http.client.HTTPConnection) -> bool:
-    """Whether the service has closed it; one without a socket opens a new one by itself."""
+    """Whether the service has closed the connection; one without a socket connects by itself."""
     return connection.sock is not None and wait_for_read(connection.sock, 0)
 
 

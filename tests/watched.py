@@ -1,6 +1,6 @@
-"""`python -m tests.watched serve ...`: the server as it is, but a handler that reads a parameter that its endpoint does
-not declare breaks, and the answer is 500; and so does a password that is hashed where others wait: on the event loop,
-by the writer, on a thread of the API or the pages."""
+"""`python -m tests.watched serve ...`: the server with additional checks. It responds with 500 if a handler reads a
+parameter that its endpoint does not declare, or if a password is hashed on a thread that others wait for: the event
+loop, the writer, the threads of the API and of the pages."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _parameters = rest_site.parameters
 
 
 class WatchedTree(dict[str, Any]):
-    """The parameters of one request, read by name; reading them all at once tells nothing."""
+    """The parameters of one request, read by name; reading all of them at once is not checked."""
 
     def __init__(self, tree: Tree, each: Endpoint) -> None:
         super().__init__(tree)
@@ -51,12 +51,12 @@ def require_declared(each: Endpoint, name: str) -> None:
 
 
 def parameters(request: Request, each: Endpoint, most: int) -> Tree:
-    """As rest_site.parameters, watched."""
+    """rest_site.parameters with the check."""
     return WatchedTree(_parameters(request, each, most), each)
 
 
 def off_the_loop(slow: Callable[..., Result]) -> Callable[..., Result]:
-    """As it is, but it raises AssertionError on a thread that others wait for."""
+    """The same function, which raises AssertionError on a thread that others wait for."""
 
     def watched(*arguments: Any) -> Result:
         try:
@@ -72,7 +72,7 @@ def off_the_loop(slow: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def measured(submit: Callable[..., None], most_seconds: float) -> Callable[..., None]:
-    """As Writer.submit, but a write that keeps the writer's processor longer than this fails."""
+    """Writer.submit with a limit: a write that uses more CPU time of the writer fails."""
 
     def submitted(self: Writer, write: Write, done: Callable[[PendingWrite], None]) -> None:
         def watched(tx: Transaction) -> Any:

@@ -1,9 +1,9 @@
-"""`python -m tests.zygote`: has imported the whole program, and forks for each process that a test starts.
+"""`python -m tests.zygote`: imports the whole program and forks for each process that a test starts.
 
-A process of the program takes half a second of a processor before it does anything, nearly all of it for imports, and
-the tests start hundreds. What is forked is a process of its own, with the arguments, environment, folder and files that
-it would have been started with; when it ends it is its tester's child, as that is a subreaper. Elsewhere than on Linux,
-and for whoever asks for more than this, processes are started in the ordinary way."""
+Each process of the program spends half a second of CPU time before it does anything, nearly all of it on imports, and
+the tests start hundreds. A forked process has the arguments, environment, folder and files that it would have been
+started with; when its parent ends it becomes a child of the test process, which is a subreaper. Outside Linux, and for
+callers that need other options, processes are started in the ordinary way."""
 
 import atexit
 import ctypes
@@ -45,7 +45,7 @@ class Forked(subprocess.Popen[bytes]):
 
 def run(args: Sequence[str], *, input: bytes | None, env: Mapping[str, str], timeout: float
         ) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
-    """subprocess.run of Forked, with what it printed."""
+    """subprocess.run for Forked, with captured output."""
     stdin = subprocess.PIPE if input is not None else None
     with Forked(args, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=ROOT) as process:
         try:
@@ -58,7 +58,7 @@ def run(args: Sequence[str], *, input: bytes | None, env: Mapping[str, str], tim
 
 @cache
 def _zygote() -> socket.socket:
-    """The line to the zygote of this process, which is started by the first who asks."""
+    """The connection to the zygote of this process, which is started on first use."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1)
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
@@ -84,14 +84,14 @@ def _prepare() -> None:
     for room in app.ROOMS:
         load_all(room.__name__, room.__path__, is_deep=True)
     registry.load()
-    zone("UTC")  # looks through the folders of the system for all there are
+    zone("UTC")  # scans the system for all time zones
     gc.collect()
-    gc.freeze()  # else each process looks through it all again, and has a copy of it from then on
+    gc.freeze()  # otherwise each process would collect all of it, and copy its pages
     gc.unfreeze = int  # type: ignore[assignment]  # a service does that when it starts, for one before it
 
 
 def _serve(line: socket.socket) -> dict[str, Any] | None:
-    """Fork for each request. In a forked process: what it is to do. In the zygote: None, once its tester is gone."""
+    """Forks for each request. Returns the task in a forked process, None in the zygote once its tester is gone."""
     while True:
         text, files, _, _ = socket.recv_fds(line, MAX_REQUEST, 3)
         if not text:
@@ -105,7 +105,7 @@ def _serve(line: socket.socket) -> dict[str, Any] | None:
         pid = os.fork()
         if pid:
             line.send(str(pid).encode())
-            os._exit(0)  # its child is the tester's from now on
+            os._exit(0)  # from now on its child belongs to the tester
         for standard, each in enumerate(files):
             os.dup2(each, standard)
             os.close(each)
@@ -118,7 +118,7 @@ def _become(request: dict[str, Any]) -> None:
     from server.jobs import job_queue
     from server.web import server
 
-    # What tells one process from another is made when these are imported.
+    # Values that distinguish processes are created when these are imported.
     job_queue._run_name, server._PROCESS = secrets.token_hex(6), secrets.token_hex(3)
     module, *sys.argv[1:] = request["args"]
     os.environ.clear()
