@@ -1,4 +1,4 @@
-"""Backups and restores as their users make them: by command beside a server at work, and by the server itself."""
+"""Backups and restores the way users make them: by command next to a running server, and by the server."""
 
 import resource
 from collections.abc import Iterator
@@ -153,6 +153,6 @@ def test_a_server_makes_its_backups_by_itself(shared: tuple[Server, Api]) -> Non
     server, nora = shared
     folder = server.data.parent / "kept"
     while not (made := [each for each in folder.glob("*.db") if NAME.match(each.name)]):
-        assert nora.get("/rest/workers/me.json").status == 200  # the first scan makes one, at the start
+        assert nora.get("/rest/workers/me.json").status == 200  # the first scan at the start creates one
     assert backup.verify(made[0]).tables["worker"] >= 0
     assert made[0].stat().st_mode & 0o077 == 0 and folder.stat().st_mode & 0o077 == 0

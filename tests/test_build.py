@@ -1,6 +1,6 @@
-"""The scripts that make the executable, without making it: sums, signing, licences, and what stops them.
+"""The scripts that build the executable, without building it: checksums, signing, licences, and errors.
 
-CI makes it, twice, and takes a walk with it (build/smoke.py)."""
+CI builds it twice and tries it (build/smoke.py)."""
 
 import ast
 import hashlib
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def script(name: str) -> ModuleType:
-    """A script of build/, which is no package."""
+    """A script of build/, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "build" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -41,7 +41,7 @@ symbols = script("symbols")
 
 @pytest.fixture
 def make_exe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """build/make_exe.py, in a folder of its own."""
+    """build/make_exe.py in a separate folder."""
     found = script("make_exe")
     monkeypatch.setattr(found, "ROOT", tmp_path)
     return found
@@ -77,7 +77,7 @@ def test_packages_that_are_not_those_of_setup_stop_it(make_exe: ModuleType, tmp_
         make_exe.require_packages()
 
 
-# -- what is installed
+# -- installed packages
 
 
 def pinned(file: str) -> dict[str, tuple[str, str, int]]:
@@ -109,7 +109,7 @@ def test_nothing_is_installed_without_hashes() -> None:
         for line in re.findall(r"^.*(?:pip install|\(INSTALL\) ).*$", text, re.MULTILINE):
             for step in line.split("&&"):
                 is_asked = re.search(r"pip install|\(INSTALL\) ", step) and "INSTALL :=" not in step
-                # What pins the packages is not itself part of anything.
+                # The tools that pin packages are not themselves part of the product.
                 assert not is_asked or re.search("--require-hashes|--no-deps| uv$", step), step
 
 
@@ -175,7 +175,7 @@ def test_what_is_unpacked_late_has_the_same_bytes_each_time(tmp_path: Path) -> N
     of_encryption = ("cryptography/x.so", str(library), "EXTENSION")
     word_list, other = ("resources/languages/de.po", str(help_page), "DATA"), ("apsw/x.so", str(library), "EXTENSION")
     kept, late = late_archive.split([page, of_encryption, word_list, other])
-    on_linux = sys.platform == "linux"  # elsewhere libraries are packed as ever
+    on_linux = sys.platform == "linux"  # other libraries are packed as usual
     wanted = [page, of_encryption] if on_linux else [page]
     assert late == wanted
     assert kept == [each for each in (page, of_encryption, word_list, other) if each not in wanted]
@@ -213,7 +213,7 @@ def test_what_killed_executables_left_is_removed_by_the_next_start(
     assert (folders["own"] / late_files.HELD).exists() and (tmp_path / "elsewhere" / late_files.HELD).exists()
 
 
-# What is not there on Windows, or on macOS: modules, and attributes of modules.
+# Modules and attributes of modules that are missing on Windows or macOS.
 OF_ONE_SYSTEM = {"fcntl", "grp", "msvcrt", "posix", "pwd", "resource", "syslog", "termios", "tty", "winreg"}
 ATTRIBUTES = {
     "os": {"chown", "fdatasync", "fork", "forkpty", "geteuid", "getloadavg", "getpgid", "getuid", "initgroups",
@@ -223,14 +223,14 @@ ATTRIBUTES = {
     "socket": {"AF_UNIX", "SO_REUSEPORT"},
     "time": {"tzset"},
 }  # fmt: skip
-OF_LOOPS = {"add_signal_handler", "create_unix_server", "create_unix_connection"}  # which Windows' loop has not
+OF_LOOPS = {"add_signal_handler", "create_unix_server", "create_unix_connection"}  # not in the loop of Windows
 NAMES = OF_LOOPS.union(*ATTRIBUTES.values())
 MISSING = "except (NotImplementedError|ImportError):"
 GUARDS = ("os.name", "sys.platform", "hasattr(", "_is_unix(", "IS_WINDOWS")
 
 
 def unguarded(source: str) -> list[str]:
-    """Uses of what only some systems have, with neither a condition that asks for it nor an answer to its absence."""
+    """Uses of system-specific features without a check for them and without a fallback."""
     tree = ast.parse(source)
     found = [(node, name) for node in ast.walk(tree) if (name := _of_one(node))]
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)} if found else {}
@@ -277,7 +277,7 @@ def test_calls_of_one_system_are_found(source: str, count: int) -> None:
 
 
 def test_nothing_is_asked_of_the_system_that_another_one_lacks() -> None:
-    """So that the executable can be made for Windows and macOS as well (build/PLATFORMS.md)."""
+    """The executable can then be built for Windows and macOS as well (build/PLATFORMS.md)."""
     sources = [path for top in ("server", "console") for path in sorted((ROOT / top).rglob("*.py"))]
     found = {str(path): told for path in sources if (told := unguarded(path.read_text("utf-8")))}
     assert found == {}

@@ -1,4 +1,4 @@
-"""The command line: help for strangers, answers on standard output, everything else on standard error, exit codes."""
+"""The command line: help for new users, results on standard output, everything else on standard error, exit codes."""
 
 import argparse
 import io
@@ -27,7 +27,7 @@ PARTS = set("aliases context operations fields keys expand filters sort subtotal
 
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Commands run in this process here; what they set for their own one is put back."""
+    """Commands run in this process; restores the settings that they change."""
     for name in [name for name in os.environ if name.startswith("HELPDESK_")]:
         monkeypatch.delenv(name)
     handlers, level, mask = logging.getLogger().handlers[:], logging.getLogger().level, os.umask(0o022)
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs a command on the folder; answers exit code, standard output, standard error."""
+    """Runs a command on the folder; returns exit code, standard output, standard error."""
 
     def run_one(*arguments: str, data: Path = folder) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -162,7 +162,7 @@ def test_a_slip_in_the_command_line_is_told_with_what_was_meant(arguments: tuple
 
 
 def test_the_only_administrator_gets_in_again(run, data: Path) -> None:
-    """Disabled, locked out, without the phone and the password; the server runs meanwhile."""
+    """The administrator is disabled, locked out, and without phone and password, while the server runs."""
     server = Server(data)
     nora = server.set_up()
     visitor = Visitor(server.url)
@@ -256,7 +256,7 @@ def test_every_command_tells_of_variables_that_no_setting_has(
     arguments: tuple[str, ...], run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HELPDESK_PROT", "8300")
-    monkeypatch.setenv("HELPDESK_URL", "http://127.0.0.1:8200")  # of clients
+    monkeypatch.setenv("HELPDESK_URL", "http://127.0.0.1:8200")  # the addresses of clients
     if arguments[0] == "completion":
         code, err = main(arguments), capsys.readouterr().err
     else:
@@ -362,7 +362,7 @@ def test_describe_prints_the_registry_as_json(run) -> None:
     assert {"ticket", "message", "address", "task", "worker"} <= set(found["record_types"])
     for uri, each in found["record_types"].items():
         assert set(each) >= PARTS, uri
-        assert each["context"].startswith("svc.contexts.") or uri == "automation_log", uri  # which nothing points to
+        assert each["context"].startswith("svc.contexts.") or uri == "automation_log", uri  # no field refers to it
         assert all(field["note"] for field in each["fields"]), uri
     assert found["field_kinds"] and len(found["field_kinds"]) == len({str(kind) for kind in found["field_kinds"]})
     for each in found["endpoints"]:
@@ -409,7 +409,7 @@ def test_every_setting_is_listed_with_its_default_and_meaning(run) -> None:
 
 
 def changed_copy(folder: Path, data: Path, sql: str) -> Path:
-    """A data folder with the same database, in which somebody ran a statement by hand."""
+    """A data folder with the same database after a statement that was run by hand."""
     data.mkdir()
     (data / "helpdesk.db").write_bytes((folder / "helpdesk.db").read_bytes())
     connection = apsw.Connection(str(data / "helpdesk.db"))
@@ -456,7 +456,7 @@ def test_a_wrong_settings_file_stops_the_start(text: str, words: str, tmp_path: 
     (tmp_path / "helpdesk.toml").write_text(text)
     code, out, err = run("serve", "--port", "0", data=tmp_path)
     assert code == FAILED and out == "" and words in err and err.count("\n") == 1
-    assert [each.name for each in tmp_path.iterdir()] == ["helpdesk.toml"]  # nothing was begun
+    assert [each.name for each in tmp_path.iterdir()] == ["helpdesk.toml"]  # no database was created
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What shells complete, asked of a real bash; and that the files that ship are those of this command line."""
+"""Shell completion, tested in a real bash; and the shipped completion files match the command line."""
 
 import re
 import shutil
@@ -34,14 +34,14 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where completion happens."""
+    """The folder in which completion runs."""
     (tmp_path / "desk data").mkdir()
     (tmp_path / "backup one.db").write_text("")
     return tmp_path
 
 
 def completed(script: Path, folder: Path, *words: str) -> set[str]:
-    """What bash offers for the last word."""
+    """The completions that bash offers for the last word."""
     shell = shutil.which("bash")
     assert shell is not None
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The decorator of our dataclasses does what that of the standard library does."""
+"""Our dataclass decorator does what the decorator of the standard library does."""
 
 import copy
 import dataclasses
@@ -21,7 +21,7 @@ NAMES = {"path": "a", "count": 2}
 
 
 def test_all_dataclasses_are_made_by_it():
-    """One of the library that is made of one of ours, which it takes for one that can change, is refused by it."""
+    """A dataclass of the standard library refuses to inherit from ours, which it considers mutable."""
     files = [file for folder in ("server", "console") for file in (ROOT / folder).rglob("*.py")]
     others = [
         str(file.relative_to(ROOT))
@@ -34,7 +34,7 @@ def test_all_dataclasses_are_made_by_it():
 def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
     @decorator(**options)
     class Place:
-        """Where something is."""
+        """A location."""
 
         kinds: ClassVar[int] = 3
         path: str
@@ -49,7 +49,7 @@ def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
 
 
 def outcome(work: Callable[[], Any]) -> Any:
-    """What it answers, or which error it raises."""
+    """The result of the call, or the error that it raises."""
     try:
         return work()
     except Exception as error:
@@ -69,7 +69,7 @@ def outcome(work: Callable[[], Any]) -> Any:
         lambda cls: cls(**NAMES) == cls(path="a"),
         lambda cls: cls(**NAMES) == cls(**NAMES, seen={"x": 1}),
         lambda cls: cls(**NAMES) == NAMES,
-        lambda cls: len({hash(each) for each in [cls(**NAMES), cls(**NAMES)]}),  # both are there at once
+        lambda cls: len({hash(each) for each in [cls(**NAMES), cls(**NAMES)]}),  # both exist at once
         lambda cls: len({cls(**NAMES), cls(**NAMES)}),
         lambda cls: setattr(cls(**NAMES), "path", "b"),
         lambda cls: delattr(cls(**NAMES), "path"),
@@ -87,7 +87,7 @@ def outcome(work: Callable[[], Any]) -> Any:
 )
 def test_it_does_what_the_standard_library_does(options, work):
     place, other = made(ours, options), made(dataclasses.dataclass, options)
-    for _ in range(2):  # the first instance is made by another function than those after it
+    for _ in range(2):  # a different function creates the first instance
         assert outcome(lambda: work(place)) == outcome(lambda: work(other))
 
 
@@ -114,7 +114,7 @@ class Further(Base):
 
 
 class Plain(Base):
-    """Not one itself."""
+    """A class without the decorator."""
 
 
 @ours(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def test_a_plain_class_made_of_a_frozen_one_may_have_more():
 
 
 def test_a_frozen_one_with_slots_takes_no_other_attribute_and_can_be_pickled():
-    with pytest.raises(FrozenInstanceError):  # where that of the library says that something is no type
+    with pytest.raises(FrozenInstanceError):  # where the standard library reports that a value is not a type
         setattr(Kept("a"), "other", 1)  # noqa: B010, the type checker would refuse it
     assert pickle.loads(pickle.dumps(Kept("a", (1, 2)))) == Kept("a", (1, 2))  # noqa: S301
 

@@ -1,4 +1,4 @@
-"""The demo: what is planned, what becomes of it in a database, and that its removal leaves nothing."""
+"""The demo: its plan, the records that it creates in a database, and its removal without a trace."""
 
 import email
 import email.policy
@@ -39,13 +39,14 @@ from tests.records.desk import NOW, Desk
 
 SUNDAY_NIGHT = 1_795_315_800
 MOMENTS = (NOW, SUNDAY_NIGHT, 1_709_164_800 + 7 * 3600)  # the last on a leap day
-# What is to tell of a removed demo, and what the database keeps of anything: counters, and places in text indexes.
+# The remaining traces of a removed demo, which any record leaves: counters, and gaps in text indexes.
 Filled = tuple[Desk, int, demo.Made, dict[str, int]]
 KEPT = {"activity_log", "change_log", "sqlite_sequence"}
 STATES = {"open": 20, "waiting": 10, "closed": 240, "deleted": 24}  # at least
 
 
-# -- what is planned ---------------------------------------------------------------------------------------------------
+# -- the plan
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=MOMENTS, ids=["weekday", "sunday", "leap day"])
@@ -117,7 +118,7 @@ def test_files_are_what_they_say(told: list[PlannedTicket]) -> None:
 
 
 def _check_pdf(file: DemoFile) -> None:
-    """The table at its end says where each object begins."""
+    """Checks that the table at the end of a PDF lists the offset of each object."""
     content = file.content
     start = int(content.rpartition(b"startxref\n")[2].split()[0])
     assert content[start:].startswith(b"xref\n") and content.endswith(b"%%EOF\n")
@@ -140,7 +141,8 @@ def _check_png(file: DemoFile) -> None:
     assert names == [b"IHDR", b"PLTE", b"IDAT", b"IEND"]
 
 
-# -- what is made ------------------------------------------------------------------------------------------------------
+# -- the records
+# ---------------------------------------------------------------------------------------------------------
 
 
 def _new(folder: Path) -> Desk:
@@ -172,7 +174,8 @@ def nora(desk: Desk) -> int:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
-    """A desk with the demo that is only looked at: nora's id, what is told of it, and the rows before and after."""
+    """A desk with the demo, for tests that only read: nora's id, the published events, and the rows before and
+    after."""
     opened = _new(tmp_path_factory.mktemp("filled"))
     nora = _nora(opened)
     for name in ("mail.received", "mail.filter", "record.changed"):
@@ -185,7 +188,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
 
 
 def _rows(desk: Desk) -> dict[str, int]:
-    """How many rows there are in each table, but for those in which something stays; no texts wait for their index."""
+    """The number of rows in each table, except tables with remaining traces; no texts wait for their index."""
     desk.store.write(desk.store.tidy)
 
     def read(tx: Any) -> dict[str, int]:
@@ -325,7 +328,8 @@ def test_the_first_administrator_joins_a_demo_that_is_there(desk: Desk) -> None:
     assert desk.actor(id).manages >= set(desk.read(demo.record_ids)["group"])
 
 
-# -- what is removed ---------------------------------------------------------------------------------------------------
+# -- removal
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_its_removal_leaves_nothing(desk: Desk, nora: int) -> None:
@@ -371,7 +375,7 @@ def test_what_others_rest_on_stays(desk: Desk, nora: int) -> None:
     assert (row["owner_id"], row["group_id"]) == (0, desk.found("group", "default:yes")[0])
     assert len(desk.found("address", "host:*.demo.example")) == 1
     assert len(desk.found("contact", "")) == 1 and desk.found("org", "name:Larch*")
-    demo.remove(desk.context(nora))  # removing nothing is no harm
+    demo.remove(desk.context(nora))  # a second removal is harmless
     assert desk.row("ticket", ticket)["subject"] == "Real"
 
 
@@ -418,7 +422,7 @@ def test_what_was_deleted_meanwhile_is_no_obstacle(desk: Desk, nora: int) -> Non
 def run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Any]]:
-    """Runs `helpdesk demo` on a folder that is not there yet; answers exit code, standard output, standard error."""
+    """Runs `helpdesk demo` on a folder that does not exist yet; returns exit code, standard output, standard error."""
     monkeypatch.setattr(log, "configure", lambda *_: None)
     mask = os.umask(0o022)
 
@@ -435,7 +439,7 @@ def run(
 def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path) -> None:
     code, out, err = run()
     assert code == 0 and out.startswith("400 tickets with ") and "8 workers in 3 groups" in out
-    assert all(" a second, about " in line for line in err.splitlines())  # how far it is, where that takes long
+    assert all(" a second, about " in line for line in err.splitlines())  # progress, if the command takes long
     assert f"helpdesk serve --data {tmp_path / 'data'}` and open the set-up link" in out
     code, out, err = run()
     assert (code, out) == (1, "") and "there already" in err
@@ -455,7 +459,7 @@ def test_a_service_with_tickets_is_left_alone_unless_told(
     assert (code, out) == (1, "") and "--add" in err
     assert run("--add")[0] == 0
     assert run("--remove")[0] == 0
-    assert "--add" in run()[2]  # the real one is there
+    assert "--add" in run()[2]  # the real one exists
 
 
 def test_where_a_server_runs_the_command_says_where_to_go(run: Callable[..., Any], tmp_path: Path) -> None:

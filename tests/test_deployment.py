@@ -1,4 +1,4 @@
-"""The systemd unit and the container: what they name is what the program knows."""
+"""The systemd unit and the container: commands, settings and paths in them exist in the program."""
 
 import configparser
 import json
@@ -100,10 +100,10 @@ def test_alert_rules_are_about_metrics_that_there_are(capsys: pytest.CaptureFixt
 
 
 SYSTEMD = shutil.which("systemd-analyze")
-if SYSTEMD is not None:  # else there is nobody to ask
+if SYSTEMD is not None:  # the check needs systemd-analyze
 
     def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-        """Every line of it, with a program in the place of the one that is installed."""
+        """Every line of the unit, with a stand-in for the installed program."""
         text = (BUILD / "helpdesk.service").read_text("utf-8").replace("/usr/local/bin/helpdesk", sys.executable)
         made = tmp_path / "helpdesk.service"
         made.write_text(text, "utf-8")
@@ -114,7 +114,8 @@ if SYSTEMD is not None:  # else there is nobody to ask
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the container installs, made of nothing but what is copied into it; what it depends on is there already."""
+    """The package that the container installs, built from the copied files alone; its dependencies are already
+    installed."""
     folder = tmp_path_factory.mktemp("container")
     (folder / "source").mkdir()
     for line in IGNORED.splitlines():
@@ -144,7 +145,7 @@ def test_what_the_container_installs_serves_and_its_health_check_tells(installed
     assert lines == ['ENTRYPOINT ["helpdesk"]', 'CMD ["serve"]']
     mine = environment(HELPDESK_DATA=str(tmp_path / "data"), HELPDESK_PORT="0", PYTHONPATH=str(installed))
     mine |= {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1"}
-    # What is installed here is left aside: the source of the editable installation would be found before it.
+    # Ignores the editable installation, whose source would be found first.
     program = "import sys; sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in repr(each).lower()]"
     program += "; import server.__main__ as m; print(m.__file__, flush=True); sys.exit(m.main(sys.argv[1:]))"
     running = subprocess.Popen(

@@ -1,8 +1,6 @@
-"""What users are told, held against the code: every setting, endpoint, command and limit stands where users look.
+"""The documentation against the code: every setting, endpoint, command and limit is documented where users expect it.
 
-The tables of the help pages are made from the code (build/reference.py); here is what a generator
-cannot see.
-"""
+The tables of the help pages are generated from the code (build/reference.py); these tests cover the rest."""
 
 import argparse
 import importlib.util
@@ -55,12 +53,12 @@ PAGES = {
     path.relative_to(ROOT if path.name == "README.md" else HELP).as_posix(): path.read_text("utf-8")
     for path in (ROOT / "README.md", *sorted(HELP.rglob("*.md")))
 }
-WRITTEN = {name: text for name, text in PAGES.items() if "/" not in name}  # those in folders are made from the code
+WRITTEN = {name: text for name, text in PAGES.items() if "/" not in name}  # those in folders are generated
 DAY = 86400
 FENCES = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 ASSIGNED = re.compile(r"^([A-Z_0-9]+(?:, [A-Z_0-9]+)*)(?:: \w+)? = ", re.MULTILINE)
 
-# Limits that are no user's concern: why, and which.
+# Limits that do not concern users: reason, and names.
 INTERNAL = {
     "what is kept to be looked at, the newest": """
         log.MAX_KEPT log.MAX_KEPT_CHARS log.MAX_KEPT_WARNINGS outgoing.deliveries.MAX_ERROR_CHARS
@@ -197,7 +195,7 @@ INTERNAL = {
 
 
 def reference() -> ModuleType:
-    """build/reference.py; build/ is no package."""
+    """build/reference.py; build/ is not a package."""
     spec = importlib.util.spec_from_file_location("reference", ROOT / "build" / "reference.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -206,7 +204,7 @@ def reference() -> ModuleType:
 
 
 def parsers(found: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """Every command below a parser, and itself."""
+    """All commands below a parser, and the parser itself."""
     below = [each for action in found._actions if isinstance(action, argparse._SubParsersAction)
              for each in action.choices.values()]  # fmt: skip
     return [found, *(each for one in below for each in parsers(one))]
@@ -265,7 +263,7 @@ def test_every_endpoint_and_parameter_has_a_note() -> None:
 
 
 def test_every_parameter_that_an_endpoint_reads_is_told() -> None:
-    """Parameters read by name in the function of an endpoint; what it hands on to others is tested there."""
+    """Parameters read by name in the function of an endpoint; functions that it calls are tested with the endpoint."""
     app.endpoints()
     read = re.compile(r'call\.params\.\w+\("([a-z_]+)"')
     for each in ENDPOINTS:
@@ -285,7 +283,7 @@ def test_every_kind_of_field_and_of_filter_is_told() -> None:
         kinds = {row["type"] for each in types for row in each[part]}
         _, _, table = PAGES[page].partition(f"## What {part} take\n")
         told = {word for words in re.findall(r"^\| ([a-z_, ]+) \|", table, re.MULTILINE) for word in words.split(", ")}
-        assert kinds - told == ({"deep"} if part == "filters" else set()), page  # that one is "search of a type"
+        assert kinds - told == ({"deep"} if part == "filters" else set()), page  # listed as "search of a type"
 
 
 def test_the_settings_that_the_command_lists_are_all_of_them(tmp_path: Path) -> None:
@@ -311,7 +309,7 @@ def test_links_of_pages_made_from_the_code_lead_somewhere() -> None:
 
 
 def broken_links(page: str) -> list[str]:
-    """The links of a page that lead to no file, or to no heading of one."""
+    """The links of a page to missing files or headings."""
     wrong = []
     for target in re.findall(r"\]\(([^)]+)\)", FENCES.sub("", PAGES[page])):
         path, _, heading = target.partition("#")
@@ -323,13 +321,13 @@ def broken_links(page: str) -> list[str]:
 
 
 def name_of(file: Path) -> str:
-    """A page's name among PAGES."""
+    """The name of a page in PAGES."""
     return file.relative_to(HELP if file.is_relative_to(HELP) else ROOT).as_posix()
 
 
 @cache
 def headings(text: str) -> set[str]:
-    """The headings of a page as links name them."""
+    """The headings of a page as link targets."""
     return {slug(title) for title in re.findall(r"^#+ (.*)$", FENCES.sub("", text), re.MULTILINE)}
 
 
@@ -370,7 +368,7 @@ def test_numbers_in_the_text_of_the_overview_are_those_of_the_code() -> None:
 
 
 def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
-    """What a page says in words, beside the constant that it is."""
+    """Statements of a page in words, next to the constants that they repeat."""
     told = {
         "oauth.md": (
             ("one minute and one use", codes.CODE_SECONDS == 60), ("within ten seconds", families.RETRY_SECONDS == 10),
@@ -448,7 +446,7 @@ def test_everything_that_people_write_has_a_note() -> None:
 
 
 def test_triggers_tell_whether_anything_starts_them() -> None:
-    """One that is kept for a screen is named nowhere but where it is declared; every other one is named by its code."""
+    """A trigger that is reserved for a screen appears only in its declaration; every other trigger is used in code."""
     sources = "".join(text for path, text in SOURCES.items() if path.name != "triggers.py")
     for name, each in (EVENTS | OTHERS).items():
         used = re.search(rf"[\"'](?:svc\.trigger\.)?{re.escape(name)}[\"']", sources)

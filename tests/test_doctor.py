@@ -1,4 +1,4 @@
-"""`helpdesk doctor`: each thing that can be wrong is told, with what to do; and what is well, too."""
+"""`helpdesk doctor` reports each problem with a remedy, and also reports checks that pass."""
 
 import json
 import os
@@ -33,7 +33,7 @@ Run = Callable[..., tuple[int, list[dict[str, str]]]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command; answers its exit code and what it found."""
+    """Runs the command; returns its exit code and its findings."""
 
     def run_one(data: Path, *arguments: str) -> tuple[int, list[dict[str, str]]]:
         for name, value in databases.environment(data).items():
@@ -171,11 +171,11 @@ def test_a_port_that_another_program_has_is_a_problem(
 
 
 def test_a_server_that_runs_is_asked(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server(data)  # on a port that is a flag of its own
+    server = Server(data)  # on a port that is set by a flag
     code, found = run(data)
     assert code == 0 and _part(found, "server")["found"] == f"the one at {server.url} is well"
     assert server.url in _part(found, "base URL")["found"]
-    (data / lock.NAME).write_text("process 1")  # of one that does not listen yet: the settings tell where it will
+    (data / lock.NAME).write_text("process 1")  # of a server that does not listen yet: its settings give the port
     failing = b'{"status": "failing", "checks": {"database_writable": false, "scheduler_alive": true}}'
     for body, state, words in ((failing, "problem", "not database_writable"), (b"<html>", "warning", "not answer"),
                                (b"[]", "warning", "another program")):  # fmt: skip
@@ -278,7 +278,7 @@ def test_mail_servers_are_tried(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.own("group", name="Support")
     with SmtpServer() as running, socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))  # and does not listen; nobody else can take the port meanwhile
+        deaf.bind(("127.0.0.1", 0))  # bound but not listening, so that the port stays reserved
         port = deaf.getsockname()[1]
         for name, where in (("Up", running.port), ("Down", port)):
             params = {"host": "127.0.0.1", "port": where}

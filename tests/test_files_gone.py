@@ -1,4 +1,4 @@
-"""The files of the database are taken away while the service runs: nothing is acknowledged that would be lost."""
+"""The files of the database are removed while the service runs: no write is acknowledged that would be lost."""
 
 import shutil
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
 
 
 def _health(api: Api, wanted: int) -> bool:
-    """Whether the files are in place, once /health has this status: it believes an answer of the disk for a moment."""
+    """Whether the files are in place, once /health has this status: it caches the state of the disk for a moment."""
     for _ in range(10_000):
         reply = api.get("/health")
         if reply.status == wanted:

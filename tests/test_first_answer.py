@@ -1,4 +1,4 @@
-"""What a start leaves for later, so that the first answer comes soon; and that it is there when it is asked for."""
+"""Work that a start defers in favour of an early first response, and its completion before it is needed."""
 
 import importlib
 import json
@@ -15,7 +15,8 @@ from console.http import routes
 from server import late_files, warming
 from tests.service import BARE, ROOT
 
-# With what a process imports before it answers. Each takes long, or is used by few, or by nobody in the first second.
+# Including everything that a process imports before its first response. Each of these is slow, or rarely used in the
+# first second.
 NOT_AT_FIRST = frozenset(
     "aiosmtpd bleach certifi charset_normalizer cryptography dkim dns imapclient mistune nh3 polib psycopg re2 segno "
     "sqlite3 webbrowser yaml console.pages.account console.pages.help server.store.postgresql".split()
@@ -37,11 +38,11 @@ app.serve(found, site.sites, ready, lambda: found)
 
 def test_the_first_answer_waits_for_no_more_than_it_needs(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FIRST_ANSWER, str(tmp_path / "data")]
-    for _ in range(2):  # the first start makes the database, and needs more
+    for _ in range(2):  # the first start creates the database, and needs more
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, **BARE}, capture_output=True, text=True, timeout=99)
         assert done.returncode == 0, done.stderr
     imported = set(json.loads(done.stdout.splitlines()[0]))
-    assert {"tornado.httpserver", "server.tickets.compose"} <= imported  # it is what it should be
+    assert {"tornado.httpserver", "server.tickets.compose"} <= imported  # the list has what a start needs
     assert sorted(NOT_AT_FIRST & imported) == [], "import it where it is used, or say why the first answer needs it"
 
 
@@ -61,14 +62,45 @@ def test_what_fails_to_be_made_early_keeps_nothing_else_from_it(monkeypatch: pyt
     monkeypatch.setattr(warming, "PAUSE_SECONDS", 0)
     monkeypatch.setattr(warming, "_WORK", [fails, lambda: done.append("one"), lambda: done.append("two")])
     warming.warm(lambda: len(done) == 1)
-    assert done == ["one"]  # asked before each piece: a service that ends does not wait for the rest
+    assert done == ["one"]  # checked before each piece: a stopping service does not wait for the rest
     warming.warm(lambda: False)
     assert done == ["one", "one", "two"]
 
 
+def test_every_pattern_that_is_compiled_late_can_be() -> None:
+    kind = type(late_pattern("a"))
+    patterns = []
+    for package in ("server", "console"):
+        found = importlib.import_module(package)
+        for module in discovery.load_all(package, found.__path__, is_deep=True):
+            patterns += [each for each in values(list(vars(module).values())) if type(each) is kind]
+    assert len(patterns) > 60
+    for each in patterns:
+        assert each.groups >= 0
+
+
+def values(found: Any) -> Iterator[Any]:
+    """The values in lists, tuples and maps, at any depth."""
+    if isinstance(found, (list, tuple)):
+        for each in found:
+            yield from values(each)
+    elif isinstance(found, dict) and "__builtins__" not in found:
+        yield from values(list(found.values()))
+    else:
+        yield found
+
+
+def test_a_late_pattern_has_what_a_pattern_has_and_nothing_else() -> None:
+    word = late_pattern(r"(?P<first>[a-z])[a-z]*")
+    assert repr(word) == "late_pattern('(?P<first>[a-z])[a-z]*')"
+    assert (word.groupindex["first"], [each[0] for each in word.finditer("ab c")]) == (1, ["ab", "c"])
+    with pytest.raises(AttributeError):
+        word.finds  # type: ignore[attr-defined]  # noqa: B018
+
+
 @pytest.fixture
 def unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that an executable would be unpacked into, with an archive."""
+    """A folder into which an executable would be unpacked, with an archive."""
     with zipfile.ZipFile(tmp_path / late_files.ARCHIVE, "w") as archive:
         archive.writestr("late_library/__init__.py", "VALUE = 3")
         archive.writestr("late_library.libs/other.so", b"\x7fELF")

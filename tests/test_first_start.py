@@ -1,4 +1,4 @@
-"""The first start: what is made, for whose eyes, and the link that works once."""
+"""The first start: created files and their permissions, and the setup link that works once."""
 
 import html
 import os
@@ -37,7 +37,7 @@ def _send(server: Server, **changed: str) -> requests.Response:
 
 
 def _value(page: str, name: str) -> str:
-    """What stands in a field of the form."""
+    """The value of a field in the form."""
     (field,) = re.findall(rf"<input[^>]*\bname=\"{name}\"[^>]*>", page)
     found = re.search(r'\bvalue="([^"]*)"', field)
     return html.unescape(found[1]) if found else ""
@@ -60,7 +60,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that nobody sets up."""
+    """A server that is not set up yet."""
     server = Server(tmp_path_factory.mktemp("waiting") / "data")
     yield server
     server.stop()
@@ -147,8 +147,8 @@ def test_what_is_wrong_is_told_and_what_was_entered_is_kept(
     if 'name="email"' in page.text:
         for name in ("first_name", "last_name", "email", "timezone"):
             assert _value(page.text, name).strip() == (FORM | changed)[name].strip()
-    assert PASSWORD not in page.text  # never sent back
-    assert requests.get(waiting.setup_link, timeout=30).status_code == 200  # and the link is still good
+    assert PASSWORD not in page.text  # never included in a response
+    assert requests.get(waiting.setup_link, timeout=30).status_code == 200  # the link is still valid
 
 
 @pytest.mark.parametrize("name", ["first_name", "last_name", "email", "timezone"])
@@ -185,7 +185,7 @@ def test_another_code_is_no_link(change: str, waiting: Server) -> None:
 
 def test_the_link_works_once(fresh: Server) -> None:
     page = _send(fresh)
-    assert page.status_code == 200 and "Nora Berg" in page.text and PASSWORD not in page.text  # signed in already
+    assert page.status_code == 200 and "Nora Berg" in page.text and PASSWORD not in page.text  # already signed in
     for answer in (requests.get(fresh.setup_link, timeout=30), _send(fresh, email="eve@desk.example")):
         assert answer.status_code == 404 and "used or replaced" in answer.text and 'href="/login"' in answer.text
     nora = _client(fresh)
@@ -251,7 +251,7 @@ def test_a_command_prints_a_new_link_while_the_server_runs(fresh: Server) -> Non
 
 @pytest.mark.sqlite("the file of the database")
 def test_where_no_service_was_started_there_is_no_link_to_print(tmp_path: Path) -> None:
-    """In the wrong folder it would make a database, and print a link that leads nowhere."""
+    """In the wrong folder the command would create a database, and print a link that leads nowhere."""
     done = command("setup-link", data=tmp_path / "elsewhere")
     assert done.returncode == 1 and b"there is no database in" in done.stderr and done.stdout == b""
     assert not (tmp_path / "elsewhere").exists()

@@ -1,6 +1,6 @@
-"""What pages of the help type into a shell, typed as it stands there: each page in one shell, on a service of its own.
+"""Shell commands on pages of the help, typed exactly: each page in one shell, on a separate service.
 
-Blocks ```bash run are typed; a block ```text shows below one says what it prints."""
+Blocks ```bash run are typed; a following block ```text shows has the expected output."""
 
 import doctest
 import itertools
@@ -27,7 +27,7 @@ PAGES = {path.stem: found for path in sorted(HELP.glob("*.md")) if (found := BLO
 
 @pytest.fixture
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What a shell must know: of a service, and where its programs are."""
+    """The environment of the shell: the address of a service, and the folder of its programs."""
     folder = tmp_path_factory.mktemp("examples")
     programs = {"helpdesk": f"PYTHONPATH={shlex.quote(str(ROOT))} exec {sys.executable} -m server"}
     if not shutil.which("curl"):
@@ -61,7 +61,7 @@ def test_every_number_of_the_service_is_told(here: dict[str, str]) -> None:
     named = dict(re.findall(r"^# HELP (helpdesk\w*) (.*)$", told, re.MULTILINE))
     page = (HELP / "metrics.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| `(helpdesk\w*)` \| (.*) \|$", page, re.MULTILINE))
-    assert listed.pop("helpdesk_backup_timestamp_seconds")  # there with a folder for backups only
+    assert listed.pop("helpdesk_backup_timestamp_seconds")  # exists, with a folder for backups only
     of_server = {name for name in listed if OF_A_DATABASE_SERVER.fullmatch(name)}
     assert len(of_server) == 5
     listed = {name: about for name, about in listed.items() if name not in of_server}
@@ -75,7 +75,7 @@ def test_every_block_that_is_marked_is_run() -> None:
 
 
 SAMPLE = re.compile(r"^```bash sample\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What the requests of the pages name, with the ids and names that they name it by.
+# The records that requests of the pages refer to, with the same ids and names.
 BEHAVIOR = {
     "uid": "status", "title": "Order status", "uri": "example_order_status", "is_disabled": False,
     "is_private": False, "priority": 50,
@@ -93,7 +93,7 @@ SCRIPT = "start:\n  return:\n    body: thanks"
 
 
 def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Every sample of the pages of endpoints is done, sent as curl would; the deletion of what they name comes last."""
+    """Sends every sample request of the pages of endpoints as curl would; deletions come last."""
     folder = tmp_path_factory.mktemp("samples")
     server = Server(folder / "data")
     nora = Api(server.url, server.set_up().token, is_checked=False)
@@ -123,7 +123,7 @@ def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFa
     assert (
         server.stop() == 0
         and len(samples) == sum(page.read_text("utf-8").count("\n## ") for page in (HELP / "api").glob("*.md")
-                                if page.stem not in ("of-one-type", "outside-rest"))  # which have none
+                                if page.stem not in ("of-one-type", "outside-rest"))  # which have no sample
     )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def mail(number: int) -> str:
 
 
 def curl(sample: str, files: dict[str, str]) -> tuple[str, str, list[tuple[str, str]], bool]:
-    """Method, path, form and whether it goes into the query."""
+    """Method, path, form and whether the form is sent as the query."""
     words = shlex.split(sample.replace("\\\n", " "))
     form, method = [], "POST" if "-d" in words or "--data-urlencode" in words else "GET"
     method = words[words.index("-X") + 1] if "-X" in words else "GET" if "-G" in words else method

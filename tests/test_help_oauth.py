@@ -1,5 +1,5 @@
-"""The examples of resources/help/oauth.md, run as they stand there: one program, with a worker at a browser, and what
-is typed into a shell."""
+"""The examples of resources/help/oauth.md, run exactly as printed: a program, a worker at a browser, and shell
+commands."""
 
 import builtins
 import doctest
@@ -29,7 +29,7 @@ def same(shows: str, got: str) -> None:
 
 
 def typed(command: str, folder: Path, **names: str) -> str:
-    """What a shell prints."""
+    """The output of a shell."""
     done = subprocess.run(
         ["bash"], input=CURL + command, cwd=folder, env={**os.environ, **names}, capture_output=True, text=True,
         timeout=60,
@@ -57,7 +57,7 @@ def test_the_program_of_the_page_does_what_it_says(
         monkeypatch.setenv(name, value)
 
     def browsed(prompt: str) -> str:
-        """The worker goes where the program says, and allows it."""
+        """Opens the address from the program as the worker, and authorizes the app."""
         assert worker.open(capsys.readouterr().out.strip().removeprefix(api.url)) == ""
         assert "Look at tickets and organizations" in worker.page.text
         return worker.send(answer="allow")

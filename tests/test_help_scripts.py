@@ -1,5 +1,5 @@
-"""The examples of the pages about scripts: KATA texts and their values, templates and what they print, automations and
-how they end."""
+"""The examples of the pages about scripts: KATA texts and their values, templates and their output, automations and
+their outcomes."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ PRINTED = [
 
 
 def examples() -> list[dict[str, str]]:
-    """The blocks of each example of an automation, by what they are: run, with, policy, ends."""
+    """The blocks of each example of an automation, by their kind: run, with, policy, ends."""
     found: list[dict[str, str]] = []
     text = AUTOMATIONS.partition("\n## By example\n")[2].partition("\n## ")[0]
     for kind, content in BLOCKS.findall(text):
@@ -67,7 +67,7 @@ def test_a_kata_text_is_the_value_that_the_page_says() -> None:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Workspace]:
-    """What `helpdesk automation run` runs on."""
+    """The store for `helpdesk automation run`."""
     with workspace(None) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Who may import whom: every import of the project against the table of layers."""
+"""The layers of the program: every import against the table of permitted imports."""
 
 import ast
 from collections.abc import Iterator
@@ -53,18 +53,18 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "__main__",
     )
 )
-# The wings of the console from the bottom up: a wing imports itself and those before it. console/site.py stands above
-# all of them.
+# The wings of the console from the bottom up: a wing imports itself and earlier wings. console/site.py is above all of
+# them.
 WINGS = ("http", "html", "search", "lists", "forms", "tickets", "pages")
 MAX_FILES, MAX_LINES = 60, 8_000  # in a folder, without its subfolders
-# The types that comments, files, entries, custom fields, events and actors are made of; `message` is a key of answers.
+# The types that comments, files, entries, custom fields, events and actors consist of; `message` is a key of responses.
 ANY_RECORD_HAS = {
     "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",
     "notification", "worker",
     "svc.contexts.activity_log", "svc.contexts.attachment", "svc.contexts.comment", "svc.contexts.worker",
 }  # fmt: skip
-COUNTED = {"builtin.py", "metric_bins.py", "usage_flush.py"}  # metrics are named after what they count
-OF_NO_TYPE = ("APP", "BEHAVIOR_NODE", "GPG_PRIVATE_KEY")  # no records are behind these contexts
+COUNTED = {"builtin.py", "metric_bins.py", "usage_flush.py"}  # metrics are named after the records that they count
+OF_NO_TYPE = ("APP", "BEHAVIOR_NODE", "GPG_PRIVATE_KEY")  # contexts without record types
 ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
 
 
@@ -90,7 +90,7 @@ def unit_of(module: str) -> str | None:
 
 
 def imports(source: str, module: str, *, is_package: bool, known: set[str]) -> set[str]:
-    """The modules of ours that a source text imports, anywhere in it but under `if TYPE_CHECKING`."""
+    """The project's modules that a source text imports, anywhere except under `if TYPE_CHECKING`."""
     package = module if is_package else module.rpartition(".")[0]
     found: set[str] = set()
     for node in _run_time_nodes(ast.parse(source)):
@@ -125,7 +125,7 @@ def _named_by(node: ast.AST, package: str, known: set[str]) -> Iterator[str]:
 
 
 def wrong_imports(graph: dict[str, set[str]]) -> list[str]:
-    """A sentence for each import that the table forbids."""
+    """A sentence for each forbidden import."""
     complaints = []
     for module, targets in sorted(graph.items()):
         for target in sorted(targets):
@@ -140,7 +140,7 @@ def wrong_imports(graph: dict[str, set[str]]) -> list[str]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """The modules of one circle of imports, in order; empty when there is none."""
+    """The modules of an import cycle, in order; empty without a cycle."""
     finished: set[str] = set()
     for start in sorted(graph):
         trail = [start]
@@ -168,7 +168,8 @@ def project_graph() -> dict[str, set[str]]:
 
 
 def project_files(root: Path) -> list[Path]:
-    """All files of the project: neither git's own nor what .gitignore names, at the top ("/x/") or anywhere ("x/")."""
+    """All files of the project: without git's files and without paths in .gitignore, at the top ("/x/") or anywhere
+    ("x/")."""
     lines = [".git", *(root / ".gitignore").read_text("utf-8").split()]
     anywhere = [line.strip("/") for line in lines if not line.startswith("/")]
     at_top = {root / line.strip("/") for line in lines if line.startswith("/")}
@@ -191,7 +192,7 @@ def test_imports_run_in_no_circle():
 
 
 def upward_imports(graph: dict[str, set[str]]) -> list[str]:
-    """The imports of the console that lead to a wing above, as `module -> target`."""
+    """The imports of the console that lead to a higher wing, as `module -> target`."""
     floors = {f"console.{wing}": floor for floor, wing in enumerate(WINGS)}
 
     def floor(module: str) -> int:
@@ -233,7 +234,8 @@ def test_every_module_under_server_has_a_row():
 
 
 def test_folders_below_a_room_import_each_other_in_no_circle():
-    """Files of a folder may use its subfolders, and these the folder they are in; two subfolders not each other."""
+    """Files of a folder may import its subfolders, and these may import their folder; two subfolders may not import
+    each other."""
     below: dict[str, set[str]] = {}
     for module, targets in project_graph().items():
         for target in targets:
@@ -257,7 +259,8 @@ def beside(module: str, target: str) -> tuple[str, str]:
 
 
 def test_no_folder_is_a_drawer():
-    """What holds more is several things; lists of record types, and of the kinds of data queries, are one each."""
+    """A larger folder holds several things; lists of record types, and of the kinds of data queries, are one thing
+    each."""
     files: dict[Path, list[int]] = {}
     for path in modules(ROOT).values():
         files.setdefault(path.parent, []).append(len(path.read_text("utf-8").splitlines()))
@@ -268,7 +271,7 @@ def test_no_folder_is_a_drawer():
 
 
 def shared_names(root: Path) -> dict[str, list[str]]:
-    """{name of a class: the modules with a class of that name} where there are two or more."""
+    """{name of a class: modules with such a class} for names that occur twice or more."""
     found: dict[str, list[str]] = {}
     for module, path in modules(root).items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -278,7 +281,7 @@ def shared_names(root: Path) -> dict[str, list[str]]:
 
 
 def test_no_two_classes_have_one_name():
-    """A name of two things has to be looked up each time it is read, and whoever searches for one finds both."""
+    """An ambiguous name has to be looked up each time it is read, and a search for it finds both classes."""
     assert shared_names(ROOT) == {}
 
 
@@ -291,7 +294,7 @@ def test_a_second_class_of_a_name_is_seen_wherever_it_stands(tmp_path):
 
 
 def test_no_page_and_no_endpoint_reads_the_store():
-    """Who may read stands where it is read: in a function of a room, which pages, endpoints and scripts call alike."""
+    """Permission checks belong to the read: in a function of a room, which pages, endpoints and scripts share."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for folder in ("console/pages", "console/tickets", "server/web/rest")
@@ -308,7 +311,7 @@ def _is_store(node: ast.AST) -> bool:
 
 
 def test_what_only_reads_makes_no_writer():
-    """A reader cannot write; who makes a writer inside of a read means to change something, or took the wrong one."""
+    """A reader cannot write; a writer created inside a read is intended to write, or is the wrong object."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in ROOT.glob("server/**/*.py")
@@ -321,14 +324,14 @@ def test_what_only_reads_makes_no_writer():
 
 
 def _is_read(node: ast.AST) -> bool:
-    """Whether it is a function `read`, or a call of one that takes a function."""
+    """Whether a function is called `read`, or is passed to a call of that name."""
     if isinstance(node, ast.FunctionDef):
         return node.name == "read"
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "read"
 
 
 def test_the_record_engine_names_only_the_types_that_any_record_has():
-    """What a type adds stands with the type: a name in server/records/ would make every record pay for one type."""
+    """Additions of a type live with the type: a name in server/records/ would burden every record with one type."""
     types = registry.load()
     names = {name for each in types for name in (each.uri, each.context)} - {""} - ANY_RECORD_HAS
     found = {
@@ -342,7 +345,7 @@ def test_the_record_engine_names_only_the_types_that_any_record_has():
 
 
 def _type_named_by(node: ast.AST) -> str:
-    """The text of a literal, or the context behind `contexts.TICKET` and `from server.contexts import TICKET`."""
+    """The text of a literal, or the context in `contexts.TICKET` and `from server.contexts import TICKET`."""
     match node:
         case ast.Constant(value=str(text)):
             return text
@@ -352,7 +355,7 @@ def _type_named_by(node: ast.AST) -> str:
 
 
 def test_a_context_is_written_down_once():
-    """Who looks for all that is done with tickets finds it by contexts.TICKET. Examples in sentences are no names."""
+    """A search for contexts.TICKET finds all code for tickets. Examples inside sentences do not count."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
         for path in modules(ROOT).values()
@@ -417,7 +420,7 @@ def test_the_table_decides(module, target, allowed):
 
 
 def feature_tests(source: str) -> list[int]:
-    """The lines that look for a name in the `features` of a type."""
+    """The lines that test for a name in the `features` of a type."""
     compared = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Compare))
     return [
         node.lineno
@@ -428,7 +431,7 @@ def feature_tests(source: str) -> list[int]:
 
 
 def test_what_a_type_has_is_asked_by_its_traits() -> None:
-    """A feature is a class; its name says nothing that a type checker could look at, and no reader finds who asks."""
+    """A feature is a class: a type checker cannot check a name, and a reader cannot find its uses."""
     found = {
         str(path): lines
         for name, path in modules(ROOT).items()

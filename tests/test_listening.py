@@ -1,4 +1,5 @@
-"""Where the service listens: all addresses, a Unix socket for a proxy; and what it prints about it."""
+"""The addresses that the service listens on: all interfaces, or a Unix socket for a proxy; and its output about
+them."""
 
 import http.client
 import json
@@ -18,7 +19,7 @@ from tests.service import ROOT, Server, started, surroundings
 
 
 class UnixConnection(http.client.HTTPConnection):
-    """HTTP over a Unix socket, as a proxy speaks it."""
+    """HTTP over a Unix socket, as used by a proxy."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("desk.example", timeout=60)
@@ -44,7 +45,7 @@ def has_ipv6() -> bool:
     return True
 
 
-if has_ipv6():  # else there is nothing to listen on
+if has_ipv6():  # otherwise no socket exists
 
     def test_all_addresses_are_those_of_both_kinds(data: Path) -> None:
         server = Server(data, "--host", "::")
@@ -62,13 +63,13 @@ def test_a_proxy_on_the_machine_can_use_a_unix_socket(data: Path, tmp_path: Path
     server = Server(data, env={**env, "HELPDESK_TRUSTED_PROXIES": "127.0.0.1"})
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
     assert UnixConnection(path).answer("/login")[0] == 200
-    assert UnixConnection(path).answer("/metrics")[0] == 200  # from this machine
+    assert UnixConnection(path).answer("/metrics")[0] == 200  # a client on this machine
     assert UnixConnection(path).answer("/metrics", X_Forwarded_For="192.0.2.7")[0] == 403
     with pytest.raises(RuntimeError, match="another program listens there"):
         Server(tmp_path / "other", env=env)
     assert UnixConnection(path).answer("/login")[0] == 200
     server.kill()
-    server = Server(data, env=env)  # in place of what the killed one left
+    server = Server(data, env=env)  # replaces the socket of the killed server
     assert UnixConnection(path).answer("/login")[0] == 200
     assert server.stop() == 0
 

@@ -1,4 +1,4 @@
-"""What a logged event looks like, and what can never leak into it or forge it."""
+"""The format of logged events, and the protection against leaked secrets and forged lines."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from server.errors import Invalid
 
 @pytest.fixture
 def lines():
-    """Everything logged, as a function that returns the lines so far without their time."""
+    """Collects log lines: a function that returns the lines so far without their time."""
     root, ours = logging.getLogger(), logging.getLogger(log.ROOT)
     before = (root.handlers[:], root.level, ours.level)
     stream = io.StringIO()

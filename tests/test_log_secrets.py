@@ -1,5 +1,5 @@
-"""What the log never holds: every secret that goes through a server, at its lowest level. And what the database never
-holds, nor its log: those that are handed out, and can be told from a hash."""
+"""Secrets never enter the log: every secret that passes through a server, at the lowest log level. Nor do secrets that
+are stored as hashes enter the database or its write-ahead log."""
 
 import json
 import re
@@ -23,8 +23,8 @@ MAIL = f"From: ana@larch.example\r\nTo: support@desk.example\r\nSubject: {BODY_S
 FAILS = "start:\n  return:\n    body: {{request_body}}"
 
 
-# What the service must be able to tell or to use itself: the address of a webhook, the password of a mail server, what
-# codes of the second factor are made from, and mail.
+# Secrets that the service must be able to show or use: the address of a webhook, the password of a mail server, the
+# seed of the second factor, and mail.
 KEPT = {"webhook", "mail password", "second factor", "body"}
 
 
@@ -42,7 +42,7 @@ def test_no_secret_is_logged_and_none_that_is_handed_out_is_stored(data: Path) -
         secrets |= _forgotten(nora, smtp)
         secrets |= _in_the_browser(server)
         _broken(server, data)
-        _holds_none(data, secrets)  # as a copy of the files would have it that somebody makes now
+        _holds_none(data, secrets)  # like a copy of the files of a running service
         assert server.stop() == 0
     _holds_none(data, secrets)
     text = Path(server.log.name).read_text()
@@ -61,7 +61,7 @@ def _holds_none(data: Path, secrets: dict[str, str]) -> None:
 
 
 def _app(nora: Api) -> dict[str, str]:
-    """A login through an app, and a renewal."""
+    """A login through an app, and a refresh of its token."""
     app, browser = register(nora), Browser(nora.url)
     asked = {
         "response_type": "code", "client_id": app.client_id, "scope": "read", "state": "state-of-the-login",
@@ -82,7 +82,7 @@ def _app(nora: Api) -> dict[str, str]:
 
 
 def _forgotten(nora: Api, smtp: SmtpServer) -> dict[str, str]:
-    """A link for a new password, which is sent by mail and used."""
+    """A link for a new password, sent by mail and used."""
     visitor = Visitor(nora.url)
     smtp.forget()
     visitor.send("/forgotten", {"email": "nora@desk.example"})
@@ -95,7 +95,7 @@ def _forgotten(nora: Api, smtp: SmtpServer) -> dict[str, str]:
 
 
 def _in_the_browser(server: Server) -> dict[str, str]:
-    """Wrong and right passwords, the second factor, and a code of it that is lost."""
+    """Wrong and right passwords, the second factor, and a lost recovery code."""
     visitor = Visitor(server.url)
     visitor.sign_in(password="a wrong password")
     assert visitor.sign_in(password=NEW).status_code in (302, 303)
@@ -143,7 +143,7 @@ def _mail(nora: Api, smtp: SmtpServer) -> None:
 
 
 def _broken(server: Server, data: Path) -> None:
-    """Requests that are no HTTP, or too large, and commands beside the server."""
+    """Requests that are not HTTP or are too large, and commands next to the server."""
     requests.get(server.url + "/rest/" + "x" * 17_000, headers={"Authorization": f"Bearer {MADE_UP}"}, timeout=30)
     requests.post(f"{server.url}/rest/parser/parse.json", data={"message": BODY_SECRET}, timeout=30)
     done = command("token", "create", "--worker", f"{MADE_UP}@desk.example", data=data)

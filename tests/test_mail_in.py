@@ -1,6 +1,6 @@
-"""Mail that mail servers hand over by LMTP and SMTP, and mailboxes that a running server looks at by itself.
+"""Mail delivered by mail servers over LMTP and SMTP, and mailboxes that a running server polls.
 
-Whatever is said to be taken is there, on disk."""
+Accepted mail is stored on disk."""
 
 import re
 import smtplib
@@ -15,11 +15,11 @@ from tests.desk.mailroom import mail
 from tests.mail_servers import LOGIN, ImapServer
 from tests.service import Api, Server, command
 
-TOGETHER = 16  # connections at once
+TOGETHER = 16  # concurrent connections
 
 
 class Desk:
-    """A server that takes mail by LMTP on a port and on a Unix socket; its administrator's client."""
+    """A server that accepts mail by LMTP on a port and on a Unix socket; its administrator's client."""
 
     def __init__(self, data: Path, path: Path, **settings: str) -> None:
         self.socket = str(path)
@@ -63,7 +63,7 @@ def numbered(number: int, **headers: str) -> bytes:
 def answers(
     client: smtplib.LMTP, recipients: list[str], raw: bytes, sender: str = "ann@kite.example"
 ) -> list[tuple[int, str]]:
-    """What is said for each recipient after the data."""
+    """The responses for each recipient after the data."""
     assert client.docmd("MAIL", f"FROM:<{sender}>")[0] == 250
     for each in recipients:
         assert client.docmd("RCPT", f"TO:<{each}>")[0] == 250
@@ -112,7 +112,7 @@ def test_the_unix_socket_takes_mail_too(desk: Desk) -> None:
     ("raw", "code", "words"),
     [
         (numbered(10, From="spam@kite.example"), 550, "banned"),
-        (numbered(11, From="", Return_Path=""), 250, "stored"),  # the envelope tells the sender
+        (numbered(11, From="", Return_Path=""), 250, "stored"),  # the envelope has the sender
         (b"\n\n", 250, "stored"),
         (mail("x" * 98 + "\n" + ("y" * 98 + "\n") * 1100), 552, ""),
     ],

@@ -1,4 +1,4 @@
-"""The listener for mail: switched while the service runs, encrypted, and tried again where it could not be opened."""
+"""The mail listener: switched while the service runs, encrypted, and retried after its port could not be opened."""
 
 import smtplib
 import socket
@@ -18,7 +18,7 @@ from tests.desk.mailroom import mail
 from tests.records.desk import NOW, Desk
 from tests.smtp_server import CERTIFICATE, HOST, KEY
 
-# The key of these tests behind the password "secret".
+# The key of these tests, encrypted with the password "secret".
 LOCKED_KEY = """\
 -----BEGIN EC PRIVATE KEY-----
 Proc-Type: 4,ENCRYPTED
@@ -71,7 +71,7 @@ def listening(tmp_path: Path) -> Iterator[Listening]:
 
 @pytest.fixture(scope="module")
 def off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
-    """One that nobody switches on."""
+    """A listener that stays off."""
     made = Listening(tmp_path_factory.mktemp("off"))
     yield made
     made.close()
@@ -79,7 +79,7 @@ def off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody else listens on."""
+    """A port that another socket listens on."""
     with socket.create_server((HOST, 0)) as other:
         yield other.getsockname()[1]
 
@@ -106,7 +106,7 @@ def test_it_is_switched_on_changed_and_off_while_the_service_runs(listening: Lis
     assert listening.state.urls == () and listening.state.taken == 1
     with pytest.raises(ConnectionRefusedError):
         smtplib.SMTP(HOST, first, timeout=30)
-    assert listening.desk.service.settings.sources == {"lmtp_port": "console"}  # the rest are defaults again
+    assert listening.desk.service.settings.sources == {"lmtp_port": "console"}  # the others return to their defaults
 
 
 def test_it_listens_again_after_the_next_start(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_mail_is_taken_encrypted(tmp_path: Path) -> None:
     made = Listening(tmp_path, **ON, **files, lmtp_requires_tls="yes", lmtp_connections="4")
     assert made.state.offers_tls
     trusting = ssl.create_default_context(cadata=CERTIFICATE)
-    for number in range(9):  # connections are given back, if not at once
+    for number in range(9):  # connections are released, with a delay
         with smtplib.SMTP(HOST, made.port, timeout=30) as client:
             assert client.starttls(context=trusting)[0] == 220
             client.sendmail("ann@kite.example", TO, mail(Subject=f"Secret {number}"))
@@ -194,7 +194,8 @@ def test_mail_is_taken_encrypted(tmp_path: Path) -> None:
 
 
 def test_a_key_behind_a_password_is_refused_and_nobody_is_asked_for_it(tmp_path: Path, off: Listening) -> None:
-    """On a terminal the library would ask, and the listener wait for ever, with whoever switches it."""
+    """On a terminal the library would prompt for the password, and block the listener and the caller that switches
+    it."""
     (tmp_path / "certificate.pem").write_text(CERTIFICATE)
     (tmp_path / "key.pem").write_text(LOCKED_KEY)
     given = {"lmtp_certificate": str(tmp_path / "certificate.pem"), "lmtp_key": str(tmp_path / "key.pem")}

@@ -1,7 +1,6 @@
-"""HTML of strangers, Markdown and plain text: whatever goes in, only what is on the list comes out, and in time.
+"""HTML of strangers, Markdown and plain text: any input yields only permitted elements, in bounded time.
 
-Input that would take minutes if any step were quadratic needs no clock: the run would not end.
-"""
+Input that would take minutes if any step were quadratic needs no clock: the run would not end."""
 
 import random
 import re
@@ -33,7 +32,7 @@ VOID = {"br", "hr", "img", "wbr", "col"}
 
 
 class Reader(HTMLParser):
-    """Reads a result, and fails for everything that must not be in one. Not derived from the code that is tested."""
+    """Reads a result, and fails for every forbidden element. Independent of the tested code."""
 
     def __init__(self, allow_remote_images=False):
         super().__init__(convert_charrefs=True)
@@ -96,7 +95,8 @@ def read(result, **options):
 
 
 def in_one_order(result):
-    """The sanitizer writes the two attributes that it sets in either order once another one was dropped."""
+    """Normalizes the order of two attributes: the sanitizer sets them in either order once it has dropped another
+    one."""
     return result.replace('rel="noopener noreferrer nofollow" target="_blank"', LINK_ATTRIBUTES)
 
 
@@ -244,7 +244,7 @@ def test_nothing_that_acts_gets_through(payload, around):
         ("<img style='width:32px;height:32px;border-radius:50%'>", "width: 32px; height: 32px; border-radius: 50%"),
         ("<a style='display:inline-block;padding:9px 18px;border:1px solid blue;color:navy'>",
          "display: inline-block; padding: 9px 18px; border: 1px solid blue; color: navy"),
-        # Over the page around it, or over lines of its own: left out.
+        # Would cover the surrounding page or other lines: removed.
         ("<p style='position:fixed;top:0;left:0;z-index:9;float:left;transform:none;color:red'>", "color: red"),
         ("<p style='margin:-9px;margin-top:-9px;text-indent:-9px;letter-spacing:-1em;color:red'>", "color: red"),
         ("<div style='height:1px;max-height:1px;overflow:hidden;color:red'>", "color: red"),
@@ -254,7 +254,7 @@ def test_nothing_that_acts_gets_through(payload, around):
         ("<p style='margin-left:9999px;padding:201px;font-size:999px;border:99px solid;width:99999px;color:red'>",
          "color: red"),
         ("<p style='width:90vw;font-size:50vmax;margin:90%;color:red'>", "color: red"),
-        # Hides nothing by itself.
+        # Would hide the element: removed.
         ("<p style='display:none;visibility:hidden;opacity:0;color:red'>", "color: red"),
         ("<p style='display:none'>", ""),
         ("<p style=''>", ""),
@@ -589,7 +589,7 @@ def test_tables_of_as_many_cells_as_may_be_are_rendered(monkeypatch):
 
 
 def test_a_table_with_one_row_too_long_is_read_once(monkeypatch):
-    """It was read again from each of its lines on: 8,000 characters took seconds, 512 Ki hours."""
+    """Each of its lines once caused another read of the table: 8,000 characters took seconds, 512 Ki hours."""
     rows = 20_000
     read = []
     get_line = BlockState.get_line
