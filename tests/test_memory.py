@@ -1,11 +1,11 @@
-"""What bounds the memory of the process: heaps that its threads share."""
+"""Bounds on the memory of the process: threads share malloc heaps."""
 
 import subprocess
 import sys
 
 from tests.service import ROOT
 
-# Threads that take and give back memory at once, and then what glibc tells of each of its heaps.
+# Threads that allocate and free memory at once, and then the report of glibc about each of its heaps.
 PROGRAM = """
 import ctypes, sys, threading
 from server.memory import share_heaps
@@ -26,7 +26,8 @@ print(shared)
 
 
 def heaps(how: str) -> tuple[int, bool]:
-    """How many heaps glibc made, 0 for another C library; and whether it took the wish to share them."""
+    """The number of heaps that glibc created, 0 for another C library; and whether it accepted the setting to share
+    them."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, how], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
@@ -39,7 +40,7 @@ def test_threads_share_heaps_where_the_c_library_has_a_choice() -> None:
     assert (apart > 2 and shared <= 2 and is_taken) or (apart == shared == 0)
 
 
-# A circle of a hundred thousand lists, and how much of the process is in memory while it is held and afterwards.
+# A reference cycle of a hundred thousand lists, and the resident memory while it is held and afterwards.
 CIRCLE = """
 import gc
 from server.memory import give_back
@@ -57,7 +58,7 @@ print(first, most, kept, resident(), is_asked)
 """
 
 
-# Templates that make as much as they may and more: trees of XML, whose elements hold each other, and long lists.
+# Templates that build as much as they may and more: trees of XML, whose elements refer to each other, and long lists.
 GREEDY = """
 from server import template
 from server.errors import BudgetSpent
@@ -81,7 +82,7 @@ def test_what_a_template_has_taken_is_given_back_also_when_it_was_stopped() -> N
         [sys.executable, "-c", GREEDY], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
     kept, spent, is_asked = done.stdout.split()
-    assert int(spent) == 2  # the first one has just enough
+    assert int(spent) == 2  # the first template stays within its budget
     assert is_asked == "False" or int(kept) < 24 * 1024 * 1024
 
 
@@ -91,5 +92,5 @@ def test_what_a_large_circle_took_is_given_back_where_the_c_library_can_be_asked
     )
     *pages, is_asked = done.stdout.split()
     first, most, kept, after = map(int, pages)
-    assert kept - first > (most - first) * 9 // 10  # nothing went by itself
+    assert kept - first > (most - first) * 9 // 10  # nothing was freed automatically
     assert is_asked == "False" or after - first < (most - first) // 4

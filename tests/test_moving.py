@@ -1,5 +1,5 @@
-"""`helpdesk migrate-database`: from a file into a real PostgreSQL and back, whole or not at all; cut short, it goes
-on."""
+"""`helpdesk migrate-database`: from a file into a real PostgreSQL and back, complete or not at all; an interrupted move
+resumes."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ from tests.records.desk import Desk
 
 pytestmark = pytest.mark.sqlite("from the one to the other, whatever the tests keep their data in")
 Run = Callable[..., tuple[int, str, str]]
-PHOTO = bytes(range(256)) * 2000  # of several pieces
+PHOTO = bytes(range(256)) * 2000  # large enough for several pieces
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A desk at rest: people, tickets, a type of one's own, a file, an id that is gone, a text with a NUL."""
+    """A closed desk: people, tickets, a custom type, a file, a deleted id, a text with a NUL."""
     made = tmp_path / "data"
     made.mkdir(mode=0o700)
     app.open_service(load({}, {}, data_folder=made)).store.close()
@@ -88,7 +88,7 @@ def _org() -> Any:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command; answers its code, its output and what it said beside."""
+    """Runs the command; returns its exit code, standard output and standard error."""
 
     def run_one(data: Path, to: Path | str, *more: str, source: str = "") -> tuple[int, str, str]:
         capsys.readouterr()
@@ -101,8 +101,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def contents(store: Store) -> dict[str, tuple[int, int]]:
-    """{table: how many rows, and their digests added up}, of every table of the program but META, in which each
-    database has rows for itself."""
+    """{table: number of rows and sum of their digests}, of every table of the program except META, which differs
+    between the databases."""
     registry = load_types()
     store.read(lambda tx: custom_types.load(tx, registry))
     tables = [*app.all_tables(registry), *(each.table for each in registry.custom), schema.VERSION, schema.MIGRATION]
@@ -138,7 +138,7 @@ def test_a_desk_moves_to_postgresql_and_back(folder: Path, database: str, tmp_pa
         with pytest.raises(Conflict):
             _mover(schema.opened(folder / app.DATABASE), service.store)
         new = service.store.write(lambda tx: tx.insert(_org(), {"name": "New"}))
-        assert new == 32  # beyond the last one, 31, which was deleted
+        assert new == 32  # follows the highest id, 31, which was deleted
         while index_backfill.fill(service, clock.now()):
             pass
         assert service.store.read(lambda tx: tx.find(schema.fulltext.TEXT_FILL)) == []
@@ -175,11 +175,11 @@ def _mover(source: Store, target: Store) -> Mover:
 
 
 class Cut(Exception):
-    """As a process that is killed."""
+    """Stands for a killed process."""
 
 
 def _moved(source: Path, target: Path | str, cut_at: int = 0) -> tuple[Any, list[str]]:
-    """Copy, and stop as soon as so many rows are there."""
+    """Copies until this many rows have arrived."""
     said: list[str] = []
     one, other = schema.opened(source), schema.opened(target, read_seconds=600)
 
@@ -206,7 +206,7 @@ def test_one_that_is_cut_short_is_no_desk_and_goes_on(
     registry = load_types()
     with pytest.raises(Damaged, match="a begun copy of another database"):
         schema.open_store(target, app.all_tables(registry), registry.texts())
-    if is_changed:  # somebody used the desk meanwhile
+    if is_changed:  # the desk was used in between
         store = SqliteStore(source)
         store.write(lambda tx: tx.run(lambda: schema.META.sql.update({schema.META.sql.value: "x"}).where(
             schema.META.sql.name == "odd")))  # fmt: skip
@@ -216,7 +216,7 @@ def test_one_that_is_cut_short_is_no_desk_and_goes_on(
     assert done.was_begun and done.was_changed == is_changed
     assert any("begins anew" in each for each in said) == is_changed
     there, here = at(target), at(source)
-    assert {name for name in here if here[name] != there[name]} == {"org"}  # the NUL
+    assert {name for name in here if here[name] != there[name]} == {"org"}  # the text with the NUL
     schema.open_store(target, app.all_tables(registry), registry.texts()).close()
 
 
@@ -296,8 +296,8 @@ def test_commands_know_that_the_database_is_a_server(
     template = tmp_path / "text"
     template.write_text("{{ 1 + 1 }}")
     before = at(database)
-    assert said("script", str(template)) == (0, "2")  # on that database
-    assert main(["script", str(template)]) == 0  # on one of its own, whatever the variable says
+    assert said("script", str(template)) == (0, "2")  # uses that database
+    assert main(["script", str(template)]) == 0  # uses a temporary database and ignores the variable
     assert at(database) == before
 
 

@@ -1,4 +1,4 @@
-"""A disk without room: writes are refused cleanly, reads go on, nothing is half written, later all is well."""
+"""A full disk: writes are refused cleanly, reads continue, nothing is half written, and the service recovers."""
 
 import resource
 import shutil
@@ -44,7 +44,7 @@ def _limit(data: Path, room: int = ROOM_PAGES) -> dict[str, str]:
 
 
 def _is_no_room(reply: Reply) -> bool:
-    """Whether it is a refusal for want of room, in the form of every error, with a time to come back."""
+    """Whether it is the error for a full disk, in the form of every error, with Retry-After."""
     if reply.status != 507:
         return False
     assert reply["__status"] == "error" and "room" in reply["message"]
@@ -53,7 +53,7 @@ def _is_no_room(reply: Reply) -> bool:
 
 
 def _fill(write: Callable[[int], Reply]) -> int:
-    """Write until there is no room; answers how many were written."""
+    """Writes until the disk is full; returns the number of successful writes."""
     for number in range(20_000):
         reply = write(number)
         if reply.status != 200:
@@ -164,7 +164,7 @@ def test_an_import_without_room_says_so_and_fails(data: Path, token: str, tmp_pa
 
 
 def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(data: Path, token: str) -> None:
-    """The limit on the size of a process's files makes real writes fail, and can be lifted while it runs."""
+    """The limit on the file size of a process makes real writes fail, and can be raised while it runs."""
     server = Server(data)
     api, visitor = Api(server.url, token), Visitor(server.url)
     visitor.sign_in()
@@ -180,7 +180,7 @@ def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(dat
     assert reply["__status"] == "error" and written > 10
     assert api.search("task", "").ok()["total"] == written
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
-    assert "Hello, Nora" in visitor.get("/").text  # which notes what was tried, when it can
+    assert "Hello, Nora" in visitor.get("/").text  # which logs attempts as soon as it can
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert api.create("task", title="again").status == 200
     assert api.search("task", "").ok()["total"] == written + 1
@@ -189,7 +189,7 @@ def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(dat
 
 
 def test_writes_beside_those_without_room_are_done_once_or_refused(data: Path, token: str) -> None:
-    """Groups of writes are dropped by the large ones among them, and the others are run again."""
+    """The large writes of a group fail and roll it back; the other writes run again."""
     server = Server(data, env=_limit(data, 300))
     done: dict[str, list[str]] = {"task": [], "ticket": [], "compose": []}
     refused: list[str] = []

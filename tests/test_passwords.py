@@ -1,4 +1,4 @@
-"""Passwords as slow hashes."""
+"""Passwords are stored as slow hashes."""
 
 import asyncio
 import subprocess
@@ -82,7 +82,7 @@ def test_who_hashes_where_others_wait_is_seen(name, on_a_loop, answer):
     async def on_the_loop():
         work()
 
-    # On a thread of its own: that of the tests may have an event loop, which drives the browser.
+    # On a separate thread: the thread of the tests may have an event loop, which drives the browser.
     thread = threading.Thread(target=lambda: asyncio.run(on_the_loop()) if on_a_loop else work(), name=name)
     thread.start()
     thread.join()
@@ -91,7 +91,7 @@ def test_who_hashes_where_others_wait_is_seen(name, on_a_loop, answer):
 
 @pytest.fixture
 def no_place(monkeypatch):
-    """The queue is full."""
+    """Fills the queue."""
     places = threading.BoundedSemaphore(1)
     monkeypatch.setattr(passwords, "_places", places)
     with places:
@@ -114,7 +114,7 @@ def test_a_place_is_for_all_that_is_hashed_in_it(monkeypatch):
 
 
 def test_no_request_hashes_on_the_loop_or_the_writer(api: Api) -> None:
-    """The server of the tests would answer 500."""
+    """The server of the tests responds with 500 if a hash is computed there."""
     fields = {"first_name": "Pia", "email": "pia@desk.example", "language": "en_US", "timezone": "UTC"}
     id = api.create("worker", password=PASSWORD, **fields).ok()["id"]
     api.update("worker", id, password=PASSWORD + "2").ok()
@@ -126,7 +126,7 @@ def test_no_request_hashes_on_the_loop_or_the_writer(api: Api) -> None:
 
 
 def test_what_the_service_hashes_with_is_slow() -> None:
-    """Here it is quick (cheap.py), so a process that is started as the service is asked."""
+    """Hashes are cheap in the tests (cheap.py), so this uses a process started like the service."""
     code = "from server import passwords; print(passwords.hash('correct horse'))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found = argon2.extract_parameters(done.stdout.strip())

@@ -1,4 +1,4 @@
-"""What build/requirements/ pins can be installed with its hashes, on each Python that the program supports."""
+"""The pins of build/requirements/ can be installed with their hashes, on each supported Python."""
 
 import hashlib
 import json
@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = ("run.txt", "postgresql.txt", "dev.txt")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
-INSTALLABLE = ROOT / ".work" / "installable"  # what the index gave once it gives again: published files never change
-OF_EVERY_PYTHON = 2  # files of a package without compiled code: one wheel and the source
+INSTALLABLE = ROOT / ".work" / "installable"  # permanent cache of the index: published files never change
+OF_EVERY_PYTHON = 2  # files of a pure Python package: one wheel and the source
 NO_NETWORK = re.compile("NewConnectionError|NameResolutionError|Max retries exceeded|Connection to .* timed out")
 
 
 def requirements(file: str) -> dict[str, str]:
-    """{name: its lines} of a file."""
+    """{name: its lines} in a file."""
     text = (ROOT / "build" / "requirements" / file).read_text("utf-8")
     assert not text.rstrip().endswith("\\"), f"{file} ends within a requirement; run make lock"
     blocks = re.split(r"(?m)^(?=[a-z0-9])", text)[1:]
@@ -30,12 +30,12 @@ def requirements(file: str) -> dict[str, str]:
 
 
 def pinned(block: str) -> tuple[str, list[str]]:
-    """Version and hashes of a requirement; where it is needed may differ from file to file."""
+    """Version and hashes of a requirement, without its marker, which may differ from file to file."""
     return block.split()[0], re.findall(r"--hash=(\S+)", block)
 
 
 def is_wanted(block: str, python: str) -> bool:
-    """Whether the marker of a requirement holds on a Python."""
+    """Whether the marker of a requirement is true on a Python version."""
     marker = re.search(r" ; (.*?)(?: \\)?$", block.splitlines()[0])
     versions = {"python_version": python, "python_full_version": f"{python}.0"}
     return marker is None or Marker(marker[1]).evaluate(versions)
@@ -51,8 +51,8 @@ def test_the_files_pin_the_same_packages_with_the_same_hashes() -> None:
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_pip_installs_them_with_their_hashes(python: str, tmp_path: Path) -> None:
-    """On the Python of this run the container's file, with all that its packages need; `make test` has installed
-    dev.txt. On others what dev.txt, and so each file, has compiled files of their own for."""
+    """On the Python of this run the file of the container, with all dependencies; `make test` has installed dev.txt. On
+    other versions the packages of dev.txt, and so of each file, that have compiled files per version."""
     is_running = python == RUNNING
     wanted = {
         name: block

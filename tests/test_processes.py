@@ -1,5 +1,5 @@
-"""Several processes over one PostgreSQL database: whoever is asked knows what the others know, what is due is done
-once, and what one that was killed had begun is done by another."""
+"""Several processes on one PostgreSQL database: every process sees all writes, due work is done once, and another
+process completes the work of a killed one."""
 
 import re
 import signal
@@ -58,7 +58,7 @@ def database(postgresql: str, name: str) -> dict[str, str]:
 
 
 class Three:
-    """Three processes of one desk: one that does all, one that answers requests, one that does jobs."""
+    """Three processes of one desk: one for everything, one for requests, one for jobs."""
 
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.env = env
@@ -82,7 +82,7 @@ def three(postgresql: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def bind(nora: Api, name: str, script: str) -> None:
-    """Let an automation answer to changes of reminders."""
+    """Binds an automation to changes of reminders."""
     nora.create("automation", name=name, extension_id="svc.trigger.record.changed", script=script,
                 policy_kata=POLICY).ok()  # fmt: skip
     [event] = nora.search("automation_event", "name:record.changed").ok()["results"]
@@ -95,7 +95,7 @@ def remind(api: Api, name: str) -> int:
 
 
 def titles(env: dict[str, str], api: Api, words: str, number: int) -> list[str]:
-    """The titles of tasks that begin with these words, once there are so many, and nothing more is to be done."""
+    """The titles of tasks with this prefix, once there are this many and the job queue is empty."""
     found: list[str] = []
     with psycopg.connect(env["HELPDESK_DATABASE"], autocommit=True) as connection:
         for _ in range(LOOKS):
@@ -197,7 +197,7 @@ def test_what_a_killed_process_had_begun_is_done_by_another(postgresql: str, tmp
         second = Server(tmp_path / "second", env=env)
         api = Api(second.url, nora.token)
         first.kill()
-        while not again.is_set():  # the other one goes on
+        while not again.is_set():  # the other process continues
             api.create("task", title="meanwhile").ok()
         go.set()
         assert titles(env, api, "after the answer", 1) == ["after the answer"]
@@ -219,7 +219,7 @@ def test_two_processes_begin_on_a_new_database_at_the_same_time(postgresql: str,
         each.join()
     assert len(servers) == 2
     printed = [each for each in servers if re.match("http", each.setup_link)]
-    assert printed  # the last one of them is good
+    assert printed  # only the last link is valid
     nora: Any = None
     for each in printed:
         if requests.get(each.setup_link, timeout=60).status_code == 200:
@@ -230,5 +230,5 @@ def test_two_processes_begin_on_a_new_database_at_the_same_time(postgresql: str,
     for server in servers:
         server.process.send_signal(signal.SIGTERM)
     for server in servers:
-        server.process.wait(60)  # or it would be told once more, maybe when it has all but ended
+        server.process.wait(60)  # otherwise `stop` would send a second signal, perhaps to an ending process
     assert [server.stop() for server in servers] == [0, 0]

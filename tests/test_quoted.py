@@ -1,4 +1,4 @@
-"""What of a mail's text is folded on a ticket's page: what is quoted, and signatures. Nothing is ever left out."""
+"""Folding of mail text on the page of a ticket: quotations and signatures are folded, and nothing is left out."""
 
 import random
 
@@ -8,7 +8,7 @@ from server.markup import quoted
 
 SAID, QUOTE, SIGNATURE = "said", "quote", "signature"
 names = pytest.mark.parametrize
-# Lines that programs put above what they quote, as they came in mails of their users' languages.
+# Lines that mail programs put above quotations, collected in the languages of their users.
 ATTRIBUTIONS = [
     "On Mon, Mar 2, 2026 at 9:14 AM Ida Berg <ida@kite.example> wrote:",
     "On 2 March 2026 at 09:14:55, Ida Berg (ida@kite.example) wrote:",
@@ -27,7 +27,7 @@ ATTRIBUTIONS = [
     "2026년 3월 2일 (월) 오전 9:14, Ida Berg <ida@kite.example>님이 작성:",
     "On Mon, Mar 2, 2026 at 9:14 AM Ida Berg\n<ida@kite.example> wrote:",
 ]
-# The headers of a mail that Outlook and others put below, and what they put above them.
+# The headers of a quoted mail as Outlook and others write them below the reply, and the lines above them.
 BELOW = [
     "-----Original Message-----\nFrom: Ida Berg\nSent: Monday, March 2, 2026 9:14 AM\nTo: Support\nSubject: Pump",
     "-----Ursprüngliche Nachricht-----\nVon: Ida Berg\nGesendet: Montag, 2. März 2026\nAn: Support\nBetreff: Pumpe",
@@ -35,20 +35,20 @@ BELOW = [
     "From: Ida Berg <ida@kite.example>\nSent: Monday\nTo: Support\nSubject: Pump",
     "*From:* Ida Berg <ida@kite.example>\n*Sent:* Monday\n*To:* Support\n*Subject:* Pump",
     "Von: Ida Berg <ida@kite.example>\nGesendet: Montag\nAn: Support\nBetreff: Pumpe",
-    "Von: Ida Berg\nGesendet: Montag, 2. März 2026 09:14\nAn: Support\nBetreff: Pumpe",  # no address
+    "Von: Ida Berg\nGesendet: Montag, 2. März 2026 09:14\nAn: Support\nBetreff: Pumpe",  # not an address
     "De : Ida Berg <ida@kite.example>\nEnvoyé : lundi\nÀ : Support\nObjet : Pompe",
     "Från: Ida Berg <ida@kite.example>\nSkickat: måndag\nTill: Support\nÄmne: Pump",
     "От: Ida Berg <ida@kite.example>\nОтправлено: понедельник\nКому: Support\nТема: Насос",
     "发件人\uff1aIda Berg <ida@kite.example>\n发送时间\uff1a2026年3月2日\n收件人\uff1aSupport\n主题\uff1a水泵",
 ]
-# Texts in which nothing is folded, however it looks.
+# Texts that look like quotations but stay unfolded.
 ALL_SAID = [
     "",
     "\n\n",
     "Three things:\n1. one\n2. two",
-    "Name: Ana Lund\nEmail: ana@kite.example\nPhone: 555 0100\nMessage: It leaks.",  # a form of a web site
+    "Name: Ana Lund\nEmail: ana@kite.example\nPhone: 555 0100\nMessage: It leaks.",  # the form of a web site
     "New enquiry\n\nFirst name: Ana\nReply to: ana@kite.example\nOrder: 12",
-    "From: Oslo\nTo: Bergen\nDate: 5 May",  # a journey
+    "From: Oslo\nTo: Bergen\nDate: 5 May",  # a travel itinerary
     "a -> b => c",
     "see --\nand below",
     "--- a/pump.c\n+++ b/pump.c",
@@ -92,7 +92,7 @@ def test_quotes_answers_between_them_and_signatures(text: str, expected: list[tu
 
 
 def test_the_parts_put_together_are_the_text() -> None:
-    """Of any lines in any order, with the ends of lines of all systems."""
+    """Random lines in random order, with the line ends of all systems."""
     chance = random.Random(7)
     lines = ["", " ", "-- ", "> a", ">", "said", "he wrote:", *(each for head in BELOW for each in head.split("\n"))]
     for _ in range(2000):

@@ -1,8 +1,7 @@
-"""Mail that was not made by our own code, through the command and through the endpoint.
+"""Mail from other programs, through the command and through the endpoint.
 
-From three places: what Python's own test suite ships, where the Python that runs has it; and the samples that `make
-test` unpacks: the mbox files of hyperkitty, with mails of mailing lists, and the mails of django-mailbox.
-"""
+It has three sources: the test suite of Python, where it is installed; and the samples that `make test` unpacks: mbox
+files of mailing lists from hyperkitty, and the mails of django-mailbox."""
 
 import re
 import sysconfig
@@ -30,7 +29,7 @@ KEPT = """
 """
 LIST_SENDER = b"Reply-To: list@lists.example\n"
 
-# What a person reads in these mails, whatever charset they are in: (file, subject, words of the text).
+# The readable content of these mails in any charset: (file, subject, words of the text).
 READ_BY_EYE = (
     ("message_with_single_byte_encoding.eml", "Tjest", "Это сообщение имеет неправильную кодировка."),
     ("message_with_koi8r_filename_attachments.eml", "Предложения от НИУ ВШЭ на 2016 год", "уважаемые коллеги"),
@@ -44,7 +43,7 @@ READ_BY_EYE = (
 
 @dataclass
 class Desk:
-    """A service that took all mails through the endpoint. `answers`: one for each mail."""
+    """A service that accepted all mails through the endpoint. `answers`: one response per mail."""
 
     server: Server
     api: Api
@@ -52,12 +51,12 @@ class Desk:
     answers: list[Reply]
 
     def answer(self, name: str) -> Reply:
-        """That to the one mail of a file."""
+        """The response to the only mail in a file."""
         return next(answer for (file, _), answer in zip(self.mails, self.answers, strict=True) if file == name)
 
 
 def files() -> list[Path]:
-    """Every file of the corpora."""
+    """All files of the corpora."""
     assert SAMPLES.is_dir(), "the samples are not there; run the tests with: make test"
     places = ((LIST_MAILS, "*.txt"), (DJANGO_MAILS, "*.eml"), (PYTHON_MAILS, "msg_*.txt"))
     return [file for folder, names in places for file in sorted(folder.glob(names))]
@@ -85,7 +84,7 @@ def test_every_mail_is_taken_or_refused_by_rule(desk: Desk) -> None:
 
 
 def names_a_sender(raw: bytes) -> bool:
-    """Whether a header that tells a sender has an address. Archives on the web write `ann at kite.example` instead."""
+    """Whether a sender header has an address. Archives on the web write `ann at kite.example` instead."""
     head = re.split(rb"\r?\n\r?\n", raw, maxsplit=1)[0]
     return re.search(rb"(?im)^(?:from|sender|reply-to|return-path):[^\n]*\S@\S", head) is not None
 
@@ -130,7 +129,7 @@ def test_the_command_imports_what_the_endpoint_took(desk: Desk, tmp_path: Path) 
 
 
 def test_the_archive_of_a_list_with_its_sender_told_becomes_threads(tmp_path: Path) -> None:
-    """Six mails of a mailing list that hide their senders; with an address for answers they can be taken."""
+    """Six mails of a mailing list that hide their senders; with a Reply-To address they are accepted."""
     box = tmp_path / "box"
     archive = (LIST_MAILS / "non-ascii-headers.txt").read_bytes()
     box.write_bytes(re.sub(rb"^(From \S.*\n)", rb"\1" + LIST_SENDER, archive, flags=re.MULTILINE))
@@ -140,7 +139,7 @@ def test_the_archive_of_a_list_with_its_sender_told_becomes_threads(tmp_path: Pa
 
 
 def test_the_main_job_on_a_real_mail(desk: Desk) -> None:
-    """Found by a word, read, answered through a mail server, and the answer to that lands on the same ticket."""
+    """Search by a word, read, reply through a mail server; the customer's reply lands on the same ticket."""
     api = desk.api
     asked = desk.answer("attachment-4.txt").ok()
     found = api.search("ticket", "messages:(content:(Mailman AND Ubuntu)) status:open").ok()
@@ -164,7 +163,7 @@ def test_the_main_job_on_a_real_mail(desk: Desk) -> None:
 
 
 def replies_from(api: Api, address: str, mail_server: SmtpServer) -> None:
-    """Let the first group reply from an address, through a mail server."""
+    """Sets an address and a mail server for replies of the first group."""
     params = {"host": mail_server.host, "port": str(mail_server.port)}
     way = api.create("mail_transport", name="Test", extension_id="core.mail.transport.smtp", params=params).ok()["id"]
     sending = api.create("address", email=address, mail_transport_id=way).ok()["id"]
@@ -173,7 +172,7 @@ def replies_from(api: Api, address: str, mail_server: SmtpServer) -> None:
 
 
 def answer_to(raw: bytes) -> bytes:
-    """What a mail program sends as an answer."""
+    """The reply of a mail program."""
     head = raw.split(b"\r\n\r\n", 1)[0].decode("ascii")
     named = dict(re.findall(r"^(Message-I[Dd]|Subject): (.*)\r?$", head, re.MULTILINE))
     message_id = next(value for name, value in named.items() if name.startswith("Message-I"))

@@ -1,4 +1,4 @@
-"""What `make test` does about failures: a few tests get a second run alone, and fail if they fail there."""
+"""The second run of `make test`: a few failed tests run again, alone, and must pass there."""
 
 import os
 import subprocess

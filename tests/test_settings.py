@@ -1,4 +1,4 @@
-"""Where settings come from, which place wins, and what stops the start."""
+"""Sources of settings, their precedence, and errors that prevent a start."""
 
 from pathlib import Path
 
@@ -195,7 +195,7 @@ def test_what_is_set_in_the_console_takes_the_place_of_defaults_and_of_nothing_e
 
 
 def test_the_console_cannot_set_what_is_for_the_machine_to_say():
-    # None that opens files or other doors of the machine: an administrator of the console is none of the machine.
-    # backup_folder is set there to a folder inside the data folder only: tests/console/test_backups.py.
+    # Settings for files and ports of the machine stay out: an administrator of the console may not administer the
+    # machine. backup_folder can only be set to a folder inside the data folder: tests/console/test_backups.py.
     others = {"host", "port", "data", "trusted_proxies", "lmtp_socket", "lmtp_certificate"}
     assert not others & set(LIVE) and others <= {each.name for each in SETTINGS}

@@ -1,4 +1,5 @@
-"""A mail server that accepts and never answers: the desk goes on, stops in time, and sends the mail later."""
+"""A mail server that accepts connections and never responds: the desk continues, stops in time, and sends the mail
+later."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,14 +23,14 @@ def silent() -> Iterator[SmtpServer]:
 
 
 def by(api: Api, mail: SmtpServer) -> int:
-    """The id of an address whose mail leaves by a mail server."""
+    """The id of an address whose mail leaves through a mail server."""
     params = {"host": mail.host, "port": str(mail.port), "timeout": "300"}
     made = api.create("mail_transport", name="Relay", extension_id="core.mail.transport.smtp", params=params).ok()
     return int(api.create("address", email=f"help{mail.port}@desk.example", mail_transport_id=made["id"]).ok()["id"])
 
 
 def group_by(api: Api, mail: SmtpServer) -> int:
-    """The id of a group whose mail leaves by a mail server."""
+    """The id of a group whose mail leaves through a mail server."""
     return int(api.create("group", name=f"Group {mail.port}", reply_address_id=by(api, mail)).ok()["id"])
 
 
@@ -41,7 +42,7 @@ def compose(api: Api, group: int, n: int = 0, **values: str) -> None:
 
 
 def test_the_desk_goes_on_while_a_mail_server_hangs(data: Path, silent: SmtpServer) -> None:
-    """More mails hang than there are threads to answer requests: searches and mail by another server pass."""
+    """More mails hang than there are threads for requests: searches, and mail through another server, still work."""
     server = Server(data, env=ENV)
     with SmtpServer() as other:
         api = server.set_up()
@@ -67,7 +68,7 @@ def test_the_desk_goes_on_while_a_mail_server_hangs(data: Path, silent: SmtpServ
 def test_a_server_stops_while_mail_hangs_and_sends_it_after_the_next_start(
     data: Path, silent: SmtpServer, values: dict[str, str]
 ) -> None:
-    """A request sends the mail, or the scheduler, whose threads are daemons, as are all that they begin."""
+    """Mail is sent by a request or by the scheduler, on daemon threads."""
     server = Server(data, env=ENV)
     api = server.set_up()
     compose(api, group_by(api, silent), **values)

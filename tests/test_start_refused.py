@@ -1,4 +1,5 @@
-"""What keeps a server or a command from starting: one line that says what to do, on standard error, and exit code 1."""
+"""Conditions that prevent the start of a server or command: one line with a remedy on standard error, and exit code
+1."""
 
 import ctypes
 import os
@@ -23,11 +24,11 @@ from server.store.schema import SCHEMA_NUMBER
 from server.web import connections
 from tests.service import ROOT, Server, command, started, surroundings
 
-DROP_CAPABILITY, READ_AND_WRITE_ANYTHING = 24, (1, 2)  # of Linux: prctl() and what it takes from root
+DROP_CAPABILITY, READ_AND_WRITE_ANYTHING = 24, (1, 2)  # Linux: prctl() and its option to drop capabilities of root
 
 
 def _refused(done: CompletedProcess[bytes], *words: str) -> None:
-    """Exit code 1, nothing on standard output, one line on standard error that holds the words."""
+    """Requires exit code 1, an empty standard output, and one line on standard error that contains the words."""
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 1 and done.stdout == b"", done
     assert len(lines) == 1 and lines[0].startswith("helpdesk: "), lines
@@ -41,7 +42,7 @@ def _serve(data: Path, *flags: str, **options: Any) -> CompletedProcess[bytes]:
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that runs."""
+    """A running server."""
     server = Server(tmp_path_factory.mktemp("used") / "data")
     yield server
     server.stop()
@@ -98,7 +99,7 @@ def test_commands_tell_a_bad_folder_in_one_line_too(data: Path, arguments: tuple
 
 
 def _bound_by_permissions() -> None:
-    """Take from a process of root what lets it read and write in spite of permissions."""
+    """Drops the capabilities by which a process of root ignores file permissions."""
     if os.geteuid() == 0:
         for capability in READ_AND_WRITE_ANYTHING:
             ctypes.CDLL(None).prctl(DROP_CAPABILITY, capability, 0, 0, 0)
@@ -145,7 +146,7 @@ def test_the_first_server_goes_on_after_the_second_was_refused(used: Server) -> 
 
 @pytest.fixture
 def stopped(data: Path) -> Path:
-    """The database of a server that was stopped."""
+    """The database of a stopped server."""
     Server(data).stop()
     return data / "helpdesk.db"
 
@@ -184,7 +185,7 @@ def test_a_database_that_is_not_ours_is_refused_and_left_as_it_is(
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of a server that was killed: what was written last is in the log."""
+    """The data folder of a killed server: the last writes are in the write-ahead log."""
     server = Server(tmp_path_factory.mktemp("killed") / "data")
     server.kill()
     return server.data
@@ -206,7 +207,7 @@ def test_a_log_without_its_database_is_refused_and_kept(killed: Path, data: Path
 
 
 def test_a_service_that_cannot_be_opened_leaves_its_files_to_others(tmp_path: Path) -> None:
-    """A restore takes itself back then, and exchanges them; a connection that stayed would go on with the wrong one."""
+    """A restore can then roll back and exchange the files; a leftover connection would continue with the wrong ones."""
     settings = load({}, {}, data_folder=tmp_path)
     service = app.open_service(settings)
     records.create(own_context(service), "custom_record", {"name": "Car", "name_plural": "Cars", "uri": "car"})
@@ -250,7 +251,7 @@ def test_a_damaged_table_is_told_in_single_lines(table: str, tmp_path: Path) -> 
     assert process.stdout is not None
     for line in process.stdout:
         lines.append(line)
-        if line.startswith(b"data "):  # it has started all the same
+        if line.startswith(b"data "):  # it has started anyway
             process.send_signal(signal.SIGTERM)
     process.wait(60)
     assert any(b"the database file is damaged; restore a backup" in each for each in lines), lines

@@ -1,4 +1,4 @@
-"""Being told to stop, and clocks that are set: what is under way is finished, what is due is done once."""
+"""Stop signals and clock changes: current work is completed, and due work is done once."""
 
 import resource
 import signal
@@ -42,7 +42,7 @@ POLICY = f"{ALLOW}  record.create:\n    allow@bool: yes\n"
 
 
 def test_a_request_that_waits_for_others_is_finished_before_the_server_stops(data: Path) -> None:
-    """Told twice and by two signals to stop, while a webhook waits for another program and sixteen clients write."""
+    """Two different stop signals, while a webhook waits for another program and sixteen clients write."""
     asked, go = threading.Event(), threading.Event()
 
     def when_told(request: Asked) -> bytes:
@@ -74,7 +74,7 @@ def test_a_request_that_waits_for_others_is_finished_before_the_server_stops(dat
 
 
 def test_a_server_that_is_told_to_stop_sends_others_away_before_it_stops(data: Path) -> None:
-    """As a load balancer needs it: not ready at once, but answering on, and each connection ends with its answer."""
+    """For a load balancer: not ready at once, but still responding, and each connection ends with its response."""
     server = Server(data, env={"HELPDESK_STOP_GRACE_SECONDS": "600"})
     nora = server.set_up()
     assert nora.session.get(f"{server.url}/health", timeout=60).headers.get("Connection") != "close"
@@ -89,11 +89,11 @@ def test_a_server_that_is_told_to_stop_sends_others_away_before_it_stops(data: P
     made = nora.session.post(f"{server.url}/rest/records/task/create.json", {"fields[title]": "late"}, timeout=60)
     assert (made.status_code, made.headers["Connection"]) == (200, "close")
     assert server.process.poll() is None
-    assert server.stop() == 0  # told once more
+    assert server.stop() == 0  # sends a second signal
 
 
 def test_requests_of_connections_that_were_just_made_are_answered(data: Path) -> None:
-    """They wait before its door when it is told to stop: a balancer does not send them once more to others."""
+    """Their connections are not yet accepted when the signal arrives: a balancer does not repeat them elsewhere."""
     server = Server(data)
     nora = server.set_up()
     form = b"fields[title]=late"
@@ -107,7 +107,7 @@ def test_requests_of_connections_that_were_just_made_are_answered(data: Path) ->
         each.sendall(head.encode() + form)
     server.process.send_signal(signal.SIGTERM)
     server.process.send_signal(signal.SIGCONT)
-    # To the end of each connection: some are answered before the signal is seen, without "Connection: close".
+    # Reads each connection to its end: some get a response before the signal is seen, without "Connection: close".
     answers = [each.makefile("rb").read() for each in waiting]
     assert {each.partition(b"\r\n")[0] for each in answers} == {b"HTTP/1.1 200 OK"}
     for each in waiting:
@@ -118,7 +118,7 @@ def test_requests_of_connections_that_were_just_made_are_answered(data: Path) ->
 
 @pytest.mark.sqlite("the file of the database")
 def test_a_disk_that_takes_no_more_writes_does_not_break_the_stop(data: Path) -> None:
-    """What was acknowledged is in the log, which the next start reads."""
+    """Acknowledged writes are in the write-ahead log, which the next start reads."""
     server = Server(data)
     nora = server.set_up()
     nora.create("task", title="before the disk refused").ok()
@@ -143,8 +143,8 @@ def _is_all_there(data: Path, token: str, clients: Clients) -> None:
 
 
 def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice(data: Path, tmp_path: Path) -> None:
-    """An hour ahead, then right, then two hours ahead: a reminder for the second hour is told once, tokens and sessions
-    that were made ahead are good all the time, and no job runs more often than its due times say."""
+    """An hour ahead, then right, then two hours ahead: a reminder for the second hour is sent once, tokens and sessions
+    created ahead of time stay valid, and jobs run only at their due times."""
     env = {"HELPDESK_BACKUP_FOLDER": str(tmp_path / "kept")}
     server = Server(data, seconds_off=HOUR, env=env)
     nora = server.set_up()
@@ -168,7 +168,7 @@ def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice
         assert requests.get(f"{server.url}/health", timeout=30).status_code == 200
         assert server.stop() == 0
     made = list((tmp_path / "kept").glob("*.db"))
-    assert len(made) <= 2  # one for each day that the clocks were in; none where backups are the operators'
+    assert len(made) <= 2  # one for each day of the clock; none where operators make the backups
     runs = dict(_rows(data, "SELECT kind, count(*) FROM job_run GROUP BY kind"))
     assert runs.pop("backup", 0) == len(made) and max(runs.values(), default=0) <= 3, runs
     assert bool(made) != databases.is_postgresql()

@@ -1,4 +1,4 @@
-"""Rules of style sheets become attributes: of templates and signatures, and of received mail that is shown."""
+"""Rules of style sheets become style attributes: in templates and signatures, and in received mail."""
 
 import pytest
 

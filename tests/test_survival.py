@@ -1,4 +1,4 @@
-"""What the service survives: kills, orders to stop, and commands beside it, all under load."""
+"""The service survives kills, stop signals, and commands run next to it, all under load."""
 
 import random
 import signal
@@ -23,7 +23,7 @@ def _sound(data: Path) -> None:
 
 
 def _all_there(api: Api, name: str, clients: Clients, unanswered: int) -> None:
-    """All that was acknowledged is there as it was; at most the unanswered requests more."""
+    """Checks that all acknowledged records are unchanged, and that at most the unconfirmed requests were added."""
     more = 0
     for uri, acknowledged in clients.acknowledged.items():
         rows = found(api, uri, f"{name}x")
@@ -71,7 +71,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_took(data: Path) -> None
     assert server.process.wait(STOP_SECONDS) == 0
     clients.join()
     assert set(clients.refused) <= {503}
-    assert not list(data.glob("*-wal"))  # folded back into the file
+    assert not list(data.glob("*-wal"))  # the log is checkpointed into the file
     server.stop()
     server = Server(data)
     _all_there(Api(server.url, token), "stop", clients, CLIENTS)
@@ -105,7 +105,7 @@ def test_commands_work_beside_a_busy_server(data: Path, tmp_path: Path) -> None:
 
 
 def _make_worker(nora: Api, data: Path) -> None:
-    """A worker and a token made by commands are known to the running server at the next request."""
+    """A running server accepts a worker and a token that commands have created, at the next request."""
     made = command("worker", "create", "--email", "ben@desk.example", "--first-name", "Ben", data=data)
     assert made.returncode == 0, made.stderr
     id = int(made.stdout)
@@ -126,7 +126,7 @@ def _import(nora: Api, data: Path, folder: Path) -> None:
 
 @pytest.mark.sqlite("the file of the database")
 def test_a_server_that_is_killed_while_it_restores_has_the_one_database_or_the_other(data: Path) -> None:
-    """Killed when the backup is being copied, and when the service is away for the exchange; then restored again."""
+    """Killed while the backup is copied, and while the service is suspended for the exchange; then restored again."""
     env = {"HELPDESK_BACKUP_FOLDER": str(data.parent / "kept")}
     server = Server(data, env=env)
     nora = server.set_up()
@@ -134,7 +134,7 @@ def test_a_server_that_is_killed_while_it_restores_has_the_one_database_or_the_o
     name = data.parent / "kept" / "uploaded-20260101-000000.db"
     assert command("backup", str(name), data=data).returncode == 0
     nora.update("task", id, title="now").ok()
-    for ends in ({200, 503, 303}, {503, 303}):  # 303: it is back, and nobody is signed in who was not then
+    for ends in ({200, 503, 303}, {503, 303}):  # 303: restored, and the visitor has to sign in
         visitor = _restoring(server, name)
         while _status(visitor) not in ends:
             pass
@@ -153,7 +153,7 @@ def test_a_server_that_is_killed_while_it_restores_has_the_one_database_or_the_o
 
 
 def _restoring(server: Server, name: Path) -> Visitor:
-    """Somebody who has just begun to restore a backup."""
+    """A visitor who has just started to restore a backup."""
     visitor = Visitor(server.url)
     assert visitor.sign_in().status_code == 303
     path = f"/admin/backups/{name.stem}"
@@ -162,7 +162,7 @@ def _restoring(server: Server, name: Path) -> Visitor:
 
 
 def _status(visitor: Visitor) -> int:
-    """Of the page that tells how far it is; that of an answer that did not come is 503."""
+    """The status of the progress page; 503 for a missing response."""
     try:
         return visitor.get(RESTORE).status_code
     except requests.ConnectionError:

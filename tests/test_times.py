@@ -1,6 +1,6 @@
-"""Which texts mean which time: the tables of the specification, each row a case, and the rules beside them.
+"""Meanings of time texts: the tables of the specification, each row a case, and the rules next to them.
 
-Everything is read at Friday 2026-11-20 15:04:05 UTC, in UTC, unless a test says otherwise."""
+All texts are read at Friday 2026-11-20 15:04:05 UTC, in UTC, unless a test says otherwise."""
 
 import doctest
 from datetime import UTC, datetime, tzinfo
@@ -435,7 +435,7 @@ def test_a_text_of_255_characters_is_read_and_a_longer_one_is_not():
         instant("tomorrow" + " " * 248, NOW, UTC)
 
 
-# In other zones, at other times
+# Other zones, other current times
 
 ZONES = ["UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo"]
 IN_ZONES = [

@@ -1,9 +1,7 @@
-"""The tours in resources/help/tour.md, typed as they stand there: their blocks are run by bash, and show what the page
-says they show.
+"""The tours in resources/help/tour.md, typed exactly: bash runs their blocks, and the output must match the page.
 
-Only the ports are others, so that tests can run beside each other and beside a service. Where there is no curl, which
-is no need of this program, tests/tour/curl.py does what the tours ask of it.
-"""
+Only the ports differ, so that tests can run next to each other and next to a service. Without curl, which the program
+does not need, tests/tour/curl.py replaces it."""
 
 import doctest
 import os
@@ -30,7 +28,7 @@ from tests.service import Api, hears_ctrl_c
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "resources" / "help" / "tour.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|tour peer|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SERVICE_PORT, MAIL_PORT, PEER_PORT = "8200", "8025", "8300"  # those of the page
+SERVICE_PORT, MAIL_PORT, PEER_PORT = "8200", "8025", "8300"  # the ports on the page
 PORTS = range(20_000, 32_000)
 FIRST, SECOND = "A tour in ten minutes", "A tour of automations"
 END_OF_STEP = "=== end of step ==="
@@ -40,8 +38,8 @@ CURLS = ["curl", "stand-in"] if shutil.which("curl") else ["stand-in"]
 
 
 class Tour:
-    """The blocks of a chapter of the page. steps: (what is typed, what it shows), in order; programs: what runs in
-    terminals of its own; ports: {port of the page: ours}."""
+    """The blocks of a chapter of the page. steps: (input, expected output), in order; programs: commands that run in
+    separate terminals; ports: {port of the page: port of the test}."""
 
     def __init__(self, chapter: str, *ports: str) -> None:
         self.ports = dict(zip(ports, free_ports(len(ports)), strict=True))
@@ -62,7 +60,7 @@ class Tour:
 
 
 def free_ports(count: int) -> list[str]:
-    """Different ones, of those that the system gives to nobody who asks for any: free until the programs take them."""
+    """Different ports outside the range that the system assigns to clients: free until the programs bind them."""
     with ExitStack() as held:
         found: list[str] = []
         for port in random.sample(PORTS, len(PORTS)):
@@ -81,7 +79,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def checkout(folder: Path, curl: str) -> Path:
-    """A checkout after `make run`: the Makefile, and an environment with our `python` and `helpdesk`."""
+    """A checkout after `make run`: the Makefile, and an environment with `python` and `helpdesk` of this run."""
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
     for name in ("Makefile", "setup.py", "build"):
@@ -118,7 +116,7 @@ def environment(tour: Tour) -> dict[str, str]:
 
 
 def typed(steps: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
-    """What each step prints, in one shell after the other."""
+    """The output of each step, in one shell."""
     script = "".join(f"{step}\necho '{END_OF_STEP}'\n" for step in steps)
     done = subprocess.run(
         ["bash"], input=script, cwd=folder, env=environment, capture_output=True, text=True, timeout=TOUR_SECONDS
@@ -131,7 +129,7 @@ def typed(steps: list[str], folder: Path, environment: dict[str, str]) -> list[s
 
 @contextmanager
 def running(tour: Tour, program: str, port: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A program of the tour, from when it answers at its port; ended as Ctrl-C does, unless it ended before."""
+    """Runs a program of the tour, from its first response on its port to Ctrl-C, unless it ends earlier."""
     log, port = folder / f"{program}.log", tour.ports[port]
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -148,7 +146,7 @@ def running(tour: Tour, program: str, port: str, folder: Path) -> Iterator[subpr
 
 
 def answers(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Whether somebody listens at a port before the program ends."""
+    """Whether the port accepts connections before the program ends."""
     for _ in range(int(START_SECONDS / BETWEEN_TRIES)):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=START_SECONDS).close()
@@ -174,7 +172,7 @@ BINDING = "automation/waiting:\n  uri: waiting\n  disabled@bool: {{record__type 
 
 
 def test_a_run_that_a_kill_cuts_short_is_run_once_more(tmp_path: Path) -> None:
-    """The service of the second tour is killed while an automation waits for an answer, and is started again."""
+    """The service of the second tour is killed while an automation waits for a response, and is started again."""
     folder = checkout(tmp_path, CURLS[-1])
     tour, reached, is_dead = Tour(SECOND, SERVICE_PORT), queue.Queue[int](), threading.Event()
 
@@ -211,7 +209,8 @@ def administrator(tour: Tour, folder: Path) -> Api:
 
 
 def logged(api: Api, number: int) -> set[str]:
-    """What automations logged, once it is so many entries. Each look is a request: the server gets its turns."""
+    """The log entries of automations, once there are this many. Each poll is a request, so that the server gets its
+    turns."""
     for _ in range(2000):
         found = api.get("/rest/automations/logs/search.json", q="automation:(name:waiting)").ok()["results"]
         if len(found) >= number:

@@ -1,4 +1,4 @@
-"""Messages whose words have several meanings: each is known by its context, in templates, scripts and Python."""
+"""Messages with ambiguous words: a context tells them apart, in templates, scripts and Python."""
 
 import importlib.util
 from pathlib import Path
@@ -20,7 +20,7 @@ GERMAN = Catalog(
 
 
 def rendered(template: str, **values: object) -> str:
-    """What a template shows to somebody who reads German."""
+    """The output of a template for a German reader."""
     with speaking(GERMAN):
         return environment().from_string(template).render(values)
 

@@ -1,7 +1,7 @@
-"""Databases of earlier days open, lose nothing, and end as a new one is made.
+"""Old databases open, lose nothing, and end with the same tables as a new one.
 
-tests/data/DATE.db.xz are databases as the program of that day left them, TAG.db.xz that of a release; each with the
-same few records. old_database.py makes further ones, with a record of every type and more."""
+tests/data/DATE.db.xz are databases of the program of that day, TAG.db.xz that of a release; each has the same few
+records. old_database.py creates further ones, with a record of every type and more."""
 
 import lzma
 import subprocess
@@ -24,22 +24,22 @@ from tests.service import BARE, Api, Server, command
 
 DATA = Path(__file__).parent / "data"
 OLD = sorted(DATA.glob("*.db.xz"))
-PATIENCE = 20_000  # searches until the index has the words of all records
-SOON_SECONDS = 600  # a code of a second factor is taken once
+PATIENCE = 20_000  # scans until the index has the words of all records
+SOON_SECONDS = 600  # a code of a second factor is accepted once
 YEAR_SECONDS = 365 * 86400
-OWN_TYPES = "custom_record_"  # the beginning of the tables of types that administrators make
+OWN_TYPES = "custom_record_"  # the prefix of tables of custom types
 Shape = dict[str, set[str]]
 
 
 def _unpacked(old: Path, data: Path) -> None:
-    """Make a data folder with an old database."""
+    """Creates a data folder with an old database."""
     data.mkdir(mode=0o700)
     (data / "helpdesk.db").write_bytes(lzma.decompress(old.read_bytes()))
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Shape:
-    """The shape of a new database."""
+    """The schema of a new database."""
     folder = tmp_path_factory.mktemp("fresh")
     app.open_service(load({}, BARE, data_folder=folder)).store.close()
     return _shape(folder)
@@ -72,9 +72,8 @@ def test_there_are_old_databases_and_one_of_every_release() -> None:
 
 
 def test_no_table_and_no_column_that_ever_was_is_gone(fresh: Shape, tmp_path: Path) -> None:
-    """One that is, or has another name, takes what stands in it along: a migration must bring that where it belongs,
-    and is told here."""
-    moved = {("custom_value", "value")}  # to number and text, by 20261124_1000_custom_values
+    """A removed or renamed table or column loses its data: a migration must move it, and be listed here."""
+    moved = {("custom_value", "value")}  # moved to number and text by 20261124_1000_custom_values
     gone: set[tuple[str, str]] = set()
     for old in OLD:
         _unpacked(old, tmp_path / old.name)
@@ -131,7 +130,7 @@ def test_a_backup_of_an_older_program_is_restored(data: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("old", [OLD[0], OLD[-1]], ids=["oldest", "newest"])
 def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
-    """Soon after it was left, whenever the test runs: nothing in it has fallen due since."""
+    """The clock stands soon after its last use: nothing has become due since."""
     _unpacked(old, data)
     off = _left_at(data) + SOON_SECONDS - clock.now()
     server = Server(data, seconds_off=off)
@@ -151,7 +150,7 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
 
 @pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
 def test_what_fell_due_while_it_was_left_is_done(old: Path, data: Path) -> None:
-    """A year later every scan passes, and the ticket waits no more than it was to."""
+    """A year later every scan runs without an error, and the ticket waits until its due time only."""
     _unpacked(old, data)
     dated, later = _reopens_at(data) > 0, _left_at(data) + YEAR_SECONDS
     service = app.open_service(load({}, BARE, data_folder=data))
@@ -165,7 +164,7 @@ def test_what_fell_due_while_it_was_left_is_done(old: Path, data: Path) -> None:
 
 
 def _left_at(data: Path) -> int:
-    """When its ticket was last changed, which was one of the last things that happened to it."""
+    """The last change of its ticket, one of the last events in the database."""
     return _of_the_ticket(data, "updated")
 
 
@@ -186,7 +185,7 @@ def _of_the_ticket(data: Path, column: str) -> int:
 
 
 def _has_all_types(api: Api) -> None:
-    """A record of every type that can be searched, and it can be shown."""
+    """Checks that a record of every type can be found and shown."""
     shown = 0
     for uri in MINIMAL:
         reply = api.search(uri, "", limit=1)
