@@ -1,13 +1,13 @@
-"""Texts that act when a page takes them for markup, script or style, and what a page that did so looks like."""
+"""Texts that take effect if a page treats them as markup, script or style, and the detection of such a page."""
 
 import html
 import itertools
 import re
 from html.parser import HTMLParser
 
-MARK = "zqx"  # in all of them, so that a page can be seen to show one
+MARK = "zqx"  # part of all of them, so that a page can be shown to contain one
 EVIL = "evil.example"
-# Everything at once: out of attributes of both quotes, titles, texts, styles, scripts, comments and lists of options.
+# Everything at once: escapes from attributes in both quotes, titles, texts, styles, scripts, comments and option lists.
 ALL = (
     f"{MARK}\"'`></title></textarea></style></script></select></option><!--><script>alert(1)</script>"
     f"<svg/onload=alert(2)><img src=//{EVIL}/p onerror=alert(3)>{{{{7*7}}}}"
@@ -28,33 +28,33 @@ _numbers = itertools.count(1)
 FORBIDDEN = (
     "iframe", "object", "embed", "base", "frame", "applet", "style", "math", "template", "img", "video", "audio",
 )  # fmt: skip
-OWN_FRAMES = re.compile(r"(?:/messages/[0-9]+/body|/drafts/[0-9]+/preview)?\Z")  # mail, which is shown apart
+OWN_FRAMES = re.compile(r"(?:/messages/[0-9]+/body|/drafts/[0-9]+/preview)?\Z")  # mail is shown in a frame
 FRAME_RIGHTS = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 OWN_IMAGES = ("/avatars/", "/files/")  # which pages of records show
 HANDLERS = ("style", "srcdoc")
 ADDRESSES = ("href", "src", "action", "formaction", "data", "poster", "background", "srcset", "ping", "xlink:href")
-_IGNORED = re.compile(r"[\x00-\x20\x7f\ufeff]")  # what browsers leave out of a scheme
+_IGNORED = re.compile(r"[\x00-\x20\x7f\ufeff]")  # characters that browsers ignore in a scheme
 
 
 def text(most: int = 10**9) -> str:
-    """A hostile text, as long as it may be: all of it where there is room, else a script. No two are alike."""
+    """A hostile text of limited length: complete where it fits, else a script. All are different."""
     number = next(_numbers)
     return f"{ALL if most >= len(ALL) + 8 else SHORT[0]}{number}"[:most]
 
 
 def varied(most: int = 10**9) -> str:
-    """The same, where there is little room another one each time."""
+    """Like `text`, but short texts differ each time."""
     number = next(_numbers)
     return f"{ALL if most >= len(ALL) + 8 else SHORT[number % len(SHORT)]}{number}"[:most]
 
 
 def _is_mail(attributes: dict[str, str]) -> bool:
-    """Whether a frame shows mail of ours, in which no script may run."""
+    """Whether a frame shows mail from our service, in which scripts are disabled."""
     return attributes.get("sandbox") == FRAME_RIGHTS and bool(OWN_FRAMES.match(attributes.get("src", "")))
 
 
 class _Reader(HTMLParser):
-    """Collects what acts."""
+    """Collects active elements."""
 
     def __init__(self, own: str) -> None:
         super().__init__()
@@ -78,7 +78,8 @@ class _Reader(HTMLParser):
                 self.found.append(shown)
 
     def _leads(self, name: str, value: str) -> bool:
-        """Whether an address is a path, a fragment or our own; links may lead to other sites by http and mail."""
+        """Whether an address is a path, a fragment or on our service; links may lead to other sites by http and
+        mail."""
         bare = _IGNORED.sub("", value).lower()
         if bare.startswith(("/", "#", "?", self.own)) or bare == "":
             return not bare.startswith(("//", "/\\"))
@@ -100,5 +101,5 @@ def acting(page: str, own: str) -> list[str]:
 
 
 def shown(page: str) -> bool:
-    """Whether one of the texts stands on a page."""
+    """Whether a page contains one of the texts."""
     return MARK in html.unescape(page)

@@ -1,4 +1,4 @@
-"""What pages read for administrators asks by itself who asks: what forgets to, page or script, is refused."""
+"""Reads of pages for administrators check the worker themselves: a page or script that forgets the check is refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,7 @@ READS: dict[str, Callable[[Context], Any]] = {
 
 @pytest.fixture(scope="module")
 def milo(desk: Desk) -> Context:
-    """What milo does, who is no administrator."""
+    """Acts as milo, who is not an administrator."""
     return desk.context(desk.people()["milo"])
 
 

@@ -1,4 +1,4 @@
-"""A number that is no id is answered with a sentence, by every endpoint and every page, wherever it stands."""
+"""Every endpoint and every page responds to a malformed id with a sentence, in any position."""
 
 import re
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from tests.service import Api, Server
 app.endpoints()
 pages.load()
 BAD = ["0", "-1", str(2**63 - 1), str(2**63), str(2**64), "kiln", "\N{SUPERSCRIPT TWO}"]
-TYPES = ("ticket", "webhook_listener")  # of pages and endpoints that are for any type
-# What pages and endpoints call ids, besides those that the table of endpoints declares.
+TYPES = ("ticket", "webhook_listener")  # pages and endpoints for any type
+# Ids of pages and endpoints besides those declared in the table of endpoints.
 NAMES = "id ids ids[] ticket worker app app_id group bucket address person org contact page transport draft".split()
 ENDS = {"/sign-out", "/account/sessions/end", "/account/password", "/admin/system/restart"} | LEFT_OUT
 

@@ -1,4 +1,4 @@
-"""What requests under way hold in memory has a bound, whoever sends them: they need no token to send a body."""
+"""Requests in progress use bounded memory: sending a body needs no token."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ CHUNK = b"x" * (SMALL_BODY_BYTES // 2)
 
 
 class Taking(Site):
-    """Takes bodies of any size."""
+    """Accepts bodies of any size."""
 
     def limit(self, request: object) -> int:
         return 2 * MOST
@@ -33,7 +33,7 @@ class Taking(Site):
 
 
 class Connection:
-    """Keeps the status of the answer."""
+    """Stores the status of the response."""
 
     status = 0
     peer = "127.0.0.1"
@@ -55,7 +55,7 @@ class Connection:
 
 @pytest.fixture
 def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The front door with room for MOST bytes; in the end it holds none."""
+    """The front door with room for MOST bytes; at the end it holds no bytes."""
     monkeypatch.setattr(bodies, "MAX_BODIES_BYTES", MOST)
     monkeypatch.setattr(bodies, "SHARES", 1)
     store = SimpleNamespace(take_queries=lambda: 0)
@@ -70,7 +70,7 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def begun(front: Any, chunks: int) -> tuple[Exchange, Connection]:
-    """A request that has sent so many chunks."""
+    """A request after this many chunks."""
     connection = Connection()
     exchange = Exchange(front, connection)  # type: ignore[arg-type]
     exchange.headers_received(RequestStartLine("POST", "/", "HTTP/1.1"), HTTPHeaders({"Host": "localhost"}))
@@ -80,14 +80,14 @@ def begun(front: Any, chunks: int) -> tuple[Exchange, Connection]:
 
 
 def ended(exchange: Exchange, connection: Connection) -> int:
-    """The status of its answer."""
+    """The status of its response."""
     exchange.finish()
     return connection.status
 
 
 def test_the_one_too_many_is_told_to_come_back(front: Any) -> None:
     first, second = begun(front, 5), begun(front, 5)
-    assert front.bodies.held == 5 * len(CHUNK)  # the second was let go where it passed the bound
+    assert front.bodies.held == 5 * len(CHUNK)  # the second was refused where it passed the bound
     assert (ended(*second), ended(*first)) == (503, 200)
 
 

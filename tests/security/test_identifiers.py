@@ -1,7 +1,8 @@
-"""An identifier of another's record opens nothing: it is tried on every endpoint, every page and every field that
-points to a record, all found by themselves. What is added later is tried without being named here.
+"""An id alone gives no access: the id of another worker's record is tried on every endpoint, every page and every field
+that points to a record. All are discovered, so that additions are covered without a change here.
 
-All that olga may not read has one of a few numbers, whatever its type, and says a word that must not come back."""
+Every record that olga may not read has one of a few ids, whatever its type, and contains a word that must not come
+back."""
 
 import base64
 import re
@@ -32,8 +33,8 @@ app.endpoints()
 pages.load()
 REGISTRY = load()
 CANARY = "zxcanary"
-TOLD = f"{CANARY} of"  # in all that is hidden, and in nothing that is looked for
-FIRST = 700_001  # ids from here on are of what olga may not read, or of what that needs
+TOLD = f"{CANARY} of"  # in all hidden records, and in no search text
+FIRST = 700_001  # ids from here on belong to hidden records, or to records that these need
 TRIED = range(FIRST, FIRST + 3)
 HIDDEN = [
     row for row in ROWS
@@ -42,18 +43,18 @@ HIDDEN = [
 SAID = ("name", "subject", "title", "comment", "content", "label", "signature", "description")
 POINTS = re.compile(r"(?:^|_)id$|^ids?\[\]$|_ids?\[\]$")
 REFUSED = (403, 404, 405)
-# The pages that end what is no record, and the rows of that.
+# Pages that end sessions and the like, and the rows of these.
 ROWS_OF = {
     "/account/sessions/{id}/end": SESSION, "/account/devices/{id}/forget": KNOWN_DEVICE,
     "/account/tokens/{id}/revoke": TOKEN,
 }  # fmt: skip
 _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
-# What would end what asks, or changes olga herself.
+# Requests that would end the session of the test, or change olga herself.
 LEFT_OUT = {"/sign-out", "/account/sessions/end", "/account/sessions/{id}/end", "/account/password", "/forgotten"}
 
 
 class Secrets:
-    """What olga may not read: {type: ids}, and how it was."""
+    """Records that olga may not read: {type: ids}, and their original state."""
 
     def __init__(self, server: Server, desk: Desk) -> None:
         self.server = server
@@ -74,7 +75,7 @@ class Secrets:
         self.before = self.state()
 
     def _move_ids(self) -> None:
-        """Let the next record of every type have the number FIRST."""
+        """Sets the next id of every type to FIRST."""
         for record_type in REGISTRY:
             self.desk.store.write(
                 lambda tx, table=record_type.table: tx.reserve(table, FIRST - tx.next_ids(table, 1)[0])
@@ -90,15 +91,15 @@ class Secrets:
         return self.desk.read(lambda tx: tx.find(table, worker_id=self.nora.ids["nora"]))
 
     def state(self) -> dict[tuple[str, int], Any]:
-        """All of it, as it is stored."""
+        """The stored hidden records."""
         return self.desk.read(lambda tx: {
             (uri, id): tx.get(REGISTRY.type(uri).table, id) for uri, ids in self.ids.items() for id in ids
         })  # fmt: skip
 
 
 def said(record_type: RecordType | None) -> dict[str, str]:
-    """The word, in the fields of a type that hold any text."""
-    if record_type is None or record_type.uri == "custom_record":  # what types there are is no secret
+    """The word in every field of a type that accepts any text."""
+    if record_type is None or record_type.uri == "custom_record":  # the list of types is public
         return {}
     free = (name for name, field in record_type.fields.items() if isinstance(field, Text) and field.stored)
     return {name: f"{TOLD} {record_type.uri}" for name in free if name in SAID}
@@ -139,7 +140,8 @@ def test_no_endpoint_opens_one(each: Endpoint, secrets: Secrets) -> None:
 
 
 def parameters(each: Endpoint, uri: str, id: int) -> dict[str, Any]:
-    """What an endpoint takes: the id wherever one goes, and every key that could show more of the record."""
+    """Parameters of an endpoint: the id for every parameter with an id, and every key that could show more of the
+    record."""
     sent: dict[str, Any] = {}
     for parameter in each.parameters:
         if POINTS.search(parameter.name) or parameter.name in ("targets", "on"):
@@ -163,7 +165,7 @@ def expands(record_type: RecordType) -> list[str]:
 
 
 def pointing() -> Iterator[tuple[str, str]]:
-    """(type, field) of every field that can name a record which is hidden."""
+    """(type, field) of every field that can refer to a hidden record."""
     for record_type in REGISTRY:
         for name, field in record_type.fields.items():
             if isinstance(field, Id) and not field.immutable and record_type.operations["create"]:
@@ -216,7 +218,7 @@ def test_no_page_opens_one(page: pages.Page, secrets: Secrets) -> None:
 
 @pytest.mark.parametrize(("path", "table"), ROWS_OF.items(), ids=lambda each: each if isinstance(each, str) else "")
 def test_no_page_ends_what_is_of_somebody_else(path: str, table: Table, secrets: Secrets) -> None:
-    """Sessions, devices and tokens are no records, and have ids as well."""
+    """Sessions, devices and tokens are not records, but have ids as well."""
     assert path in [pattern(each) for each in pages.PAGES]
     assert Visitor(secrets.server.url).sign_in().status_code == 303
     before = secrets.rows_of_nora(table)

@@ -1,4 +1,4 @@
-"""What a sign-in costs does not tell who works here: a password is hashed once, whoever is named."""
+"""The cost of a sign-in does not reveal who works here: one password is hashed for any name."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ PASSWORD = "correct horse battery"
 
 
 class Counting:
-    """A hasher that takes little time, with a count of how often it worked through a whole password."""
+    """A fast hasher that counts its complete password checks."""
 
     def __init__(self) -> None:
         self.hasher, self.count = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1), 0
@@ -30,7 +30,7 @@ class Counting:
         return self.hasher.hash(password)
 
     def verify(self, stored: str, password: str) -> Any:
-        self.count += stored.startswith("$argon2id$")  # else nothing is worked through
+        self.count += stored.startswith("$argon2id$")  # otherwise nothing is hashed
         return self.hasher.verify(stored, password)
 
 

@@ -1,6 +1,7 @@
-"""What the source must not hold: ways to run what somebody sent, and patterns that take longer than their text is long.
+"""Forbidden constructs in the source: execution of submitted text, and patterns whose running time grows faster than
+their input.
 
-Read from the syntax tree, so that comments and texts do not count."""
+The syntax tree is checked, so that comments and texts do not count."""
 
 import ast
 import importlib
@@ -17,25 +18,25 @@ names, patterns = (importlib.import_module(f"re.{name}") for name in ("_constant
 INSIDE = (names.SUBPATTERN, names.ASSERT, names.ASSERT_NOT)
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path for folder in ("server", "console") for path in (ROOT / folder).rglob("*.py"))
-MANY = 20  # repetitions from which a pattern counts as one that repeats
-# Modules that run code, programs or what was made of objects, and a second library that opens the database.
+MANY = 20  # repetitions from which a pattern counts as repeating
+# Modules that run code, programs or serialized objects, and a second library for the database.
 UNWANTED = {
     "code", "codeop", "commands", "ctypes", "dill", "imp", "jinja2", "marshal", "pickle", "pty", "runpy", "shelve",
     "sqlite3", "subprocess", "telnetlib", "tarfile",
 }  # fmt: skip
 WANTED = {
-    "server/dataclass.py": ["exec"],  # as the standard library makes __init__, of the names of our fields alone
-    "console/html/environment.py": ["jinja2"],  # renders the templates of its own folder, and no text from elsewhere
-    "server/memory.py": ["ctypes"],  # one wish, always the same, to the library that hands out memory
+    "server/dataclass.py": ["exec"],  # creates __init__ like the standard library, from names of our fields alone
+    "console/html/environment.py": ["jinja2"],  # renders only the templates of its folder
+    "server/memory.py": ["ctypes"],  # one constant call to the C library's allocator
 }
-# What makes code of text, or a program of words.
+# Functions that compile text, or run a program from words.
 CALLS = {"eval", "exec", "compile", "__import__", "execfile", "input", "breakpoint"}
 ATTRIBUTES = {
     ("os", "system"), ("os", "popen"), ("os", "execv"), ("os", "spawnv"), ("os", "fork"), ("tempfile", "mktemp"),
     ("yaml", "load"), ("yaml", "load_all"), ("yaml", "full_load"), ("yaml", "unsafe_load"),
     ("yaml", "unsafe_load_all"), ("yaml", "add_constructor"),
 }  # fmt: skip
-# Modules that draw lots; none of them makes a secret.
+# Modules that use random numbers; none of them creates a secret.
 DRAW_LOTS = {
     "server/automation/behaviors/actions/setting.py",
     "server/first_start/demo/demo_files.py",
@@ -44,7 +45,7 @@ DRAW_LOTS = {
     "server/outgoing/retry_schedule.py",
     "server/queries/sample_numbers.py",
 }
-# Patterns with a repetition inside another one in which only one way of reading leads anywhere.
+# Nested repetitions with only one way to match.
 HARMLESS = {
     r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z",
     rb"^(?:content-[a-z-]+|mime-version)[ \t]*:.*\n?(?:[ \t].*\n?)*",
@@ -57,12 +58,12 @@ HARMLESS = {
 
 @cache
 def nodes() -> dict[str, list[ast.AST]]:
-    """The parts of each file."""
+    """The syntax nodes of each file."""
     return {str(path.relative_to(ROOT)): list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in FILES}
 
 
 def imported(node: ast.AST) -> list[str]:
-    """The outermost modules that a statement imports."""
+    """The top-level modules that a statement imports."""
     if isinstance(node, ast.Import):
         return [each.name.partition(".")[0] for each in node.names]
     return [node.module.partition(".")[0]] if isinstance(node, ast.ImportFrom) and node.module else []
@@ -92,7 +93,7 @@ def test_secrets_are_not_drawn_by_lot() -> None:
 
 
 def written(parts: list[ast.AST]) -> Iterator[str | bytes]:
-    """The patterns that are given to re as they stand."""
+    """The patterns passed to re as literals."""
     for node in parts:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             of, first = node.func.value, node.args[0]
@@ -102,7 +103,7 @@ def written(parts: list[ast.AST]) -> Iterator[str | bytes]:
 
 
 def repeats_what_repeats(parsed: Any, inside: bool = False) -> bool:
-    """Whether a part without bounds stands inside another one."""
+    """Whether an unbounded repetition is nested inside another one."""
     for what, value in parsed:
         if what in (names.MAX_REPEAT, names.MIN_REPEAT):
             is_long = value[1] == names.MAXREPEAT or value[1] > MANY
@@ -117,7 +118,7 @@ def repeats_what_repeats(parsed: Any, inside: bool = False) -> bool:
 
 
 def test_no_pattern_repeats_what_repeats() -> None:
-    """One that does may try as many ways as there are to cut its text into pieces."""
+    """Such a pattern may try all ways to divide its text."""
     found = [(file, text) for file, parts in nodes().items() for text in written(parts)]
     assert len(found) > 200
     assert repeats_what_repeats(patterns.parse(r"(?:a+b?)+c")) and not repeats_what_repeats(patterns.parse(r"(a|b)+c*"))

@@ -1,7 +1,7 @@
-"""Readers of what strangers write do no more for a piece because others stand before it: steps are counted, not time.
+"""Parsers of untrusted text work in linear time: the steps for a piece do not grow with the pieces before it.
 
-A step is a line of Python. What a library written in C does in one step is bounded by the size it is given; patterns
-are looked at in test_source.py."""
+A step is a line of Python. One step in a C library is bounded by the size of its input; test_source.py checks
+patterns."""
 
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
@@ -24,7 +24,7 @@ from tests.steps import steps
 pytestmark = pytest.mark.sqlite("the same with any store")
 
 LENGTHS = (60, 120, 240)  # pieces
-MOST = 2.6  # times as many steps for twice as many pieces
+MOST = 2.6  # maximum ratio of steps for twice as many pieces
 NOW = 1_795_000_000
 HEAD = "From: ana@kite.example\nSubject: x\n"
 
@@ -41,7 +41,7 @@ def in_parts(text: str) -> object:
     return mailed(f"Content-Type: multipart/mixed; boundary=b\n\n{text}")
 
 
-# {what reads: (it, pieces that it is given many of)}
+# {name of the parser: (parser, pieces to repeat)}
 READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "kata": (
         kata.parse,
@@ -91,7 +91,7 @@ READERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
 @pytest.mark.parametrize("name", READERS)
 def test_steps_grow_with_the_length_only(name: str) -> None:
     read, pieces = READERS[name]
-    steps(read, "a")  # what is remembered at first counts for no text
+    steps(read, "a")  # fills caches first, which no text causes
     for piece in pieces:
         counts = [steps(read, piece * number) for number in LENGTHS]
         assert counts[1] <= MOST * counts[0] and counts[2] <= MOST * counts[1], (piece, counts)

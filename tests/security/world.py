@@ -1,7 +1,7 @@
-"""A helpdesk in which every text that somebody may write is hostile, and a record for every page of the console.
+"""A helpdesk in which every text that people may write is hostile, and a record for every page of the console.
 
-Pages are found by the table of routes: a new one is looked at without being named here. It has the id of what the word
-before it in its path stands for in CRUMBS, else 1."""
+Pages come from the table of routes, so that a new page is covered without a change here. Its id belongs to the record
+that CRUMBS lists for the preceding word of the path, else it is 1."""
 
 import hashlib
 import json
@@ -31,9 +31,9 @@ from tests.security import payloads
 from tests.service import PASSWORD, Server, people
 
 CANARY = "zxcanary"
-NOTHING = "nothing-that-there-is"  # in the place of a name or code
-FAR = 4_000_000_000  # Unix seconds of what shall not begin while somebody counts
-# What the word before an id in a path names.
+NOTHING = "nothing-that-there-is"  # in place of a name or code
+FAR = 4_000_000_000  # Unix seconds; the due time of work that must not begin during a count
+# Records by the word before an id in a path.
 CRUMBS = {
     "apps": "app", "people": "worker", "targets": "service_target", "contact": "contact", "org": "org",
     "reminders": "reminder",
@@ -54,14 +54,14 @@ NAMED = {
     "/records/{type}/set/undo": "/records/worker/set/undo",
     "/api/{name}": "/api/records_ticket_search", "/api/{name}/write": "/api/records_ticket_delete/write",
 }  # fmt: skip
-# What a page must be asked to show anything.
+# Parameters without which a page is empty.
 ASKED = {
     "/inbox/reply": ("ids=1",), "/inbox/macro": ("ids=1",), "/inbox/note": ("ids=1",), "/inbox/merge": ("ids=1",),
     "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
     "/admin/fields/new": ("type=org", "type=org&kind=D"), "/admin/fields/sets/new": ("type=org",),
     "/admin/packages/open": ("name=starter",), "/admin/fields": ("", "type=org"), "/api": ("", "tag=ticket"),
 }  # fmt: skip
-# What the service notes of who was there, and of what came in, at a pace of its own.
+# Activity and traffic that the service records at its own pace.
 SEEN = {
     ("session", "seen_at"), ("worker", "last_activity_at"), ("oauth_token", "last_used_at"),
     ("oauth_token", "last_used_from"), ("automation", "last_run_at"), ("automation", "last_run_state"),
@@ -81,7 +81,7 @@ PROMPTS = [
     {"type": "picklist", "label": payloads.ALL, "key": "one", "params": {"options": {payloads.ALL: payloads.ALL}}},
     {"type": "chooser", "label": payloads.ALL, "key": "to", "params": {"context": "address", "single": True}},
 ]
-# A text that stands in a script as it is.
+# A text that a script contains literally.
 SCRIPTED = f"{payloads.MARK}<script>alert(1)</script>\"'></textarea><img src=x onerror=alert(2)>"
 BINDING = "# {0}\nautomation/echo:\n  uri: svc:automation:shop.echo\n"
 SCOPES = '"api": {{label: "{0}", endpoints: ["*"]}}\n"read": {{label: "{0}", endpoints: ["{0}": GET]}}\n'
@@ -91,9 +91,9 @@ _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
 
 
 class World:
-    """server with its people, a desk on the same file, nora signed in as `visitor`. ids: a record for each crumb.
+    """A server with its people, a desk on the same file, nora signed in as `visitor`. ids: a record for each crumb.
 
-    taken: the (type, field) pairs that took a hostile text; refused: those that did not."""
+    taken: the (type, field) pairs that accepted a hostile text; refused: the other pairs."""
 
     def __init__(self, folder: Path) -> None:
         routes.load()
@@ -122,8 +122,8 @@ class World:
         self._secrets()
         self._codes()
         self.several = self._addressed()
-        target_alerts.watch(self.desk.service, clock.now())  # what the scheduler would do of it some time later
-        self.visitor.get("/")  # where what there is ticks off a list, once
+        target_alerts.watch(self.desk.service, clock.now())  # work that the scheduler would do some time later
+        self.visitor.get("/")  # where existing records tick off the list of first steps, once
         self.visitor.get(f"/notifications/{self.ids['notification']}")  # which counts as read from now on
 
     def close(self) -> None:
@@ -131,20 +131,20 @@ class World:
         assert self.server.stop() == 0
 
     def _stop_scans(self) -> None:
-        """Let the server write nothing of its own accord: on a busy machine a scan becomes due while somebody looks."""
-        app.all_tables(self.desk.registry)  # which imports all that declares scans
+        """Disables scheduled writes of the server: on a busy machine a scan may become due during a test."""
+        app.all_tables(self.desk.registry)  # which imports every module with scans
         names = scheduler.scans()
         assert "mail servers to look at" in names
         self.desk.store.write(lambda tx: tx.put_many(OFF, OFF.names, [(name,) for name in names]))
 
-    # -- what there is ----------------------------------------------------------------------------------------------
+    # -- records -------------------------------------------------------------------------------------------------------
 
     def _make(self, key: str, type_uri: str, /, **fields: Any) -> int:
         self.ids[key] = int(self.nora.create(type_uri, **fields).ok()["id"])
         return self.ids[key]
 
     def _records(self) -> None:
-        """One record of each type, with a hostile text in each of its fields that takes any."""
+        """One record of each type, with a hostile text in each of its fields that accepts any text."""
         for uri, minimal in MINIMAL.items():
             fields = minimal(self.nora)
             texts = {
@@ -307,7 +307,7 @@ class World:
         self.ids["package"] = self.desk.own("package", name=payloads.text(100), point="bot", uri="zpack")
 
     def _secrets(self) -> None:
-        """What nora may see, who administrates, and neither milo nor mona, who manages his group."""
+        """Records that nora, an administrator, may see, but neither milo nor mona, who manages his group."""
         mona = self._make(
             "mona",
             "worker",
@@ -328,7 +328,7 @@ class World:
         self.nora.create("reminder", name=CANARY, remind_at="+1 day", worker_id=self.ids["nora"]).ok()
 
     def _codes(self) -> None:
-        """The addresses with a code in them: a link to choose a password, and the result of an import."""
+        """Addresses that contain a code: a link to choose a password, and the result of an import."""
         page = self.visitor.send(f"/admin/people/{self.ids['milo']}/invite", {"invite": "link"}, page="/account")
         found = re.search(r"/reset/([\w-]+)", page.text)
         assert found is not None, page.text
@@ -342,7 +342,7 @@ class World:
         return bool(self.desk.registry.type(uri).operations[operation])
 
     def _addressed(self) -> dict[str, list[str]]:
-        """Pages that there is one of for each record type, and for each ticket with something to be seen."""
+        """Pages that exist for each record type, and for each visible ticket."""
         masks = [self.nora.record("ticket", self.ids[each]).ok()["mask"] for each in ("ticket", "mailed", "secret")]
         [self.ids["html_message"]] = self.nora.found("message", f"ticket.id:{self.ids['mailed']}")
         on_tickets = [_ARGUMENT.sub(r"{\1}", each.pattern.pattern.removesuffix(r"\Z")) for each in routes.PAGES]
@@ -375,7 +375,7 @@ class World:
         }
 
     def _uploaded(self) -> str:
-        """The page of a file whose names and cells are hostile."""
+        """The page of an uploaded file with hostile names and cells."""
         quoted = payloads.EVIL.replace('"', '""')
         lines = f'"{quoted}",name\n"{quoted}","{quoted}"\n'
         path = "/records/org/import"
@@ -383,10 +383,11 @@ class World:
         files = {"file": (f"{payloads.EVIL}.csv", lines.encode(), "text/csv")}
         return place(self.visitor.post(path, form, files=files))
 
-    # -- where it is shown ------------------------------------------------------------------------------------------
+    # -- pages
+    # ----------------------------------------------------------------------------------------------------------
 
     def paths(self, page: routes.Page) -> list[str]:
-        """The paths of a page, with an id, name or code that there is."""
+        """The paths of a page, with an existing id, name or code."""
         text = page.pattern.pattern.removesuffix(r"\Z")
         argument = _ARGUMENT.search(text)
         if argument is None:
@@ -404,7 +405,7 @@ class World:
         return [NAMED.get(named, named.replace("{name}", self.failed if "/failed/" in named else NOTHING))]
 
     def stored(self) -> dict[str, str]:
-        """A digest of each table, without what is noted of visits, and what /admin/system writes to see that it can."""
+        """A digest of each table, without records of visits, and without the test write of /admin/system."""
 
         def read(tx: Any) -> dict[str, str]:
             found = {}
@@ -418,7 +419,7 @@ class World:
         return self.desk.read(read)
 
     def proven(self) -> None:
-        """As if everybody had given their password just now."""
+        """Sets all sessions as if their password had just been entered."""
         table = sessions.SESSION.sql
         self.desk.store.write(lambda tx: tx.run(lambda: table.update({table.stepped_up_at: slot(0)}), (clock.now(),)))
 
@@ -431,7 +432,7 @@ def package_of(prompts: list[dict[str, Any]], *records: dict[str, Any]) -> str:
 
 
 def takes_text(name: str, field: Field) -> bool:
-    """Whether a field takes any text."""
+    """Whether a field accepts any text."""
     limits = field.describe()
     return not (field.immutable or "<" in name) and field.type == "text" and not limits.keys() & {
         "allowed", "pattern", "format"
