@@ -1,4 +1,4 @@
-"""Fixtures for tests of requests to other programs: a server in the clear, one with TLS, limits that let them be."""
+"""Fixtures for tests of outgoing requests: a server without TLS, one with TLS, limits that allow both."""
 
 from collections.abc import Iterator
 
@@ -23,5 +23,5 @@ def encrypted() -> Iterator[Peer]:
 
 @pytest.fixture
 def bounds() -> RequestLimits:
-    """This machine may be reached, by its one address."""
+    """Limits that allow requests to this machine, by one address only."""
     return RequestLimits(10, 1_000_000, allowed([HOST]))

@@ -1,6 +1,7 @@
-"""Another program to send requests to: a real server on a socket, which answers well, badly or without end.
+"""A real server on a socket as the target of requests, which responds well, badly or without end.
 
-Each path has an answer: bytes, which are sent as they are, or a function of the request, which may write by itself."""
+Each path has a response: bytes, which are sent unchanged, or a function of the request, which may write to the
+socket."""
 
 import socket
 import threading
@@ -15,7 +16,7 @@ HOST = "127.0.0.1"
 
 @dataclass
 class Asked:
-    """A request as it arrived. hung_up: set when the server is to stop, for answers that never end."""
+    """A received request. hung_up: set when the server is to stop, for endless responses."""
 
     method: str
     target: str
@@ -25,7 +26,7 @@ class Asked:
     hung_up: threading.Event = field(repr=False)
 
     def header(self, name: str) -> str | None:
-        """All values of a header, None when it did not come."""
+        """All values of a header, None if it is missing."""
         found = [value for key, value in self.headers if key == name]
         return ", ".join(found) if found else None
 
@@ -34,7 +35,7 @@ Answer = bytes | Callable[[Asked], bytes | None]
 
 
 def answer(body: bytes | str = b"", status: int = 200, **headers: str) -> bytes:
-    """A whole answer; `_` in the name of a header stands for `-`."""
+    """A complete response; `_` in the name of a header stands for `-`."""
     content = body.encode() if isinstance(body, str) else body
     named = {"content_length": str(len(content))} | headers
     lines = [f"HTTP/1.1 {status} Said So", *(f"{name.replace('_', '-')}: {value}" for name, value in named.items())]
@@ -46,7 +47,7 @@ def redirect(location: str, status: int = 302) -> bytes:
 
 
 class Peer:
-    """Serves inside `with`. answers: by path; anything else is 404. asked: the requests, in order."""
+    """Serves inside `with`. answers: responses by path; anything else is 404. asked: the requests, in order."""
 
     def __init__(self, is_tls: bool = False) -> None:
         self.answers: dict[str, Answer] = {}
@@ -63,7 +64,7 @@ class Peer:
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}{path}"
 
     def take(self) -> Asked:
-        """The last request."""
+        """Removes and returns the last request."""
         return self.asked[-1]
 
     def __enter__(self) -> "Peer":
@@ -101,7 +102,7 @@ class Peer:
                 content = found if isinstance(found, bytes) else found(asked)
                 line.sendall(content or b"")
         except OSError:
-            pass  # the client is gone, as it may be
+            pass  # the client may disconnect
 
     def _read(self, line: socket.socket) -> Asked | None:
         stream = line.makefile("rb")
@@ -118,7 +119,7 @@ class Peer:
 
 @contextmanager
 def once(serve: Callable[[socket.socket], object]) -> Iterator[int]:
-    """A port whose first connection is served by a function, from the moment it is there."""
+    """A port whose first connection is served by a function, as soon as it is open."""
     with socket.create_server((HOST, 0)) as listener:
 
         def accept() -> None:

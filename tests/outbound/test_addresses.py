@@ -1,4 +1,4 @@
-"""Which hosts may be reached: every spelling of an address that is not on the open internet is refused."""
+"""Permitted hosts: every spelling of an address outside the public internet is refused."""
 
 import socket
 
@@ -10,7 +10,7 @@ from server.outbound.allowlist import allowed, is_public
 from server.outbound.urls import parsed
 from server.settings import load
 
-# Hosts as they stand in an address, with what they mean.
+# Hosts as spelled in an address, with their meaning.
 REFUSED = """
     127.0.0.1                   127.1                       127.0.1                     127.255.255.254
     2130706433                  0x7f000001                  0x7f.0.0.1                  0x7f.1
@@ -86,7 +86,7 @@ def test_a_name_is_refused_for_any_of_its_addresses(answers):
 
 
 def named(addresses: list[str]) -> list[tuple[object, ...]]:
-    """An answer of socket.getaddrinfo."""
+    """A result of socket.getaddrinfo."""
     return [
         (socket.AF_INET6 if ":" in each else socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 80))
         for each in addresses

@@ -1,4 +1,4 @@
-"""Requests against a real server: what arrives there, what comes back, and what is cut short or refused."""
+"""Requests to a real server: the received request, the returned response, and limits and refusals."""
 
 import gzip
 import ipaddress
@@ -21,7 +21,7 @@ from tests.smtp_server import CERTIFICATE
 
 MiB = 1024 * 1024
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
-# Without the time in it: names of tests hold what it makes, and are the same in every process.
+# Without a timestamp: names of tests contain the result, and must be the same in every process.
 packed = partial(gzip.compress, mtime=0)
 
 
@@ -98,7 +98,7 @@ def test_answers_that_are_none_are_told(raw, words, peer, bounds):
 
 
 def test_nothing_is_kept_between_requests(peer, bounds, monkeypatch, tmp_path):
-    """Neither cookies nor what this machine's environment and files say of proxies and passwords."""
+    """Neither cookies nor proxies and passwords from the environment and files of this machine."""
     netrc = tmp_path / "netrc"
     netrc.write_text(f"machine {HOST} login ann password secret\n")
     for name, value in {"NETRC": str(netrc), "HTTP_PROXY": "http://192.0.2.1:9", "http_proxy": "http://192.0.2.1:9",
@@ -117,7 +117,7 @@ def test_repeated_headers_are_joined_and_read_as_utf_8(peer, bounds):
     assert get(peer, bounds).headers["x-a"] == "grün, 2"
 
 
-# -- what is not sent ------------------------------------------------------------------------------------------------
+# -- requests that are not sent ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_repeated_headers_are_joined_and_read_as_utf_8(peer, bounds):
         ({"X-A:": "1"}, "no name of a header"),
         ({"": "1"}, "no name of a header"),
         ({"Ü": "1"}, "no name of a header"),
-        ({"X\n": "1", "Y": "\n"}, ""),  # ends are trimmed
+        ({"X\n": "1", "Y": "\n"}, ""),  # white space at the ends is stripped
         ({"Host": "other.example"}, "'host' is not for a request to set"),
         ({"Content-Length": "3"}, "not for a request to set"),
         ({"Transfer-Encoding": "chunked"}, "not for a request to set"),
@@ -190,7 +190,7 @@ def test_redirects_are_followed_with_the_method_that_they_ask_for(status, method
     arrived = peer.take()
     assert (arrived.method, arrived.target, arrived.body) == (then, "/there?a=1", body)
     assert str(got.url) == peer.url("/there?a=1")
-    assert arrived.header("x-key") == "k"  # the same place
+    assert arrived.header("x-key") == "k"  # the same origin
     assert arrived.header("content-type") == ("text/x" if then == method else None)
 
 
@@ -268,7 +268,7 @@ def test_a_request_may_ask_not_to_be_redirected(peer, bounds):
 
 
 class Names:
-    """A name server whose answer to each question is the next of a list, then the last one again."""
+    """A name server whose response to each question is the next of a list; the last one repeats."""
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
@@ -338,7 +338,7 @@ def test_a_name_server_that_never_answers_is_not_waited_for(bounds):
 
 def test_a_port_where_nothing_listens_is_told(bounds):
     with socket.socket() as deaf, pytest.raises(Unavailable) as failed:
-        deaf.bind((HOST, 0))  # and does not listen; nobody else can take the port meanwhile
+        deaf.bind((HOST, 0))  # bound but not listening, so that the port stays reserved
         port = deaf.getsockname()[1]
         outbound.send(outbound.request(f"http://{HOST}:{port}/"), bounds)
     assert f"{HOST}:{port} cannot be reached" in failed.value.message
@@ -348,7 +348,7 @@ def test_a_port_where_nothing_listens_is_told(bounds):
 
 
 def endless(head: bytes, piece: bytes):
-    """An answer that goes on until the client has gone."""
+    """A response that continues until the client disconnects."""
 
     def write(asked: Asked) -> None:
         asked.socket.sendall(head)
@@ -363,7 +363,7 @@ def bomb(packed: bytes, content_encoding: str = "gzip") -> bytes:
 
 
 @pytest.mark.parametrize(
-    "written",  # made by the test alone, since the bombs take long
+    "written",  # created inside the test, since bombs are slow to build
     [
         lambda: answer(b"x" * 1_000_001),
         lambda: answer(b"", content_length=str(10**15)) + b"x" * 1_000_001,
@@ -406,7 +406,7 @@ def raw_deflate(content: bytes) -> bytes:
         (b"hi", "identity", b"hi"),
         (b"hi", "", b"hi"),
         (b"", "gzip", b""),
-        (b"\x0b\x00hi", "br", b"\x0b\x00hi"),  # not asked for, and not known: as it is
+        (b"\x0b\x00hi", "br", b"\x0b\x00hi"),  # neither requested nor supported: returned unchanged
     ],
 )
 def test_answers_are_unpacked(packed, encoding, body, peer, bounds):
@@ -431,7 +431,7 @@ def test_damaged_packings_are_told(packed, encoding, peer, bounds):
 
 
 def drip(head: bytes, piece: bytes):
-    """An answer a piece at a time, with a pause before each, for as long as somebody listens."""
+    """A response in pieces, with a pause before each, until the client disconnects."""
 
     def write(asked: Asked) -> None:
         asked.socket.sendall(head)
@@ -442,7 +442,7 @@ def drip(head: bytes, piece: bytes):
 
 
 def silent(asked: Asked) -> None:
-    asked.socket.recv(1)  # until the client has gone
+    asked.socket.recv(1)  # until the client disconnects
 
 
 @pytest.mark.parametrize(
@@ -481,7 +481,7 @@ def test_a_server_that_takes_nothing_is_not_written_to_for_ever(bounds):
 
 
 def test_an_answer_before_the_whole_request_is_heard(bounds):
-    """Such as 413: the server does not read what it does not want."""
+    """Such as 413: the server stops reading a body that it refuses."""
 
     def refuse(sock):
         sock.sendall(answer("too large", 413))
@@ -499,7 +499,7 @@ def test_an_answer_before_the_whole_request_is_heard(bounds):
 
 @pytest.fixture
 def trusted(tmp_path, monkeypatch):
-    """Lets the certificate of the tests be trusted, as others of this machine are."""
+    """Trusts the certificate of the tests like others on this machine."""
     path = tmp_path / "trusted.pem"
     path.write_text(CERTIFICATE)
     monkeypatch.setenv("SSL_CERT_FILE", str(path))

@@ -1,4 +1,4 @@
-"""Names looked up: every type of entry from a server of our own, and answers that are none."""
+"""Name resolution: every type of record from a test server, and malformed responses."""
 
 import socket
 import struct
@@ -16,15 +16,15 @@ import pytest
 from server.errors import Invalid, Unavailable
 from server.outbound import dns
 
-NAME = b"\xc0\x0c"  # the name of the question
+NAME = b"\xc0\x0c"  # pointer to the name of the question
 MAIL = b"\x04mail\xc0\x0c"
 Answer = Callable[[bytes], bytes]
 
 
 class NameServer:
-    """Answers every question on a port of its own, over UDP and TCP, as `answer` says, which is not told of EDNS.
+    """A name server over UDP and TCP that responds to every question with `answer`, which does not see EDNS.
 
-    asked: every question over UDP as it came. before: packets that are sent ahead of each answer."""
+    asked: every question over UDP, unparsed. before: packets sent ahead of each response."""
 
     def __init__(self) -> None:
         self.answer: Answer = lambda question: b""
@@ -74,12 +74,12 @@ def server() -> Iterator[NameServer]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For answers that never come, or are none."""
+    """Shortens timeouts for missing or malformed responses."""
     monkeypatch.setattr(dns, "SECONDS", 0.2)
 
 
 def plain(question: bytes) -> bytes:
-    """The head and the question alone, without what EDNS adds."""
+    """The head and the question alone, without the additions of EDNS."""
     end = question.index(b"\0", 12) + 5
     return question[:10] + b"\0\0" + question[12:end]
 
@@ -155,21 +155,21 @@ def test_a_long_answer_comes_over_tcp(server: NameServer) -> None:
 
 
 def long_over_tcp(question: bytes) -> bytes:
-    """Cut over UDP, whole over TCP."""
+    """Truncated over UDP, complete over TCP."""
     if question.endswith(b"tcp"):
         return answering(record(16, b"\x01x"))(question.removesuffix(b"tcp"))
     return answering(flags=0x8380)(question)
 
 
 class Dripping(NameServer):
-    """Sends its answers over TCP a byte at a time, each well within the time for one of them."""
+    """Sends its responses over TCP byte by byte, each within the timeout of one read."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
         super().__init__()
 
     def send(self, connection: socket.socket, answer: bytes) -> None:
-        with suppress(OSError):  # nobody waits for the rest
+        with suppress(OSError):  # the client has given up
             for byte in answer:
                 connection.sendall(bytes([byte]))
                 self.over.wait(0.05)
@@ -189,7 +189,7 @@ def test_an_answer_that_drips_over_tcp_is_given_up() -> None:
 
 
 class Breaking(NameServer):
-    """Ends the connection in the middle of its answers over TCP."""
+    """Closes the connection in the middle of its responses over TCP."""
 
     def send(self, connection: socket.socket, answer: bytes) -> None:
         connection.sendall(answer[:-1])
@@ -245,7 +245,7 @@ def test_entries_above_the_limit_are_left_out(server: NameServer) -> None:
 
 
 def test_the_root_is_an_empty_name(server: NameServer) -> None:
-    server.answer = answering(record(15, b"\0\0\0"))  # "takes no mail", RFC 7505
+    server.answer = answering(record(15, b"\0\0\0"))  # "accepts no mail", RFC 7505
     assert dns.records("x.example", "mx", [server.address])[0]["target"] == ""
 
 
@@ -254,7 +254,7 @@ def test_the_library_waits_until_a_name_is_looked_up() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
-BROKEN: list[tuple[str, Answer]] = [  # to a question for a CNAME
+BROKEN: list[tuple[str, Answer]] = [  # in response to a question for a CNAME
     ("another question", lambda asked: b"\0\0" + answering()(asked)[2:]),
     ("nothing", lambda asked: asked[:2]),
     ("refused", answering(flags=0x8185)),

@@ -1,4 +1,4 @@
-"""What ways to log in add to a request, and the tokens that they fetch."""
+"""Additions of the login methods to a request, and the tokens that they fetch."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from server.outbound import client_tokens, request_signing
 from server.record_types.registry import load
 from tests.outbound.peer import answer, redirect
 
-NOW = 1_440_938_160  # 2015-08-30 12:36:00 UTC, the moment of Amazon's examples
+NOW = 1_440_938_160  # 2015-08-30 12:36:00 UTC, the time in Amazon's examples
 KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
 
 
@@ -125,7 +125,7 @@ def test_an_account_is_for_its_service_only(base, url, is_below):
     assert "this account is for" in refused.value.message
 
 
-# Made with Amazon's own examples: the first two and their signatures are published, as are those of its test suite.
+# Computed with Amazon's examples: the first two and their signatures are published, as are those of its test suite.
 @pytest.mark.parametrize(
     ("service", "url", "options", "scope", "headers", "signature"),
     [
@@ -263,7 +263,7 @@ def test_tokens_are_renewed_before_they_end(values, is_fresh):
 
 
 def test_a_signature_covers_what_is_sent(peer, bounds):
-    """It is made anew for the place that a redirect leads to, and the body is a part of it."""
+    """A redirect is signed again for its target, and the signature includes the body."""
 
     def sign(asked):
         return request_signing.signer(request_signing.AWS, KEYS | {"service": "s3", "region": "here"}, NOW)(asked)

@@ -1,6 +1,6 @@
-"""What outgoing webhooks send, in which order, and what happens when a receiver does not answer.
+"""Outgoing webhooks: requests, their order, and receivers that do not respond.
 
-The courier runs without its threads here: a round at a time, each request within its round."""
+The courier runs without threads here: one round at a time, each request within its round."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ DAY = 86_400
 
 
 class Here:
-    """Runs what a pool would, at once."""
+    """Runs work immediately in place of a pool."""
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
         work(*given)
@@ -49,7 +49,7 @@ class Budget(Pace):
 
 
 class Post:
-    """A desk, a receiver, and the courier between them. now: Unix seconds, of all three."""
+    """A desk, a receiver, and the courier between them. now: Unix seconds, for all three."""
 
     def __init__(self, folder: Path, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
         self.desk = Desk(folder)
@@ -79,7 +79,7 @@ class Post:
         return int(self.desk.create("task", title=title)["id"])
 
     def told(self, rounds: int = 4) -> list[Asked]:
-        """What arrives within some rounds."""
+        """The requests that arrive within some rounds."""
         before = len(self.peer.asked)
         for _ in range(rounds):
             self.courier._round()
@@ -129,7 +129,7 @@ def test_a_change_is_told_and_signed(post: Post) -> None:
 
 
 def test_the_library_of_receivers_verifies_it(tmp_path: Path) -> None:
-    """With the clock of this machine: the library compares the time."""
+    """Uses the real clock, because the library compares the time."""
     with Peer() as peer, pytest.MonkeyPatch.context() as patch:
         post = Post(tmp_path, peer, patch)
         patch.undo()
@@ -176,7 +176,7 @@ def test_each_webhook_is_told_what_it_asks_for(post: Post) -> None:
 
 
 def test_what_administrators_alone_see_is_told_by_name_alone(post: Post) -> None:
-    """The address of a webhook is its secret."""
+    """The address of a webhook is a secret of administrators."""
     post.hook("*")
     post.desk.create("webhook_listener", name="Door")
     post.task()
@@ -207,7 +207,7 @@ def test_a_template_makes_the_body(post: Post) -> None:
 
 
 def test_about_one_record_one_after_the_other(post: Post) -> None:
-    """Also when the first one fails for a reason of its own, and others pass it."""
+    """Even if the first delivery fails for an unrelated reason, and deliveries about other records overtake it."""
     post.hook()
     first, second = post.task("First"), post.task("Second")
     post.told(6)
@@ -216,7 +216,7 @@ def test_about_one_record_one_after_the_other(post: Post) -> None:
     for number in range(3):
         post.desk.update("task", first, title=f"First {number}")
     post.desk.update("task", second, title="Second again")
-    assert titles(post.told(6)) == ["First 2", "Second again"]  # as it is when it is first sent
+    assert titles(post.told(6)) == ["First 2", "Second again"]  # the state at the first attempt
     post.now += retry_schedule.WAITS[0]
     ids = [each.header("webhook-id") for each in post.peer.asked]
     assert titles(post.told(8)) == ["First 2"] * 3 and not post.rows(state="waiting")
@@ -229,7 +229,7 @@ def test_a_receiver_that_fails_is_left_alone_for_a_while_and_hears_all_of_it_in_
     post.peer.answers["/hook"] = answer("busy", status=503)
     for number in range(5):
         post.task(f"Task {number}")
-    assert len(post.told(6)) == 1  # one asks, the others wait
+    assert len(post.told(6)) == 1  # one is tried, the others wait
     state = post.state(hook["id"])
     assert state.failures == 1 and state.failing_since == NOW and "503" in state.error
     post.now += retry_schedule.REST[0]
@@ -343,7 +343,8 @@ def test_an_address_inside_is_not_reached(post: Post) -> None:
 
 
 def test_silent_receivers_delay_nobody_else(post: Post) -> None:
-    """20 of 200: they get one request each and few places together, and the others are told in the same rounds."""
+    """20 of 200 receivers hang: each gets one request at a time, all together few slots, and the others are served in
+    the same rounds."""
     for number in range(200):
         is_silent = number < 20
         post.peer.answers[f"/{number}"] = answer(status=500) if is_silent else answer()
@@ -375,7 +376,7 @@ def test_while_the_service_is_busy_receivers_take_turns(post: Post) -> None:
 def test_sending_takes_what_the_service_leaves_of_a_processor(
     monkeypatch: pytest.MonkeyPatch, busy: float, expected: int
 ) -> None:
-    """busy: seconds of a processor that the rest of the service uses each second. A delivery costs 10 ms."""
+    """busy: CPU seconds that the rest of the service uses each second. A delivery costs 10 ms."""
     passed = used = 0.0
     monkeypatch.setattr(pace.time, "monotonic", lambda: passed)
     monkeypatch.setattr(pace.time, "process_time", lambda: used)
@@ -395,7 +396,7 @@ def test_sending_takes_what_the_service_leaves_of_a_processor(
 
 
 def test_a_service_that_is_killed_goes_on(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the change and its delivery, and between the response and the note of it."""
+    """Between the change and its delivery, and between the response and its record."""
     post.hook()
     post.told()
     post.task("First")

@@ -1,4 +1,4 @@
-"""Outgoing webhooks of a started server: a change is told within the moment, and no kill loses one."""
+"""Outgoing webhooks of a running server: a change is delivered at once, and survives a kill."""
 
 import json
 import queue
@@ -16,7 +16,7 @@ WAIT_SECONDS = 60
 
 @dataclass
 class Told:
-    """A server, an administrator's client of it, and a receiver. arrived: what it was sent at each path, in order."""
+    """A server, an administrator's client, and a receiver. arrived: the requests at each path, in order."""
 
     server: Server
     api: Api
