@@ -247,11 +247,10 @@ def test_folders_below_a_room_import_each_other_in_no_circle():
 
 
 def beside(module: str, target: str) -> tuple[str, str]:
-    """The two folders side by side, inside one room, that two modules are in; the same twice when there are none.
+    """The two sibling folders of one room that hold two modules; two empty texts without any.
 
     >>> beside("server.a.b.c", "server.a.d.e.f"), beside("server.a.b.c", "server.a.d")
-    (('server.a.b', 'server.a.d'), ('', ''))
-    """
+    (('server.a.b', 'server.a.d'), ('', ''))"""
     ours, theirs = module.split("."), target.split(".")
     place = next((at for at, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other), 0)
     is_inside = place >= (1 if ours[0] == "console" else 2) and len(ours) > place + 1 and len(theirs) > place + 1

@@ -150,7 +150,7 @@ def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
 
 @pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
 def test_what_fell_due_while_it_was_left_is_done(old: Path, data: Path) -> None:
-    """A year later every scan runs without an error, and the ticket waits until its due time only."""
+    """A year later every scan runs without an error, and the ticket has reopened if it had a date."""
     _unpacked(old, data)
     dated, later = _reopens_at(data) > 0, _left_at(data) + YEAR_SECONDS
     service = app.open_service(load({}, BARE, data_folder=data))

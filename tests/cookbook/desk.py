@@ -1,4 +1,4 @@
-"""A desk with recipes, which call a program of the tests; what they do is awaited by the stream of changes."""
+"""A desk with recipes, which call a test program; the stream of changes shows when they are done."""
 
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 class Recipe:
-    """A recipe that is created. ids: {uid: id}."""
+    """A created recipe. ids: {uid: id}."""
 
     def __init__(self, office: Told, name: str, made: Reply) -> None:
         self.office, self.api, self.name = office, office.api, name
@@ -31,12 +31,12 @@ class Recipe:
         self.url = self.api.url + hook["url"][hook["url"].index("/webhooks/") :] if hook else ""
 
     def call(self, body: str | bytes = b"", **headers: str) -> requests.Response:
-        """Call the webhook; `_` in the name of a header stands for `-`."""
+        """Calls the webhook; `_` in the name of a header stands for `-`."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         return requests.post(self.url, data=body, headers={"Content-Type": "application/json"} | sent, timeout=30)
 
     def run_timer(self) -> None:
-        """Let the timer be due, and wait until its run has ended."""
+        """Makes the timer due and waits until its run has ended."""
         id = self.ids["timer"]
         with Following(self.api, types="automation_timer") as stream:
             due = self.api.update("automation_timer", id, next_run_at="1 second ago").ok()["next_run_at"]
@@ -49,7 +49,7 @@ class Recipe:
 
 @contextmanager
 def recipe(office: Told, name: str, /, **answers: Any) -> Iterator[Recipe]:
-    """Inside, a recipe runs."""
+    """Installs a recipe for the duration of the block."""
     prompts: list[tuple[str, Any]] = []
     for key, value in ({"name": f"cook.n{next(_numbers)}"} | answers).items():
         prompts += (
@@ -75,7 +75,7 @@ def signed(content: str, secret: str = SECRET) -> str:
 
 
 def now() -> int:
-    """Unix seconds, as a service elsewhere would sign them."""
+    """Unix seconds, as an external service would sign them."""
     return int(time.time())
 
 
@@ -88,7 +88,7 @@ def mail(sender: str, subject: str, text: str = "Hello", **headers: str) -> str:
 def changed(
     office: Told, type: str, cause: Callable[[], Any], wanted: Callable[[dict[str, Any]], bool] = lambda record: True
 ) -> dict[str, Any]:
-    """The first record of a type that changes to what is wanted, once something was caused."""
+    """The first record of a type that reaches the expected state, once the action has run."""
     with Following(office.api, types=type) as stream:
         cause()
         while True:
@@ -99,6 +99,6 @@ def changed(
 
 
 def notifications(office: Told, worker: str) -> list[str]:
-    """What the notifications of a worker say, the newest first."""
+    """The texts of a worker's notifications, the newest first."""
     listed = office.api.as_(worker).get("/rest/notifications/list.json").ok()["results"]
     return [each["_label"] for each in listed]

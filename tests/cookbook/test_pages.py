@@ -1,4 +1,4 @@
-"""The pages of the cookbook: what they type into a shell does what they show, and their texts agree with each other."""
+"""The pages of the cookbook: shell commands produce the printed output, and texts agree with each other."""
 
 import doctest
 import os
@@ -26,7 +26,7 @@ print("stdin= " + hmac.new(sys.argv[-1].encode(), sys.stdin.buffer.read(), hashl
 
 @pytest.fixture(scope="module")
 def nora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, dict[str, str]]]:
-    """A client, and what a shell must know."""
+    """A client, and the environment of the shell."""
     folder = tmp_path_factory.mktemp("cookbook")
     python = shlex.quote(sys.executable)
     programs = {"helpdesk": f"PYTHONPATH={shlex.quote(str(ROOT))} exec {python} -m server"}

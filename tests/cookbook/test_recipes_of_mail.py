@@ -1,4 +1,4 @@
-"""Recipes that answer to email and times, each created on a started server and given real email."""
+"""Recipes for email and due times, each created on a running server and given real email."""
 
 import itertools
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def sender() -> str:
 
 
 def ticket_of(office: Told, raw: str, expand: str = "") -> dict[str, Any]:
-    """The ticket that an email made."""
+    """The ticket that an email created."""
     return office.api.record("ticket", office.api.parse(raw).ok()["id"], expand=expand).ok().json
 
 
@@ -36,7 +36,7 @@ def ticket_of(office: Told, raw: str, expand: str = "") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def routing(office: Told) -> Iterator[dict[str, int]]:
-    """Ids of the groups where email goes."""
+    """Ids of the groups that email is routed to."""
     ids = {"words": office.api.ids["private"], "usual": office.api.ids["support"]}
     ids["german"] = office.api.create("group", name="Deutsch").ok()["id"]
     answers = {"words_group_id": ids["words"], "language_group_id": ids["german"], "words": "refund, {{1}}, rechnung"}
@@ -165,7 +165,7 @@ def test_a_silent_ticket_gets_one_notice_and_is_closed(office: Told) -> None:
         assert statuses == ["closed", "open", "waiting"] and made.logged("close") == []
         for each in (silent, answered):
             sent = office.api.found("message", f"ticket.id:{each} isOutgoing:yes")
-            assert len(sent) == 2  # its first one, and one notice
+            assert len(sent) == 2  # its first message and one notice
 
 
 # -- summary

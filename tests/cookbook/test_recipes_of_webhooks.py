@@ -1,4 +1,4 @@
-"""Recipes that other programs call, with requests signed as by GitHub, Stripe, Slack, a monitor, and people's forms."""
+"""Recipes that external programs call, with signatures of GitHub, Stripe, Slack, a monitor, and web forms."""
 
 import json
 import queue
@@ -45,7 +45,7 @@ def comments(office: Told, ticket_id: int) -> list[str]:
 
 
 def hidden(office: Told, made: Recipe) -> None:
-    """The secret is in no record that an administrator reads, and in nothing that was logged or stored of calls."""
+    """The secret is in no record that administrators can read, in no log, and in no stored call."""
     api = office.api
     seen = [api.record("automation", id, expand="script,policy_kata").content.decode() for uid, id in made.ids.items()
             if uid in made.labels and uid not in ("hook", "service", "account", "bot", "bot_service")]  # fmt: skip
@@ -144,7 +144,7 @@ def test_a_hostile_issue_is_text(office: Told, github: Recipe) -> None:
 
 
 def require_harmless(office: Told) -> None:
-    """The newest ticket has what was typed as text, and nobody else got into it."""
+    """The newest ticket shows the submitted input as text, and adds no other people."""
     ticket = newest(office)
     assert "eve@evil.example" not in ticket["requester_emails"] and "{{7*7}}" in ticket["latest_message_content"]
     message = office.api.record("message", ticket["latest_message_id"], expand="headers").ok()["headers"]
@@ -179,7 +179,7 @@ def test_a_failed_payment_becomes_one_ticket_of_the_customer(office: Told, strip
     before = tickets(office)
     at = now()
     first = from_stripe(stripe, payment("evt_1"), at)
-    again = from_stripe(stripe, payment("evt_1"), at, "t={at},v1={bad},v1={good},v0=abc")  # two secrets for a while
+    again = from_stripe(stripe, payment("evt_1"), at, "t={at},v1={bad},v1={good},v0=abc")  # both are valid for a while
     assert (
         (first.status_code, first.text) == (again.status_code, again.text) == (200, f"ticket {newest(office)['mask']}")
     )

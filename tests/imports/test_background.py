@@ -1,4 +1,4 @@
-"""Large files: the scheduler tries and imports their rows, once, with the rights of who uploaded them."""
+"""Large files: the scheduler checks and imports their rows, once, with the permissions of the uploader."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def uploaded(ctx: Context, text: str = "Kite;https://kite.example\n") -> CsvUplo
 
 
 def work(desk: Desk, upload: CsvUpload) -> CsvTask:
-    """What the scheduler does with the file."""
+    """Runs the scheduler's work on the file."""
     body = job_queue.body_of(KIND)
     assert body is not None
     body(desk.service, {"code": upload.code}, NOW)
@@ -147,7 +147,7 @@ def test_how_far_it_is_is_told(desk: Desk, nora: Context) -> None:
 
 @pytest.fixture
 def large(desk: Desk, nora: Context, monkeypatch: pytest.MonkeyPatch) -> CsvUpload:
-    """A file that counts as large, with two rows that are refused: one when it is read, one when it is written."""
+    """A file that counts as large, with two invalid rows: one fails when read, one when written."""
     monkeypatch.setattr(row_import, "MAX_ATOMIC_ROWS", 3)
     monkeypatch.setattr(row_import, "PORTION", 2)
     rows = ["Kite;", "Larch;nope", "Elm;", "Oak;", "Kite Two;", "Ash;", "Fir;"]
@@ -170,7 +170,7 @@ def test_refused_rows_of_a_large_file_are_left_out_and_told(desk: Desk, large: C
 def test_the_import_of_a_large_file_goes_on_behind_what_was_written(
     portions: int, written: int, desk: Desk, large: CsvUpload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a kill between two portions."""
+    """Stands for a kill between two batches."""
     write, left = row_import.PortionedImport._write, [portions]
 
     def killed(self: row_import.PortionedImport, *given: Any) -> None:

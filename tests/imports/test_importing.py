@@ -1,4 +1,4 @@
-"""Rows become records: what cells mean, which records are found again, all or nothing, whose rights count."""
+"""Rows become records: the meaning of cells, matching of existing records, all or nothing, and permissions."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ def nora(desk: Desk) -> Context:
 
 
 def imported(ctx: Context, uri: str, text: str, *names: str, key: str = "") -> CsvResult:
-    """A file with a line of names that nobody guesses from, imported."""
+    """Imports a file whose column names match no field."""
     raw = f"{';'.join(f'h{place}' for place in range(len(names)))}\n{text}".encode()
     upload = uploads.find_upload(ctx, uri, uploads.keep(ctx, uri, "people.csv", raw))
     return row_import.run(ctx, upload, upload.table(), CsvMapping(uri, names, key))
@@ -68,7 +68,7 @@ def test_cells_are_read_as_people_write_them(
 
 
 def field_of(desk: Desk, context: str, name: str, type: str) -> str:
-    """The name of a new custom field as it is sent."""
+    """The name of a new custom field as a parameter."""
     values: dict[str, Any] = {"context": context, "name": name, "type": type, "uri": name.lower().replace(" ", "_")}
     return f"custom_{desk.create('custom_field', **values)['id']}"
 

@@ -1,4 +1,4 @@
-"""The reader of CSV files: what separates cells, how letters are encoded, what is no table."""
+"""The reader of CSV files: separators, character encodings, and files that are not tables."""
 
 import pytest
 

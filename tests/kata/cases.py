@@ -1,6 +1,6 @@
-"""Documents and what becomes of them: (name, text, value), where a failure is Fails(code, line or path).
+"""Documents and their results: (name, text, value), where a failure is Fails(code, line or path).
 
-An empty map and an empty list are told apart by nothing but their use, so `{}` stands for both."""
+An empty map and an empty list differ only in their use, so `{}` stands for both."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""KATA texts: their trees, lines, values and mistakes, by tables of cases."""
+"""KATA texts: their trees, lines, values and errors, by tables of cases."""
 
 from itertools import chain
 from typing import Any
@@ -17,7 +17,7 @@ PLAIN = (cases.STRUCTURE, cases.KEYS, cases.COMMENTS, cases.BLOCKS, cases.INLINE
 
 
 def plain(value: Any) -> Any:
-    """Empty lists as empty maps."""
+    """Replaces empty lists by empty maps."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -41,7 +41,7 @@ def test_documents_without_templates(case: Case) -> None:
 
 
 def filled(text: str, values: dict[str, Any]) -> Any:
-    """The values of a document whose templates are filled from a dictionary."""
+    """The values of a document whose templates are rendered with a dictionary."""
     given = Environment(values=values, render=lambda source: template.compile(source).render(values))
     try:
         return plain(Generic(given).value(parse(text).tree))

@@ -48,7 +48,7 @@ LEXING = [
     ("  \t\r\n ", ""),
     ("\n status:open\tpump\r\n", "status:=open =pump"),
     ("a\u00a0b", "=a\u00a0b"),
-    # operators are capitals between white space with something on both sides
+    # operators are capitals between white space with operands on both sides
     ("a or b", "=a =or =b"),
     ("a and b NOT c", "=a =and =b !=c"),
     ("OR a", "=OR =a"),
@@ -58,7 +58,7 @@ LEXING = [
     ("a (OR b) (c AND)", "=a and(=OR =b) and(=c =AND)"),
     ("(a)OR(b)", "and(=a) =OR and(=b)"),
     ("state:OR x", "state:=OR =x"),
-    # brackets are brackets also inside words
+    # brackets count inside words too
     ("a(b)c", "=a and(=b) =c"),
     ("(a)(b)", "and(=a) and(=b)"),
     ("install(x)", "=install and(=x)"),
@@ -107,7 +107,7 @@ LEXING = [
     ("help !!!", "=help =!!!"),
     ("!word !a-b:c", "!=word !=a-b:c"),
     ('!"a b" ! "c"', '!"a b" =! "c"'),
-    # as other search languages negate
+    # the negation of other search languages
     ("-word", "!=word"),
     ("a -word", "=a !=word"),
     ("a -b-c", "=a !=b-c"),
@@ -140,7 +140,7 @@ LEXING = [
     ("(a NOT)", "and(=a =NOT)"),
     ("NOT", "=NOT"),
     ("NOTE not", "=NOTE =not"),
-    # a comparison with a text in quotes
+    # a comparison with a quoted text
     ('size:>"1 MB"', "size:=>1 MB"),
     ('size:>="1 MB" a', "size:=>=1 MB =a"),
     ('a:!="x y"', "a:=!=x y"),
@@ -174,7 +174,7 @@ STRUCTURE = [
     ("status:open AND group.id:1 OR group.id:2", "or(and(status:=open group.id:=1) group.id:=2)"),
     ("status:open group.id:1 OR group.id:2", "or(status:=open group.id:=1 group.id:=2)"),
     ("owner.id:me OR owner.id:none", "or(owner.id:=me owner.id:=none)"),
-    # control terms leave no hole
+    # control terms are removed without a trace
     ("sort:x OR a:1 b:2", "and(a:=1 b:=2)"),
     ("a:1 OR sort:x b:2", "or(a:=1 b:=2)"),
     ("a:1 sort:x OR b:2", "or(a:=1 b:=2)"),
@@ -183,7 +183,7 @@ STRUCTURE = [
     ("(sort:x page:2)", "and()"),
 ]
 
-# The rows of the table from query to meaning, as far as the tree tells them apart.
+# The rows of the table from query to meaning, as far as their trees differ.
 MEANING = [
     ("", ""),
     ("status:OPEN", "status:=OPEN"),
@@ -257,7 +257,7 @@ BROKEN = [
     ("a pu?p", 2),
     ("/pu.p/", 0),
     ("a -[b]", 3),
-    # without a value
+    # missing value
     ("status:", 0),
     ("pump status:  ", 5),
     ("status:!", 0),
@@ -266,11 +266,11 @@ BROKEN = [
     ("org:(status:)", 5),
     ("a: OR b:1", 0),
     ("sort:", 0),
-    # negation in the wrong place
+    # misplaced negation
     ("!status:open", 0),
     ("pump !a.b: 5", 5),
     ("x ![a,b]", 2),
-    # an operator of comparison with nothing behind it
+    # a comparison operator at the end
     ("importance:> 40", 11),
     ("id:>=", 3),
     ("id:!= 7", 3),
