@@ -26,13 +26,13 @@ def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Depot]:
 
 @pytest.fixture
 def ask(desk: Desk) -> Ask:
-    """ask(q, by=worker id): the answer of a data query, asked by the service itself unless told."""
+    """ask(q, by=worker id): runs a data query, as the service itself by default, and returns its result."""
     return lambda q, by=0: query_run.answer(desk.context(by), q)
 
 
 @pytest.fixture
 def refuse(desk: Desk) -> Refuse:
-    """refuse(q, by=worker id): the error that a data query is answered with."""
+    """refuse(q, by=worker id): the error of a data query."""
 
     def refused(q: str, by: int = 0) -> HelpdeskError:
         with pytest.raises(HelpdeskError) as caught:

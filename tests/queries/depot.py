@@ -1,4 +1,4 @@
-"""A small desk whose numbers can be checked by head: five tickets in two groups, one of them private, and shops."""
+"""A small desk whose numbers can be checked by hand: five tickets in two groups, one of them private, and shops."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ SHOPS = (
 
 
 class Depot:
-    """nora sees everything; milo, a member of Support, does not see what is in Sales."""
+    """nora sees everything; milo, a member of Support, does not see Sales."""
 
     def __init__(self, folder: Path) -> None:
         self.desk = desk = Desk(folder)
@@ -59,7 +59,7 @@ class Depot:
         return caught.value
 
     def statements(self, q: str) -> int:
-        """How many statements an answer takes."""
+        """The number of statements that a query runs."""
         self.desk.store.take_queries()
         self.ask(q)
         return self.desk.store.take_queries()

@@ -1,5 +1,5 @@
-"""A desk with a little of everything that data queries count: tickets of days on which clocks change, tasks, messages,
-comments, contacts, custom fields of most kinds, links, and people who read different parts of it."""
+"""A desk with some of everything that data queries count: tickets on days of clock changes, tasks, messages, comments,
+contacts, custom fields of most kinds, links, and people who may read different parts of it."""
 
 import random
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ SPOTS = [
 
 
 class Office:
-    """The desk, and how data queries are asked of it."""
+    """The desk, and a way to run data queries on it."""
 
     def __init__(self, folder: Path) -> None:
         self.desk = Desk(folder)

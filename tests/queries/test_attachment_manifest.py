@@ -1,4 +1,4 @@
-"""What is in ZIP attachments, also in encrypted, huge and hostile ones."""
+"""The contents of ZIP attachments, including encrypted, huge and hostile ones."""
 
 import io
 import struct
@@ -105,7 +105,7 @@ def listed(content: bytes) -> list[archives.ArchiveEntry]:
 
 
 def patched(content: bytes, name: str, value: int) -> bytes:
-    """A ZIP file whose end record says something else. Sizes and offsets as in section 4.3.16 of the ZIP format."""
+    """A ZIP file with a changed end record. Sizes and offsets as in section 4.3.16 of the ZIP format."""
     at = content.rindex(b"PK\x05\x06")
     changed = bytearray(content)
     struct.pack_into("<I", changed, at + {"bytes": 12, "offset": 16}[name], value)

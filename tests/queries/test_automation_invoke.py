@@ -1,4 +1,4 @@
-"""Data queries that an automation answers."""
+"""Data queries that an automation processes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from server.queries import query_run
 from tests.queries.conftest import Ask, Refuse
 from tests.records.desk import Desk
 
-assert data_queries.invoke  # registers what answers
+assert data_queries.invoke  # registers the query type
 QUERY = "svc.trigger.data.query"
 ECHO = """
 inputs:

@@ -1,4 +1,4 @@
-"""Searches that look into other tables find the same, wherever they begin."""
+"""Searches over several tables return the same records, whichever table they begin with."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -80,7 +80,7 @@ def test_a_search_finds_the_same_wherever_it_begins(
     for turns in (False, True):
         monkeypatch.setattr(beginning, "_are_fewer", lambda *asked, turns=turns: turns)
         for listed in (False, True):
-            if listed:  # as before: the first ids, and then a count
+            if listed:  # the previous statements: the first ids, and then a count
                 monkeypatch.setattr(CompiledSearch, "_ids_and_total", lambda self, most: self._ids_then_total())
             kept[turns, listed] = [found(by) for by in ("nora", "milo")]
         monkeypatch.undo()
@@ -96,7 +96,7 @@ def test_a_search_finds_the_same_wherever_it_begins(
     [
         ("org:(name:acme*) messages:(content:refund)", 1, False),  # 27 tickets, 20 messages
         ("org:(name:larch) messages:(content:refund)", 1, True),  # 8 tickets
-        ("org:(name:larch) messages:(content:refund)", 200, False),  # too few hits to look further
+        ("org:(name:larch) messages:(content:refund)", 200, False),  # too few hits to continue
         ("org:(name:larch) messages:(content:re*)", 1, True),
         ("id:1 messages:(content:refund)", 1, True),
         ("messages:(content:refund)", 1, False),

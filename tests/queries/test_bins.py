@@ -1,4 +1,4 @@
-"""Bins of dates: every instant lies in one, whatever the clocks do, and its search texts mean its instants."""
+"""Bins of dates: every instant is in one bin, through all clock changes, and its search text selects its instants."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ LINEAR = [unit for unit in UNITS if not unit.is_cyclic and unit.name != "unix"]
 
 
 def instants(zone: str) -> list[int]:
-    """Around each change of the clocks of some years, and anywhere."""
+    """Instants around each clock change of some years, and elsewhere."""
     clock, chance, found = WallClock(ZoneInfo(zone)), random.Random(3), []
     years = [1971, 1972, 1989, 2010, 2011, 2026]
     for year in years:

@@ -12,7 +12,7 @@ SHIFT = {"name": "Shift", "patterns": "weekdays", "event_start": "9am", "event_e
 
 @pytest.fixture
 def shifts(desk, ids):
-    """Two calendars of the service, Shifts and Fairs, and one of nora's own; the shifts hold a busy hour today."""
+    """Two calendars of the service, Shifts and Fairs, and one of nora's; the shifts have a busy hour today."""
     made = {}
     for name, owner in (("Shifts", {}), ("Fairs", {}), ("Nora", {"owner_id": ids["nora"]})):
         kind = "worker" if owner else "app"

@@ -1,4 +1,4 @@
-"""Every cell of a count comes with a search, and the search finds exactly as many records as the cell says."""
+"""Every cell of a count comes with a search, which finds exactly as many records as the cell says."""
 
 from collections.abc import Iterator
 from itertools import permutations
@@ -25,7 +25,7 @@ def cells(office: Office, of: str, by: str, more: str = "", who: str = "nora") -
 
 
 def check(office: Office, of: str, by: str, more: str = "", who: str = "nora") -> int:
-    """Ask for each cell's records; answers how many cells there were."""
+    """Runs each cell's search; returns the number of cells."""
     rows = cells(office, of, by, more, who)
     counted = {row["count_query"]: row["count"] for row in rows}
     assert len(counted) == len(rows), "two cells have the same search"

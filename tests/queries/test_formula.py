@@ -1,4 +1,4 @@
-"""Formulas of `metric:`: what they compute, and what they refuse."""
+"""Formulas of `metric:`: their results, and their errors."""
 
 import pytest
 

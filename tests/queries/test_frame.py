@@ -1,4 +1,4 @@
-"""What holds for data queries of every type: reading, checking, the time they may take; and worklist.records."""
+"""Rules for data queries of every type: parsing, checks, time limits; and worklist.records."""
 
 from dataclasses import replace
 from typing import Any
@@ -131,7 +131,7 @@ def test_the_text_of_a_search_is_cut_at_its_own_bracket() -> None:
 
 
 class Slow(QueryType):
-    """Works until it is stopped."""
+    """Runs until it is interrupted."""
 
     name = "test.slow"
     formats = ("one", "two")
@@ -142,7 +142,7 @@ class Slow(QueryType):
 
 
 class Known(QueryType):
-    """Tells what it was asked."""
+    """Returns its own request."""
 
     name = "test.known"
     keys = SERIES[1:3]

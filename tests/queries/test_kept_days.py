@@ -1,5 +1,5 @@
-"""Counts by dates, put together from days and kept counts, equal counts second by second: around clock changes, in all
-zones, for who may not see everything, after every kind of change."""
+"""Counts by dates, assembled from days and cached counts, equal counts second by second: around clock changes, in all
+zones, for workers with limited access, after every kind of change."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from server.store.recounting import recounted
 from tests.queries.test_bins import ZONES, instants
 from tests.records.desk import NOW, Desk
 
-EVERY = 11  # one of so many instants of the zones
+EVERY = 11  # one of this many instants of the zones
 LONG = ("week", "week-sun", "month", "quarter", "year", "weekofyear", "monthofyear", "quarterofyear")
 COUNTED = (
     "by:[created@{unit}~2000]",
@@ -36,8 +36,8 @@ COUNTED = (
 
 
 class Clocks:
-    """Tickets around the clock changes of all zones, in three groups. milo sees those of two; one was deleted for good,
-    and some are in the trash."""
+    """Tickets around the clock changes of all zones, in three groups. milo sees two of the groups; one ticket was
+    deleted for good, and some are in the trash."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -73,7 +73,7 @@ def clocks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clocks]:
 
 @contextmanager
 def second_by_second() -> Iterator[None]:
-    """Dates are counted by single seconds of the tickets themselves."""
+    """Counts dates by single seconds of the tickets themselves."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimeScale, "sizes", property(lambda self: [1]))
         patch.setattr(Combinations, "_counts", lambda self: None)
@@ -143,5 +143,5 @@ def table_row(table: Any, row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def day(at: int) -> int:
-    """The first second of a day; 1 for that of 1970-01-01, since 0 is none."""
+    """The first second of a day; 1 for 1970-01-01, since 0 means no date."""
     return at - at % 86_400 or min(at, 1)

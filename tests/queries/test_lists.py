@@ -1,4 +1,4 @@
-"""Data queries that list what the program has: record types, fields, query types, extensions, icons."""
+"""Data queries that list parts of the program: record types, fields, query types, extensions, icons."""
 
 import pytest
 

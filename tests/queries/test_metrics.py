@@ -20,7 +20,7 @@ def at(hours: float, days: int = 0) -> int:
 
 @pytest.fixture
 def sent(desk, ids):
-    """Counted mails: two samples yesterday and three today, by worker, group and kind; and a gauge."""
+    """Counts of sent mail: two samples yesterday and three today, by worker, group and kind; and a gauge."""
     usage_buffer(desk.store).take()
     desk.create("metric", name="sent", type="counter", dimensions_kata=SENT)
     desk.create("metric", name="waiting", type="gauge")

@@ -1,4 +1,4 @@
-"""Data queries as clients ask them: over HTTP, by several people."""
+"""Data queries over HTTP, by several people."""
 
 import io
 import zipfile
@@ -14,7 +14,7 @@ QUERY = "/rest/data/query.json"
 
 @pytest.fixture(scope="module")
 def desk_with_tickets(nora: Api) -> Api:
-    """Two tickets of Support and three of a private group, all of which name one word."""
+    """Two tickets of Support and three of a private group, all with the same word."""
     for number in range(5):
         group = nora.ids["private" if number % 2 == 0 else "support"]
         nora.create("ticket", subject=f"Dynamo {number}", group_id=group, importance=number * 10).ok()

@@ -1,4 +1,4 @@
-"""Data queries that make numbers up, or name points themselves."""
+"""Data queries with sample numbers or explicit points."""
 
 import pytest
 
@@ -15,7 +15,7 @@ LINES = "series.a:(label:Up y.min:10 y.max:30 trend:up) series.b:(trend:down y.m
     ],
 )
 def test_sample_timeseries_ends_now(ask, unit: str, ts: list[str], step: tuple[str, str]) -> None:
-    """Now is Wednesday 2026-11-18 for the desk."""
+    """The current time of the desk is Wednesday 2026-11-18."""
     answer = ask(f"type:sample.timeseries x.count:3 x.unit:{unit} {LINES}")
     assert answer["data"] == {"ts": ts, "Up": [10, 20, 30], "b": [0, -0.5, -1]}
     assert answer["_"] == {
@@ -26,7 +26,7 @@ def test_sample_timeseries_ends_now(ask, unit: str, ts: list[str], step: tuple[s
 
 
 def test_now_is_that_of_the_zone(ask) -> None:
-    """The desk's now is 11:06 in UTC."""
+    """The current time of the desk is 11:06 in UTC."""
     q = "type:sample.timeseries x.count:1 series.a:(trend:up)"
     assert ask(f"{q} timezone:Pacific/Kiritimati")["data"]["ts"] == ["2026-11-19"]
     assert ask(q)["data"] == {"ts": ["2026-11-18"], "a": [0]}

@@ -22,7 +22,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Known"]:
 
 
 class Known:
-    """Depot has 9 open and 2 closed tickets, Sales 4 open ones; of three days, and of three organizations."""
+    """Depot has 9 open and 2 closed tickets, Sales 4 open ones; on three days, from three organizations."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk

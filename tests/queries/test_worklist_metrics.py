@@ -1,4 +1,4 @@
-"""`worklist.metrics`: single numbers, each of a search of its own."""
+"""`worklist.metrics`: single numbers, each from a separate search."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`worklist.series`: numbers over the values of a field, a line for each search."""
+"""`worklist.series`: numbers over the values of a field, one line per search."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""Runs tables of templates. A case is (template, what it prints) or (template, what it prints, its placeholders); a
-template that must be refused has Fails in place of its text."""
+"""Runs tables of templates. A case is (template, output) or (template, output, placeholders); an invalid template has
+Fails in place of its output."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ Case = tuple[str, str | Fails] | tuple[str, str | Fails, Mapping[str, Any]]
 
 
 def every(*tables: Iterable[Case]) -> Callable[[Any], Any]:
-    """Calls a test with each `case` of these tables."""
+    """Parametrizes a test with each `case` of these tables."""
     cases = [case for table in tables for case in table]
     return pytest.mark.parametrize("case", cases, ids=[case[0][:60] for case in cases])
 
 
 def check(case: Case, delimiters: Delimiters = SCRIPT, **others: Any) -> None:
-    """Render the template of a case and compare. others: as those of `render`."""
+    """Renders the template of a case and compares. others: as for `render`."""
     source, wanted, *given = case
     values = given[0] if given else {}
     if isinstance(wanted, Fails):
@@ -55,7 +55,7 @@ def render(
     host: Mapping[str, Callable[..., Any]] | None = None,
     zone: str = "UTC",
 ) -> str:
-    """The text of a template at NOW. host: functions of a service; there is none when absent."""
+    """The output of a template at NOW. host: functions of a service; without it there are none."""
     around = Surroundings(zone=zone, now=NOW, host=functions_for(_nobody) if host is None else host)
     return template.compile(source, delimiters).render(values or {}, budget, around)
 
@@ -63,14 +63,14 @@ def render(
 def failure(
     source: str, values: Mapping[str, Any] | None = None, delimiters: Delimiters = SCRIPT, **others: Any
 ) -> ScriptError:
-    """The error of a template that must be refused."""
+    """The error of an invalid template."""
     with pytest.raises(ScriptError) as caught:
         render(source, values, delimiters, **others)
     return caught.value
 
 
 def is_answered(source: str, values: Mapping[str, Any], **others: Any) -> bool:
-    """Whether a template of one line has a text, or an error that names its line."""
+    """Whether a template of one line renders, or fails with an error that names its line."""
     try:
         render(source, values, **others)
     except ScriptError as error:
@@ -79,7 +79,7 @@ def is_answered(source: str, values: Mapping[str, Any], **others: Any) -> bool:
 
 
 def calls(callee: Callee, call: str) -> list[str]:
-    """Templates that call something with `v` and then `odd` in place of every argument. call: `{}` for those."""
+    """Templates that call something with `v` and then `odd` in place of every argument. call: has `{}` for each."""
     most = max(callee.least, 3) if callee.most is None else callee.most
     counts = range(callee.least, most + 1)
     return [f"{{{{ {call.format(', '.join((['v'] + ['odd'] * count)[:count]))} is empty }}}}" for count in counts]

@@ -1,5 +1,5 @@
-"""Whatever can be written in a template is stopped by its budget when it is given much, be the clock endless: each
-filter, function, test, operator and tag is done again and again with large values, until steps or memory are spent."""
+"""The budget stops every construct of templates on large input, with an unlimited clock: each filter, function, test,
+operator and tag is repeated with large values until steps or memory are spent."""
 
 import math
 from typing import Any
@@ -14,20 +14,20 @@ from server.template.tag_parser import TAGS
 from tests.template.run_cases import render
 
 STEPS, MEMORY = 5000, 400_000
-TIMES = 200  # that a thing is done; by itself it costs a few steps
+TIMES = 200  # repetitions; each costs a few steps by itself
 LARGE: dict[str, Any] = {
     "text": "a, b " * 20_000, "list": [f"v{number:03}" for number in range(1000)],
     "map": {f"k{number}": number for number in range(1000)}, "rows": [[number, "x"] for number in range(1000)],
 }  # fmt: skip
 SMALL: dict[str, Any] = {"text": "a, b", "list": ["v000"], "map": {"k": 1}, "rows": [[1, "x"]]}
-# What costs the same for much as for little: it looks at one entry, at the size, or at the kind of a value alone.
+# Constructs of constant cost: they read one entry, the size, or the type of a value.
 CHEAP = {
     "filters": {"default", "first", "last", "length", "raw", "slice"},
     "functions": {"attribute", "cycle", "random"},
     "tests": {"defined", "empty", "even", "iterable", "none", "null", "numeric", "odd"},
     "operators": {"??", "and", "or", "b-and", "b-or", "b-xor"},
 }
-OF_TEXTS = {"~", "starts with", "ends with", "matches"}  # a list or a map is the text Array to them, or none
+OF_TEXTS = {"~", "starts with", "ends with", "matches"}  # they treat a list or a map as the text Array, or as empty
 BODIES = {
     "if": "{% if v == w %}{% endif %}", "for": "{% for x in v %}{% endfor %}", "set": "{% set x %}{{ v }}{% endset %}",
     "with": "{% with v %}{% endwith %}", "apply": "{% apply upper %}{{ v }}{% endapply %}",
@@ -36,7 +36,7 @@ BODIES = {
 
 
 def end_of(source: str, kind: str) -> str:
-    """How it ends to do this many times: `budget`, `refused`, `cheap` where it costs as much with a small value, else
+    """The outcome of this many repetitions: `budget`, `refused`, `cheap` where a small value costs as much, else
     `free`."""
     state, cost = spent(source, LARGE[kind])
     if state != "done":
@@ -45,7 +45,7 @@ def end_of(source: str, kind: str) -> str:
 
 
 def spent(source: str, value: Any) -> tuple[str, int]:
-    """How it ends, and what it takes when it is done."""
+    """The outcome, and the steps spent."""
     budget = Budget(STEPS, MEMORY, math.inf)
     try:
         render(source * TIMES, {"v": value, "w": value * 1 if isinstance(value, (str, list)) else dict(value)},
@@ -58,7 +58,8 @@ def spent(source: str, value: Any) -> tuple[str, int]:
 
 
 def sources(callee: Callee, form: str, *first: str) -> list[str]:
-    """Calls with as few arguments as may be, and with one more; the last is an arrow function where it takes one."""
+    """Calls with the minimum number of arguments, and with one more; the last is an arrow function where one is
+    accepted."""
     most = callee.least + 1 if callee.most is None else min(callee.least + 1, callee.most)
     found = []
     for count in range(callee.least, most + 1):
@@ -80,7 +81,7 @@ def test_every_filter_is_stopped(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_is_stopped(name: str) -> None:
     found = ends(sources(FUNCTIONS[name], f"{name}({{}})"))
-    needs_nothing = not FUNCTIONS[name].least  # called without a value, it costs the same each time
+    needs_nothing = not FUNCTIONS[name].least  # the cost of a call without a value is constant
     assert "free" not in found and ("cheap" in found) <= (name in CHEAP["functions"] or needs_nothing)
 
 

@@ -1,4 +1,4 @@
-"""Expressions: literals, operators, access, printing, and what is refused."""
+"""Expressions: literals, operators, access, output, and errors."""
 
 from tests.template.run_cases import Case, Fails, check, every
 

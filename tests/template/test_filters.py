@@ -1,5 +1,5 @@
-"""What each filter does, by tables of cases; that those of other template languages are unknown; that none can be made
-to take long or to fill memory."""
+"""Every filter, by tables of cases; filters of other template languages are unknown; no filter runs for long or fills
+memory."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from server.template.registry import FILTERS
 from tests.template.filter_cases import dates, encodings, hostile, lists, markup, numbers, texts
 from tests.template.run_cases import Case, check, every, failure, render
 
-# Filters and other names of template languages like this one; here each would be a way to something else.
+# Filters and other names of similar template languages, which would open a way out of this one.
 UNKNOWN = (
     "attr center count country_name d data_uri dictsort filesizeformat flatten float forceescape format_currency "
     "groupby int items list max min pprint random reject rejectattr safe select selectattr slug string sum tojson u "
@@ -44,7 +44,7 @@ def test_hostile_use_has_a_small_answer(source: str, most: int) -> None:
 
 @pytest.mark.parametrize("name", sorted(FILTERS))
 def test_no_value_brings_a_filter_down(name: str) -> None:
-    """Given anything at all in place of each value, every filter answers, or says what is wrong and where."""
+    """With any value in place of each argument, every filter returns a value or an error that names the line."""
     callee = FILTERS[name]
     most = 2 if callee.most is None else callee.most
     counts = range(callee.least, most + 1)
@@ -58,7 +58,7 @@ def test_no_value_brings_a_filter_down(name: str) -> None:
 
 
 def answered(source: str, values: dict[str, Any]) -> bool:
-    """Whether a template has a text, or an error that names its line."""
+    """Whether a template renders, or fails with an error that names its line."""
     try:
         return render(source, values) != ""
     except ScriptError as error:

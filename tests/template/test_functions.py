@@ -1,4 +1,4 @@
-"""Functions that need no service."""
+"""Functions that work without a service."""
 
 from server.template.registry import FUNCTIONS
 from tests.template.run_cases import NOW, Case, Fails, check, every, render

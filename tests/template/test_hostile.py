@@ -1,5 +1,5 @@
-"""What people try who want out of the language, or to hold the service up. Each ends with an error that names its line
-and within the budget, or gives nothing away."""
+"""Attempts to escape from the language or to block the service. Each ends with an error that names its line and within
+the budget, or reveals nothing."""
 
 import gc
 from typing import Any
@@ -15,12 +15,12 @@ from server.template.registry import FUNCTIONS, TESTS
 from server.template.shared.xml_tree import XmlNode
 from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
 
-STEPS = 50_000  # enough for every honest case here, and soon spent
+STEPS = 50_000  # enough for every honest case here, and quickly spent
 
 
 @pytest.fixture(autouse=True, scope="module")
 def set_aside() -> None:
-    """What was made before is not looked through again by each test below that collects what it left."""
+    """Freezes existing objects, so that tests that collect garbage scan only their own."""
     gc.freeze()
 
 
@@ -36,7 +36,7 @@ VALUES: dict[str, Any] = {"t": "text", "l": [1], "m": {"a": 1}, "o": {"b": {"c":
 
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_nothing_has_attributes(holder: str) -> None:
-    """By a dot, by brackets, by `attribute`, by a name put together: all nothing."""
+    """By a dot, by brackets, by `attribute`, by a composed name: all empty."""
     for name in DUNDER:
         half = len(name) // 2
         ways = (
@@ -225,7 +225,7 @@ def test_depth_and_length_end_with_a_line(source: str) -> None:
         template.Template(source).render({}, small())
     assert int(str(caught.value.details["line"])) >= 1
     del caught
-    gc.collect()  # what was half made is taken down, which must not fail either
+    gc.collect()  # the partial result is freed, which must not fail either
 
 
 BOUNDED: list[Case] = [
@@ -330,7 +330,7 @@ def test_time_is_looked_at(source: str) -> None:
 
 
 def test_nodes_are_texts_to_everything_else() -> None:
-    """An XML node in a value is a text where a text is expected, and no way to its tree."""
+    """An XML node in a value is a text where a text is expected, and gives no access to its tree."""
     assert issubclass(XmlNode, str)
     assert render("{% set n = xml_decode('<a>x<b/></a>') %}{{ n|upper }}{{ n ~ 1 }}{{ n|json_encode }}") == 'Xx1"x"'
 
@@ -340,7 +340,7 @@ ODD: list[Any] = [
     "2**70", "9" * 2000, "/a(b)?/", "-5 weeks", "1970-01-01 to now", "day", "<a b='c'>d</a>", "BEGIN:A\nB;C=D:E\nEND:A",
     "a.[].b", "*", [], {}, [1, [2], None], {"a": {"b": []}, "7": "x"}, [[1, 2], {"x": "y"}],
 ]  # fmt: skip
-ASKED = ("svc_", "dns_")  # of the service; test_service_functions.py
+ASKED = ("svc_", "dns_")  # these need a service; see test_service_functions.py
 
 
 @pytest.mark.parametrize("name", sorted(name for name in FUNCTIONS if not name.startswith(ASKED)))

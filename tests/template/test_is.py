@@ -1,4 +1,4 @@
-"""The tests behind `is`."""
+"""The tests of the `is` operator."""
 
 from server.template.registry import TESTS
 from tests.template.run_cases import Case, Fails, check, every

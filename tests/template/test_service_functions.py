@@ -1,4 +1,4 @@
-"""Functions that the service answers: addresses, privileges, records, calendars, automations."""
+"""Functions that call the service: addresses, privileges, records, calendars, automations."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture(scope="module")
 def ids(desk: Desk) -> dict[str, int]:
-    """The people; a ticket of Support, a calendar with an hour of office and a quarter of that taken, automations."""
+    """The people; a ticket of Support, a calendar with an hour of office, a quarter of it busy, automations."""
     found = desk.people()
     desk.update("group", found["support"], is_private=1)
     found["ticket"] = desk.create("ticket", subject="Printer", group_id=found["support"], participants="a@x.example")[
@@ -51,7 +51,7 @@ def ids(desk: Desk) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def by(desk: Desk, ids: dict[str, int]) -> Callable[[str], Functions]:
-    """The functions of templates that somebody set off; "" for the service itself."""
+    """The functions of templates that a worker triggered; "" for the service itself."""
     return lambda name: ServiceHost(desk.context(ids[name] if name else 0)).functions()
 
 

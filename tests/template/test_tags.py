@@ -1,4 +1,4 @@
-"""Tags, blanks around them, comments, and the delimiters of packages."""
+"""Tags, surrounding white space, comments, and the delimiters of packages."""
 
 from server.template import PACKAGE
 from tests.template.run_cases import Case, Fails, check, every

@@ -1,14 +1,14 @@
-"""Uses of filters that would take for ever or fill memory: refused with a message, or answered with little."""
+"""Filter calls that would run forever or fill memory: refused with a message, or with a small result."""
 
 from typing import Any
 
 MEGA = 1_000_000
 HUGE = 2**63 - 1
-STEPS = 200_000  # that the refused ones may take; the limit of the service would only make them slower
+STEPS = 200_000  # steps until a refusal; the limit of the service would only make the tests slower
 
 
 def _nested(depth: int) -> Any:
-    """Lists in lists."""
+    """Nested lists."""
     found: list[Any] = []
     for _ in range(depth):
         found = [found]
@@ -16,7 +16,8 @@ def _nested(depth: int) -> Any:
 
 
 def _doubled(times: int) -> Any:
-    """A small value whose JSON would have two to the power of `times` numbers: each list holds the one before twice."""
+    """A small value whose JSON would have two to the power of `times` numbers: each list holds the previous one
+    twice."""
     found: list[Any] = [1]
     for _ in range(times):
         found = [found, found]
@@ -161,7 +162,7 @@ BOUNDED: list[tuple[str, int]] = [
     ("{{ ('**a'|repeat(20000))|markdown_to_html|length }}", 10),
 ]
 
-# What a filter may be given instead of what it wants.
+# Values of a wrong type for a filter.
 ODD: list[Any] = [
     None, True, False, 0, -1, HUGE, -HUGE - 1, 1.5, float("nan"), float("inf"), "", "0", "abc", "é\0\ud800\uffff",
     "%s%", "/a/", "data:image/png;base64,x", "-5 weeks", [], {}, [1, [2], None], {"a": {"b": []}, "7": "x"},
