@@ -1,4 +1,4 @@
-"""What Authentication-Results of trusted hosts say of DMARC, also where the sender chose a part of their text."""
+"""DMARC results in Authentication-Results of trusted hosts, even where the sender chose a part of their text."""
 
 import pytest
 
@@ -19,9 +19,9 @@ MANY_SIGNATURES = "; dkim=pass header.d=rook.example header.s=one" * 500
         # The topmost result is ours, the second may be forged.
         (["mx.desk.example; dmarc=fail", "mx.desk.example; dmarc=pass"], "mx.desk.example"),
         (["mx.desk.example; dmarc=pass", "mx.desk.example; dmarc=fail"], ""),
-        # One program looked at signatures, another one at DMARC.
+        # One program checked signatures, another one DMARC.
         (["mx.desk.example; dkim=none", "mx.desk.example; dmarc=fail"], "mx.desk.example"),
-        # What the sender chose: the mailbox of the envelope, parentheses in it, the number of signatures.
+        # Parts chosen by the sender: the envelope mailbox, parentheses in it, the number of signatures.
         (['mx.desk.example; spf=pass smtp.mailfrom="a; dmarc=pass"@rook.example; dmarc=fail'], "mx.desk.example"),
         (["mx.desk.example; spf=pass (of (a) ; dmarc=pass); dmarc=fail"], "mx.desk.example"),
         (['mx.desk.example; spf=pass smtp.mailfrom="("@x; dmarc=fail; dkim=none header.i=")"@x'], "mx.desk.example"),

@@ -1,4 +1,4 @@
-"""The lines of content that are replaced, and all the others, which are not."""
+"""Command lines in the content are replaced, and all other lines are unchanged."""
 
 import pytest
 

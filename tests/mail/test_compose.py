@@ -1,4 +1,4 @@
-"""Outgoing mail: each row of the specification's header, and values that try to get out of their place."""
+"""Outgoing mail: each row of the specification's header table, and values that try to break out of their place."""
 
 import email
 import re
@@ -39,7 +39,7 @@ PDF = OutFile("a.pdf", "application/pdf", b"%")
 
 
 def read(mail):
-    """The mail as a reader sees it. That the strict reader finds no defect is part of every test."""
+    """The mail as parsed by a strict reader, which must find no defect."""
     raw = compose(mail)
     assert re.search(rb"(?<!\r)\n|\r(?!\n)", raw) is None
     assert max(map(len, raw.split(b"\r\n"))) <= 998

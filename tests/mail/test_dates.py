@@ -1,4 +1,4 @@
-"""The Date field: what RFC 5322 allows, and what programs write."""
+"""The Date field: the formats of RFC 5322, and formats of real mail programs."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What is recorded of a dialogue with a mail server: everything but secrets and mails, and not without end."""
+"""The recorded dialogue with a mail server: complete except secrets and mails, and of limited length."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The author of a forwarded mail, as mail programs write it in many languages, and numbers of other helpdesks."""
+"""The author of a forwarded mail, as mail programs write it in many languages, and ticket numbers of other
+helpdesks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Header fields of lists as administrators write them: what is taken, and what is refused with a word on why."""
+"""List header fields as administrators write them: accepted values, and errors with a reason."""
 
 import pytest
 

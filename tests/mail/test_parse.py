@@ -1,4 +1,4 @@
-"""What a mail says: sender, subject, ids, date, bodies."""
+"""The basic parts of a mail: sender, subject, ids, date, bodies."""
 
 import re
 

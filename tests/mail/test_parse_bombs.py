@@ -1,4 +1,4 @@
-"""Mails made to hang or fill a parser. A step that is not linear makes one of these run for minutes."""
+"""Mails designed to hang a parser or fill its memory. A step that is not linear makes one of these run for minutes."""
 
 import tracemalloc
 

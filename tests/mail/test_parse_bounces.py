@@ -1,4 +1,4 @@
-"""What is read out of bounces."""
+"""Parsing of bounces."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Character sets of bodies, as senders use them."""
+"""Character sets of bodies as used by senders."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Damaged mail is read as far as it goes; nothing in a mail makes parsing fail."""
+"""Damaged mail is parsed as far as possible; no mail makes parsing fail."""
 
 import random
 from pathlib import Path
@@ -141,7 +141,7 @@ def test_line_breaks_do_not_come_out_of_decoded_headers():
     )
     everything = [found.sender_name, found.subject, found.files[0].name, *[value for _, value in found.headers]]
     assert not any("\r" in text or "\n" in text for text in everything)
-    assert len(found.header_text.splitlines()) == 5  # the made id and four headers
+    assert len(found.header_text.splitlines()) == 5  # the generated id and four headers
 
 
 def test_nul_and_lone_surrogates_do_not_come_out():
@@ -213,7 +213,7 @@ def test_random_bytes_are_some_mail():
 
 @pytest.fixture(scope="module")
 def python_samples() -> list[bytes]:
-    """The messages of Python's own test suite, where it is installed; else the ones of this file."""
+    """The messages of Python's test suite if it is installed, else those of this file."""
     try:
         from test import test_email
     except ImportError:
@@ -236,5 +236,5 @@ def test_texts_agree_with_the_email_package(python_samples):
         if theirs.is_multipart() or theirs.get_content_type() != "text/plain" or theirs.get_filename():
             continue
         expected = theirs.get_payload(decode=True).decode("utf-8", "replace").replace("\r\n", "\n")
-        if "\ufffd" not in expected:  # else its charset is neither told nor UTF-8, and ours is a guess
+        if "\ufffd" not in expected:  # otherwise the charset is neither declared nor UTF-8, and is guessed
             assert read(raw).text == expected.rstrip()

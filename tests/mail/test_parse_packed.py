@@ -1,4 +1,4 @@
-"""What only some programs open: mails inside an S/MIME signature, and winmail.dat of Outlook."""
+"""Formats that few programs open: mails inside an S/MIME signature, and winmail.dat of Outlook."""
 
 import base64
 import struct
@@ -60,7 +60,7 @@ def test_the_mail_inside_a_signature_is_shown(key, certificate):
     (file,) = found.files
     assert (found.text, file.name, file.content) == ("Gr\u00fc\u00dfe", "a.pdf", b"%PDF")
     assert SIGNED_NOTE in found.notes
-    # Who wrote it is said outside only.
+    # Only the outer mail has the sender.
     assert (found.sender, found.subject) == ("ann@kite.example", "x")
 
 
@@ -73,7 +73,7 @@ def element(tag: int, *parts: bytes, is_open: bool = False) -> bytes:
 
 
 def in_signature(content: bytes, is_open: bool = False, kind: int = 2) -> bytes:
-    """Signed data around `content`, which is an element; is_open: with marked ends in place of lengths."""
+    """Signed data around `content`, which is an element; is_open: indefinite lengths with end marks."""
     oid = bytes.fromhex("06092a864886f70d0107")
     inside = element(0x30, oid + b"\x01", element(0xA0, content, is_open=is_open) if content else b"", is_open=is_open)
     data = element(0x30, b"\x02\x01\x01", element(0x31), inside, element(0xA0, b"certificates"), is_open=is_open)
@@ -205,7 +205,7 @@ def test_what_the_mail_says_by_itself_counts():
 
 
 def compressed(words: bytes) -> bytes:
-    """The packing of Outlook, with literal bytes only."""
+    """The compression of Outlook, with literal bytes only."""
     packed = b"".join(b"\0" + words[at : at + 8] for at in range(0, len(words), 8))
     return struct.pack("<II4sI", len(packed) + 12, len(words), b"LZFu", 0) + packed
 

@@ -1,4 +1,4 @@
-"""Which text a mail has: charsets of HTML, texts with file names, broken lines, placeholders, encrypted parts."""
+"""The text of a mail: charsets of HTML, texts with file names, broken lines, placeholders, encrypted parts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Transports against a real server: what arrives, what is refused, and whether trying again makes sense."""
+"""Transports against a real server: delivered mail, refusals, and whether a retry makes sense."""
 
 import base64
 import socket
@@ -16,7 +16,7 @@ from server.mail.transports.smtp import Encryption, SmtpSettings, settings_from
 from tests.mail.test_compose import PLAIN
 from tests.smtp_server import CERTIFICATE, SmtpServer
 
-# The server's, about logins without TLS, which is what these tests want.
+# The server's warning about logins without TLS, which these tests use on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH")
 
 RAW = b"Subject: Boat\r\nTo: ann@kite.example\r\n\r\nHello\r\n.\r\n..two\r\n"
@@ -39,7 +39,7 @@ def running():
 
 @pytest.fixture
 def server(running):
-    """One server for all tests that need no special one; each starts with it accepting everything."""
+    """One server for all tests without special needs; at the start of each test it accepts everything."""
     running.refused.clear()
     running.sender_answer = running.data_answer = ""
     return running
@@ -99,7 +99,7 @@ MANY = [f"a{n}@{host}.example" for host in ("kite", "oak") for n in range(4)]
 @pytest.mark.parametrize(
     ("options", "sizes"),
     [
-        ({"most_recipients": 3}, [3, 3, 2]),  # found out by the response to RCPT
+        ({"most_recipients": 3}, [3, 3, 2]),  # reported in response to RCPT
         ({"limits": "RCPTMAX=3 MAILMAX=100", "most_recipients": 3}, [3, 3, 2]),
         ({"limits": "RCPTDOMAINMAX=1"}, [4, 4]),
         ({"limits": "RCPTMAX=nonsense MAILMAX"}, [8]),

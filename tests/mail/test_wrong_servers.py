@@ -1,4 +1,4 @@
-"""Mistakes when a mail server is set up, for SMTP, IMAP and POP3: what is said names the mistake and what to choose."""
+"""Errors in the setup of a mail server, for SMTP, IMAP and POP3: the message names the error and the right choice."""
 
 import socketserver
 import ssl
@@ -29,7 +29,7 @@ UMLAUTS = ("j\u00fcrgen", "p\u00e4 :\u00df\u20ac")
 
 
 def begin(kind: str, port: int, how: str, user: str = "", password: str = "x", host: str = HOST) -> None:
-    """Begin a session as the service does. Raises what it raises."""
+    """Begins a session as the service does. Raises its errors."""
     if kind == "smtp":
         smtp.probe(SmtpSettings(host, port, Encryption(how), user, password if user else "", timeout_seconds=5))
     else:
@@ -46,7 +46,7 @@ def refusal(kind: str, port: int, how: str, **more: str) -> str:
 
 @contextmanager
 def greets(greeting: bytes) -> Iterator[int]:
-    """A server that says one thing; its port."""
+    """A server that sends one line; its port."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
