@@ -93,7 +93,7 @@ def test_a_backup_of_the_command_line_leaves_the_log_to_the_server(shared: tuple
         (("backup", "{dir}/two.db", "--data", "{dir}/absent"), "there is no database"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(
+def test_errors_are_reported_in_one_line(
     shared: tuple[Server, Api], tmp_path: Path, arguments: tuple[str, ...], words: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

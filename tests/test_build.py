@@ -138,7 +138,7 @@ def test_libraries_of_the_system_are_told_and_those_of_python_are_not(tmp_path: 
     assert "_re2" not in told
 
 
-def test_a_library_whose_licence_nobody_knows_stops_the_build(tmp_path: Path) -> None:
+def test_a_library_with_an_unknown_licence_stops_the_build(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"libmystery\.so\.1 would be packed"):
         system_licenses.text([("libmystery.so.1", str(tmp_path / "libmystery.so.1"))])
 

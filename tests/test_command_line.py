@@ -137,7 +137,7 @@ def test_a_command_is_the_same_alone_as_among_all(name: str) -> None:
     assert parser(name).format_help() == parser().format_help()
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == DONE and capsys.readouterr().out.startswith("helpdesk ")
@@ -202,7 +202,7 @@ def test_the_only_administrator_gets_in_again(run, data: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_a_wrong_command_line_is_told_on_standard_error(arguments: tuple[str, ...], run) -> None:
+def test_an_invalid_command_line_is_reported_on_standard_error(arguments: tuple[str, ...], run) -> None:
     code, out, err = run(*arguments)
     assert code == USAGE and out == "" and "usage: helpdesk" in err and "error:" in err
 
@@ -230,7 +230,7 @@ def test_a_wrong_command_line_is_told_on_standard_error(arguments: tuple[str, ..
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_is_refused_is_told_in_one_line_on_standard_error(arguments: tuple[str, ...], words: str, run) -> None:
+def test_refusals_are_reported_in_one_line_on_standard_error(arguments: tuple[str, ...], words: str, run) -> None:
     code, out, err = run(*arguments)
     assert code == FAILED and out == ""
     assert err.startswith("helpdesk: ") and words in err and err.count("\n") == 1
@@ -252,7 +252,7 @@ def test_a_wrong_value_of_a_flag_is_a_wrong_command_line(arguments: tuple[str, .
 @pytest.mark.parametrize(
     "arguments", [("describe", "ticket"), ("licenses",), ("completion", "bash"), ("check",), ("settings",), ("doctor",)]
 )
-def test_every_command_tells_of_variables_that_no_setting_has(
+def test_every_command_reports_unknown_variables(
     arguments: tuple[str, ...], run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HELPDESK_PROT", "8300")
@@ -418,14 +418,14 @@ def changed_copy(folder: Path, data: Path, sql: str) -> Path:
     return data
 
 
-def test_check_tells_of_damage(folder: Path, tmp_path: Path, run) -> None:
+def test_check_reports_damage(folder: Path, tmp_path: Path, run) -> None:
     assert run("check") == (DONE, "the database is sound\n", "")
     broken = changed_copy(folder, tmp_path / "broken", "DROP TABLE task")
     code, out, _ = run("check", data=broken)
     assert code == FAILED and "table task is missing" in out
 
 
-def test_check_counts_anew_what_is_wrong(folder: Path, tmp_path: Path, run) -> None:
+def test_check_counts_wrong_counts_again(folder: Path, tmp_path: Path, run) -> None:
     wrong = "INSERT INTO ticket_days (created, status_id, group_id, n) VALUES (86400, 1, 1, 7)"
     data = changed_copy(folder, tmp_path / "counted", wrong)
     told = "ticket_days did not match the rows of ticket; counted anew\n"

@@ -92,7 +92,7 @@ def test_the_command_prints_each_form_and_every_command_is_in_it(form: str, caps
             assert f'.SS "{title}"' in shown if form == "man" else f"helpdesk {name}" in shown, name
 
 
-def test_the_man_page_tells_every_setting_and_is_sound_roff() -> None:
+def test_the_man_page_lists_every_setting_and_is_valid_roff() -> None:
     page = FORMS["man"](COMMANDS)
     for setting in SETTINGS:
         assert f".B {setting.variable}\n" in page

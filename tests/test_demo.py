@@ -83,7 +83,7 @@ def test_tickets_do_not_look_cloned(told: list[PlannedTicket]) -> None:
     assert sum(each.story == other.story for each, other in pairwise(told)) < 5
 
 
-def test_whoever_answers_is_in_the_group(told: list[PlannedTicket]) -> None:
+def test_replies_come_from_members_of_the_group(told: list[PlannedTicket]) -> None:
     for each in told:
         assert {step.by for step in each.steps if step.kind == REPLY} <= set(members(each.story.group))
     assert {step.by for each in told for step in each.steps if step.kind == REPLY} == set(workers())
@@ -234,7 +234,7 @@ def test_who_fills_it_has_something_to_do(filled: Filled) -> None:
     assert len(desk.found("group", "member:(me)", by=nora)) == 3
 
 
-def test_an_answer_goes_to_who_wrote_and_to_nobody_else(filled: Filled) -> None:
+def test_a_reply_goes_only_to_the_sender(filled: Filled) -> None:
     desk = filled[0]
     for id in desk.found("message", "isOutgoing:no ticket:(status:open)"):
         shown = desk.record("message", id, expand="reply_to,reply_cc,sender_")
@@ -265,7 +265,7 @@ def test_saved_searches_find_something(filled: Filled) -> None:
         assert desk.found("ticket", each["query"]), each["name"]
 
 
-def test_nobody_is_told_and_nothing_is_sent(filled: Filled) -> None:
+def test_no_notification_and_no_mail_is_sent(filled: Filled) -> None:
     desk, _, _, before = filled
     after = _rows(desk)
     for table in ("job", "draft", "notification", "automation_log", "spam_lesson", "spam_word"):

@@ -227,7 +227,7 @@ def test_the_tables_say_what_the_code_does() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-def test_every_limit_is_told_or_known_as_internal() -> None:
+def test_every_limit_is_documented_or_internal() -> None:
     told = {place for found in reference().LIMITS.values() for place, _, _ in found}
     internal = {name for names in INTERNAL.values() for name in names.split()}
     named = {
@@ -262,7 +262,7 @@ def test_every_endpoint_and_parameter_has_a_note() -> None:
         assert all(parameter.note for parameter in each.parameters), each.path
 
 
-def test_every_parameter_that_an_endpoint_reads_is_told() -> None:
+def test_every_parameter_of_an_endpoint_is_documented() -> None:
     """Parameters read by name in the function of an endpoint; functions that it calls are tested with the endpoint."""
     app.endpoints()
     read = re.compile(r'call\.params\.\w+\("([a-z_]+)"')
@@ -277,7 +277,7 @@ def test_every_field_and_filter_of_a_record_type_has_a_note() -> None:
             assert all(row["note"] for row in each[part]), (uri, part)
 
 
-def test_every_kind_of_field_and_of_filter_is_told() -> None:
+def test_every_kind_of_field_and_of_filter_is_documented() -> None:
     types = description()["record_types"].values()
     for page, part in (("types.md", "fields"), ("search.md", "filters")):
         kinds = {row["type"] for each in types for row in each[part]}
@@ -401,7 +401,7 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
         assert [words for words, is_so in sentences if words not in text or not is_so] == [], page
 
 
-def test_the_paths_of_oauth_are_told() -> None:
+def test_the_paths_of_oauth_are_documented() -> None:
     for path in (oauth.AUTHORIZE, oauth.TOKEN, oauth.REVOKE, oauth.INTROSPECT, oauth.SERVER_METADATA):
         assert f"`{path}`" in PAGES["overview.md"], path
 
@@ -445,7 +445,7 @@ def test_everything_that_people_write_has_a_note() -> None:
         assert query_type.description.endswith(".") and all(key.note for key in query_type.keys), name
 
 
-def test_triggers_tell_whether_anything_starts_them() -> None:
+def test_triggers_declare_whether_they_are_used() -> None:
     """A trigger that is reserved for a screen appears only in its declaration; every other trigger is used in code."""
     sources = "".join(text for path, text in SOURCES.items() if path.name != "triggers.py")
     for name, each in (EVENTS | OTHERS).items():

@@ -109,7 +109,7 @@ def test_wrong_settings_are_a_problem(tmp_path: Path, run: Run, monkeypatch: pyt
     assert "did you mean 'port'?" in _part(found, "settings")["found"]
 
 
-def test_a_folder_that_is_none_is_a_problem(tmp_path: Path, run: Run) -> None:
+def test_a_file_in_place_of_the_folder_is_a_problem(tmp_path: Path, run: Run) -> None:
     (tmp_path / "file").write_text("x")
     code, (told,) = run(tmp_path / "file")
     assert code == 1 and told["state"] == "problem" and str(tmp_path / "file") in told["found"]
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem(run: Run) -> None:
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_a_folder_that_others_may_read_is_told(folder: Path, run: Run) -> None:
+def test_a_folder_readable_by_others_is_reported(folder: Path, run: Run) -> None:
     (folder / "helpdesk.db").chmod(0o644)
     told = _part(run(folder)[1], "data folder")
     assert told["state"] == "warning" and "helpdesk.db" in told["found"] and "chmod" in told["advice"]
@@ -151,7 +151,7 @@ def test_a_database_that_cannot_be_used_is_a_problem(folder: Path, run: Run, dam
     assert code == 1 and told["state"] == "problem" and "restore" in told["advice"]
 
 
-def test_a_database_of_an_older_version_is_told_and_left_as_it_is(folder: Path, run: Run) -> None:
+def test_a_database_of_an_older_version_is_reported_and_unchanged(folder: Path, run: Run) -> None:
     with databases.opened(folder) as connection:
         connection.execute("DROP TABLE task")
     for _ in range(2):
@@ -224,15 +224,13 @@ def test_the_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch, free: int, state:
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_a_disk_without_room_for_a_copy_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_room_for_a_copy_is_reported(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkup.health, "free_bytes", lambda folder: checkup.MIB)
     assert only(checkup.of_disk(settings(desk, disk_free_mib=0))).state == "warning"
 
 
 @pytest.mark.sqlite("the file of the database")
-def test_an_index_that_cannot_be_read_and_a_log_that_grew_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_index_and_a_grown_log_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(tmp_path)
     assert only(checkup.of_database(desk.service, NOW)).state == "ok"
     monkeypatch.setattr(checkup, "LARGE_LOG_BYTES", -1)
@@ -251,7 +249,7 @@ def test_the_clock(desk: Desk) -> None:
     assert only(checkup.of_clock(desk.service, built)).state == "ok"
 
 
-def test_a_clock_behind_the_newest_message_is_told(tmp_path: Path) -> None:
+def test_a_clock_behind_the_newest_message_is_reported(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     newest = NOW + 10 * 86_400
     desk.own("group", name="Support", is_default=1)
@@ -262,7 +260,7 @@ def test_a_clock_behind_the_newest_message_is_told(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_mailboxes_that_could_not_be_read_are_told(tmp_path: Path) -> None:
+def test_unreadable_mailboxes_are_reported(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     login = {"host": "mail.desk.example", "username": "help", "password": "x", "protocol": "imap-ssl"}
     ids = [desk.own("mailbox", name=name, **login) for name in ("Well", "Locked", "Off")]

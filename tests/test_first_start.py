@@ -135,9 +135,7 @@ def test_the_link_shows_a_form_that_is_not_kept_or_framed(waiting: Server) -> No
         ({"last_name": HOSTILE * 10}, ""),
     ],
 )
-def test_what_is_wrong_is_told_and_what_was_entered_is_kept(
-    changed: dict[str, str], words: str, waiting: Server
-) -> None:
+def test_errors_are_shown_and_the_input_is_preserved(changed: dict[str, str], words: str, waiting: Server) -> None:
     page = _send(waiting, **changed)
     assert page.status_code < 500, page.text
     if words:

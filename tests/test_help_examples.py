@@ -56,7 +56,7 @@ def test_a_page_shows_what_it_says(page: str, here: dict[str, str], tmp_path: Pa
 OF_A_DATABASE_SERVER = re.compile(r"helpdesk_database_(connections|connections_most|replicas|(lag|latency)_seconds)")
 
 
-def test_every_number_of_the_service_is_told(here: dict[str, str]) -> None:
+def test_every_metric_of_the_service_is_documented(here: dict[str, str]) -> None:
     told = requests.get(f"{here['HELPDESK_URL']}/metrics", timeout=60).text
     named = dict(re.findall(r"^# HELP (helpdesk\w*) (.*)$", told, re.MULTILINE))
     page = (HELP / "metrics.md").read_text("utf-8")

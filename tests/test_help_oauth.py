@@ -79,7 +79,7 @@ def test_the_program_of_the_page_does_what_it_says(
     assert ran == {"python": 9, "bash": 2}
 
 
-def test_every_place_of_the_provider_is_told(api: Api) -> None:
+def test_every_address_of_the_provider_is_documented(api: Api) -> None:
     told = api.session.get(f"{api.url}/.well-known/oauth-authorization-server", timeout=60).json()
     for name, value in told.items():
         for each in value if isinstance(value, list) else [value]:

@@ -48,7 +48,7 @@ def test_a_template_prints_what_the_page_says(source: str, shown: str) -> None:
     assert template.compile(source).render(VALUES).strip() == shown
 
 
-def test_every_tag_and_operator_is_told() -> None:
+def test_every_tag_and_operator_is_documented() -> None:
     assert len(PRINTED) > 25
     tags = TEMPLATES.partition("\n## Tags\n")[2].partition("\n## ")[0]
     assert [name for name in (*TAGS, "verbatim") if f"`{{% {name}" not in tags] == []

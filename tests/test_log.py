@@ -86,7 +86,7 @@ def test_a_traceback_follows_indented_and_cannot_pass_for_an_event(lines):
     assert "\\u001b[0m" in raw and "\x1b" not in raw
 
 
-def test_an_exception_of_another_thread_is_told_with_its_traceback(lines):
+def test_an_exception_of_another_thread_is_logged_with_its_traceback(lines):
     written = lines()
     caught: list[BaseException] = []
     try:

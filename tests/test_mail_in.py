@@ -209,7 +209,7 @@ def test_a_full_database_is_a_reason_to_try_again(tmp_path: Path) -> None:
     desk.server.stop()
 
 
-def test_a_port_that_is_taken_is_told_and_nothing_is_started(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_and_nothing_is_started(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -332,11 +332,11 @@ def test_a_password_is_shown_nowhere() -> None:
         ("connection refused", "cannot be reached"),
     ],
 )
-def test_why_no_connection_can_be_made_is_told_with_what_to_do(said: str, told: str) -> None:
+def test_connection_errors_are_reported_with_a_remedy(said: str, told: str) -> None:
     assert told in str(refusal(psycopg.OperationalError(f"connection failed:\n{said}"), "postgresql://h/d"))
 
 
-def test_without_the_driver_it_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_driver_the_message_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.delitem(sys.modules, "server.store.postgresql.store", raising=False)

@@ -98,7 +98,7 @@ def no_place(monkeypatch):
         yield
 
 
-def test_who_finds_no_place_is_told_to_come_back(no_place):
+def test_a_full_queue_responds_with_retry_after(no_place):
     for call in (lambda: passwords.hash("x" * 8), lambda: passwords.verify("", "x")):
         with pytest.raises(TooMany, match="Try again") as told:
             call()

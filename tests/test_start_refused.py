@@ -79,7 +79,7 @@ FOLDERS = [_file, _below_a_file, _below_proc, _read_only_system, _database_is_a_
 
 
 @pytest.mark.parametrize("make", FOLDERS, ids=lambda make: make.__name__.strip("_"))
-def test_a_data_folder_that_cannot_be_used_is_told_in_one_line(data: Path, make: Callable[[Path], Path]) -> None:
+def test_an_unusable_data_folder_is_reported_in_one_line(data: Path, make: Callable[[Path], Path]) -> None:
     folder = make(data)
     _refused(_serve(folder), str(folder))
 
@@ -94,7 +94,7 @@ def test_a_data_folder_that_cannot_be_used_is_told_in_one_line(data: Path, make:
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_commands_tell_a_bad_folder_in_one_line_too(data: Path, arguments: tuple[str, ...]) -> None:
+def test_commands_report_a_bad_folder_in_one_line_too(data: Path, arguments: tuple[str, ...]) -> None:
     _refused(command(*arguments, data=_below_a_file(data), stdin=b"From: a@b.example\n\nx"), str(data))
 
 
@@ -105,7 +105,7 @@ def _bound_by_permissions() -> None:
             ctypes.CDLL(None).prctl(DROP_CAPABILITY, capability, 0, 0, 0)
 
 
-def test_a_read_only_folder_is_told_in_one_line(data: Path) -> None:
+def test_a_read_only_folder_is_reported_in_one_line(data: Path) -> None:
     data.mkdir()
     data.chmod(0o500)
     _refused(_serve(data, preexec_fn=_bound_by_permissions), "cannot be written", str(data), "--data")
@@ -113,19 +113,19 @@ def test_a_read_only_folder_is_told_in_one_line(data: Path) -> None:
     assert list(data.iterdir()) == []
 
 
-def test_a_read_only_database_is_told_in_one_line(data: Path) -> None:
+def test_a_read_only_database_is_reported_in_one_line(data: Path) -> None:
     Server(data).stop()
     (data / "helpdesk.db").chmod(0o400)
     _refused(_serve(data, preexec_fn=_bound_by_permissions), "cannot be written", "permissions")
 
 
-def test_a_port_in_use_is_told_in_one_line(data: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(data: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         _refused(command("serve", "--port", port, "--no-open", data=data), port, "--port")
 
 
-def test_a_host_that_is_not_ours_is_told_in_one_line(data: Path) -> None:
+def test_a_foreign_host_is_reported_in_one_line(data: Path) -> None:
     _refused(_serve(data, "--host", "192.0.2.1"), "192.0.2.1")
 
 
@@ -232,7 +232,7 @@ def test_a_framework_that_is_too_old_is_refused_before_anything_is_made(
 
 @pytest.mark.sqlite("the file of the database")
 @pytest.mark.parametrize("table", ["worker", "version", "job"])
-def test_a_damaged_table_is_told_in_single_lines(table: str, tmp_path: Path) -> None:
+def test_a_damaged_table_is_reported_in_single_lines(table: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
     person = ("--email", "nora@desk.example", "--first-name", "Nora", "--admin")
     assert command("worker", "create", *person, data=data).returncode == 0

@@ -96,7 +96,7 @@ def test_card_numbers_are_masked_in_subject_and_text(office: Told, masking: None
     assert "4111 1111 1111 1111" not in str(message.json) and "4111111111111111" not in str(message.json)
 
 
-def test_card_numbers_are_masked_in_html_and_found_no_more(office: Told, masking: None) -> None:
+def test_card_numbers_are_masked_in_html_and_no_longer_searchable(office: Told, masking: None) -> None:
     plain = "Content-Type: text/plain\r\n\r\nSee the picture"
     html = "Content-Type: text/html\r\n\r\n<p>Pay 4111&nbsp;1111&nbsp;1111&nbsp;1111 and 5555555555554444</p>"
     parts = f"--x\r\n{plain}\r\n--x\r\n{html}\r\n--x--"
@@ -111,7 +111,7 @@ def test_card_numbers_are_masked_in_html_and_found_no_more(office: Told, masking
 # -- VIP
 
 
-def test_tickets_of_a_vip_are_important_and_told_to_some(office: Told) -> None:
+def test_vip_tickets_are_important_and_notify_some_workers(office: Told) -> None:
     with recipe(office, "vip", worker_ids=[office.api.ids["milo"], office.api.ids["dora"]], importance="80") as made:
         field = f"custom_{made.ids['field']}"
         for name, is_vip in (("Kite", 1), ("Larch", 0)):
@@ -171,7 +171,7 @@ def test_a_silent_ticket_gets_one_notice_and_is_closed(office: Told) -> None:
 # -- summary
 
 
-def test_the_summary_of_the_day_is_mailed_and_told(office: Told) -> None:
+def test_the_daily_summary_is_mailed_and_notified(office: Told) -> None:
     with recipe(office, "summary", to="boss@desk.example", worker_ids=[office.api.ids["nora"]]) as made:
         made.run_timer()
         sent = office.mail()

@@ -52,7 +52,7 @@ def task(desk: Desk, upload: CsvUpload) -> CsvTask:
     return found
 
 
-def test_a_trial_is_told_and_the_file_stays(desk: Desk, nora: Context) -> None:
+def test_a_trial_is_reported_and_the_file_stays(desk: Desk, nora: Context) -> None:
     upload = uploaded(nora, "Kite;https://kite.example\nLarch;nope\n")
     background.start(nora, upload, NAMES, "_label", is_trial=True)
     assert task(desk, upload).is_running and background.progress(nora, upload.code) == (0, 0)
@@ -132,7 +132,7 @@ def test_what_may_work_later_is_left_to_the_scheduler(
     assert work(desk, upload).result is not None
 
 
-def test_how_far_it_is_is_told(desk: Desk, nora: Context) -> None:
+def test_progress_is_reported(desk: Desk, nora: Context) -> None:
     upload = uploaded(nora, "".join(f"Kite {number};\n" for number in range(120)))
     heard: list[tuple[int, int]] = []
     row_import.attempt(nora, upload.table(), NAMES, told=lambda done, total: heard.append((done, total)))
@@ -156,7 +156,7 @@ def large(desk: Desk, nora: Context, monkeypatch: pytest.MonkeyPatch) -> CsvUplo
     return upload
 
 
-def test_refused_rows_of_a_large_file_are_left_out_and_told(desk: Desk, large: CsvUpload) -> None:
+def test_refused_rows_of_a_large_file_are_skipped_and_reported(desk: Desk, large: CsvUpload) -> None:
     done = work(desk, large)
     assert done.result is not None and not done.is_running
     assert (done.result.created, [(each.row, each.target) for each in done.result.mistakes]) == (6, [(3, "website")])

@@ -85,7 +85,7 @@ def test_links_take_names_numbers_and_lists(desk: Desk, nora: Context) -> None:
         assert (found["org_id"], found[target], found[tags]) == (org, "2", listed)
 
 
-def test_a_name_that_is_none_tells_the_nearest_and_one_of_several_their_numbers(desk: Desk, nora: Context) -> None:
+def test_an_unknown_name_suggests_the_nearest_and_an_ambiguous_one_lists_ids(desk: Desk, nora: Context) -> None:
     desk.create("org", name="Maple")
     twins = [desk.create("org", name="Twin")["id"] for _ in range(2)]
     result = imported(nora, "contact", "A;Mapel\nB;Twin\nC;Maple", "first_name", "org_id")
@@ -140,7 +140,7 @@ def test_records_are_found_by_a_custom_field(desk: Desk, nora: Context) -> None:
         ("A;" + "x" * 300, ("name", "city"), "", 2, "city", "at most 255 characters"),
     ],
 )
-def test_what_is_wrong_with_a_row_is_told_with_its_column(
+def test_row_errors_name_the_column(
     text: str, names: tuple[str, ...], key: str, row: int, target: str, told: str, desk: Desk, nora: Context
 ) -> None:
     while len(desk.found("org", 'name:"Twofold"')) < 2:
@@ -166,7 +166,7 @@ def test_a_row_that_is_refused_leaves_nothing_and_the_file_stays(desk: Desk, nor
     assert uploads.find_upload(nora, "contact", code).name == "seven.csv"
 
 
-def test_a_trial_tells_every_row_and_keeps_nothing(desk: Desk, nora: Context) -> None:
+def test_a_trial_reports_every_row_and_stores_nothing(desk: Desk, nora: Context) -> None:
     bad = {3, 7, PORTION + 5}
     text = "\n".join(
         "Tried;nope" if row in bad else f"Tried {row};https://kite.example" for row in range(2, PORTION * 2)
@@ -178,12 +178,12 @@ def test_a_trial_tells_every_row_and_keeps_nothing(desk: Desk, nora: Context) ->
     assert (count(desk, "org"), len(desk.log())) == before
 
 
-def test_no_more_mistakes_are_told_than_anyone_reads(nora: Context) -> None:
+def test_the_number_of_reported_errors_is_limited(nora: Context) -> None:
     result = tried(nora, "org", "x;nope\n" * (MAX_MISTAKES + 30), "name", "website")
     assert len(result.mistakes) == MAX_MISTAKES and result.left == 30
 
 
-def test_an_import_is_told_in_the_activity_log_and_the_file_goes(desk: Desk, nora: Context) -> None:
+def test_an_import_is_logged_as_activity_and_the_file_is_deleted(desk: Desk, nora: Context) -> None:
     seen = max([each["id"] for each in desk.log()], default=0)
     code = uploads.keep(nora, "org", "kites.csv", b"name\nLogged\n")
     upload = uploads.find_upload(nora, "org", code)
@@ -255,9 +255,7 @@ def test_columns_are_guessed_by_names_labels_and_custom_fields(desk: Desk, nora:
     ("cells", "target"),
     [(("Kite",), "org"), (("Kite", "7"), "org"), (("7", "12"), "org_id"), (("", "12"), "org_id"), ((), "org")],
 )
-def test_the_cells_tell_whether_a_column_names_records_or_numbers_them(
-    cells: tuple[str, ...], target: str, nora: Context
-) -> None:
+def test_cells_show_whether_a_column_has_names_or_ids(cells: tuple[str, ...], target: str, nora: Context) -> None:
     rows = [CsvRow(place, (cell,)) for place, cell in enumerate(cells, 2)]
     for header in ("Company", "Organization", "org"):
         assert columns.guess((header,), columns.targets(nora, "contact"), {}, rows) == (target,)

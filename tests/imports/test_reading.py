@@ -70,7 +70,7 @@ def test_rows_are_counted_as_a_spreadsheet_does() -> None:
         (b"x" * (MAX_FILE_BYTES + 1), TooLarge, "at most 26,214,400 bytes"),
     ],
 )
-def test_what_is_no_table_is_told(raw: bytes, error: type[HelpdeskError], told: str) -> None:
+def test_files_that_are_not_tables_are_refused(raw: bytes, error: type[HelpdeskError], told: str) -> None:
     with pytest.raises(error) as caught:
         csv_rows.read(raw)
     assert told in caught.value.message

@@ -40,7 +40,7 @@ def test_the_author_of_an_attached_mail() -> None:
     ("Re: Pump", f"Yes.\n\nFrom: {LINE}\nSent: Tuesday\nTo: Nora\n"), ("Fwd: Pump", "Dear all,\nfrom: nobody at all\n"),
     ("Fwd: Pump", ""), ("Fwd: Pump", f"From: {LINE}\n"), ("Pump", f"Forwarded to {LINE}"),
 ])  # fmt: skip
-def test_what_forwards_nothing_names_nobody(subject: str, text: str) -> None:
+def test_mail_that_is_not_forwarded_has_no_original_author(subject: str, text: str) -> None:
     assert author_of(subject, text) is None
 
 

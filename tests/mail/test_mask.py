@@ -85,7 +85,7 @@ def test_offensive_words_are_drawn_again():
 
 
 @pytest.mark.parametrize("pattern", ["", "{LLL}", "Y-M-D", "{open LLL"])
-def test_patterns_that_cannot_tell_tickets_apart_are_refused(pattern):
+def test_ambiguous_ticket_patterns_are_refused(pattern):
     with pytest.raises(Invalid):
         new_mask(pattern)
 

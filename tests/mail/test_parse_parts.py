@@ -117,7 +117,7 @@ def test_file_names(parameter, name):
 
 
 @pytest.mark.parametrize("name", ["..", "/", "   ", "x/"])
-def test_a_name_that_is_none_counts_as_unnamed(name):
+def test_an_invalid_name_counts_as_unnamed(name):
     assert read(multi(TEXT, named(f'"{name}"'))).files[0].name.startswith("unnamed_attachment_")
 
 
@@ -158,7 +158,7 @@ def test_the_whole_mail_may_be_a_file():
     assert (found.text, [(file.name, file.content) for file in found.files]) == ("", [("a.pdf", b"hi")])
 
 
-def test_boundaries_that_begin_alike_are_told_apart():
+def test_boundaries_with_a_common_prefix_are_distinguished():
     inner = multi(part("inner"), boundary="bb")
     found = read(multi(inner, part("outer"), boundary="b"))
     assert found.text == "inner\nouter"

@@ -85,7 +85,7 @@ def test_answers_from_500_are_permanent(server, refused, sender_answer, data_ans
     assert len(server.messages) == before
 
 
-def test_who_is_refused_for_now_is_told_apart_from_who_is_refused_for_good(server):
+def test_temporary_and_permanent_refusals_are_distinguished(server):
     server.refused.update({"bob@kite.example": "451 4.7.1 Greylisted", "carl@kite.example": "550 5.1.1 No such user"})
     report = send(server, "ann@kite.example", "bob@kite.example", "carl@kite.example")
     assert report.deferred == {"bob@kite.example": "451 4.7.1 Greylisted"}
@@ -214,7 +214,7 @@ def test_nothing_is_sent_in_the_clear_when_starttls_is_not_offered(server):
     assert len(server.messages) == before
 
 
-def test_smtputf8_is_asked_for_only_where_it_is_needed(server):
+def test_smtputf8_is_requested_only_where_necessary(server):
     send(server, "jörg@münchen.example")
     assert server.take()[1] == ("jörg@xn--mnchen-3ya.example",)
     assert "SMTPUTF8" in server.options[-1]

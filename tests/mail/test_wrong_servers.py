@@ -96,7 +96,7 @@ def test_the_port_of_another_protocol(kind: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_certificate_that_nobody_signed(kind: str) -> None:
+def test_a_self_signed_certificate(kind: str) -> None:
     with SERVERS[kind](tls="tls") as server:
         assert "is signed by itself" in refusal(kind, server.port, TLS[kind])
 
@@ -112,7 +112,7 @@ def test_what_is_wrong_with_a_certificate(code: int, words: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_a_port_that_nobody_listens_on(kind: str) -> None:
+def test_a_port_without_a_listener(kind: str) -> None:
     with greets(b"") as port:
         pass
     said = refusal(kind, port, NONE[kind])

@@ -89,7 +89,7 @@ def test_answers_are_read_in_every_form(raw, status, body, peer, bounds):
         (b"HTTP/1.1 200 " + b"x" * 70_000 + b"\r\n\r\n", "headers"),
     ],
 )
-def test_answers_that_are_none_are_told(raw, words, peer, bounds):
+def test_malformed_responses_are_reported(raw, words, peer, bounds):
     peer.answers["/"] = raw
     with pytest.raises(Unavailable) as failed:
         get(peer, bounds)
@@ -319,7 +319,7 @@ def _fails(error):
         (lambda *_, **__: [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", "/run/x")], "no address"),
     ],
 )
-def test_a_name_without_addresses_is_told(look_up, words, bounds):
+def test_a_name_without_addresses_is_reported(look_up, words, bounds):
     with pytest.raises(Unavailable) as failed:
         outbound.send(outbound.request("http://shop.example/"), bounds, look_up)
     assert words in failed.value.message
@@ -336,7 +336,7 @@ def test_a_name_server_that_never_answers_is_not_waited_for(bounds):
     stopped.set()
 
 
-def test_a_port_where_nothing_listens_is_told(bounds):
+def test_a_port_without_a_listener_is_reported(bounds):
     with socket.socket() as deaf, pytest.raises(Unavailable) as failed:
         deaf.bind((HOST, 0))  # bound but not listening, so that the port stays reserved
         port = deaf.getsockname()[1]
@@ -423,7 +423,7 @@ def test_answers_are_unpacked(packed, encoding, body, peer, bounds):
         (packed(packed(b"hi")), "gzip, gzip"),
     ],
 )
-def test_damaged_packings_are_told(packed, encoding, peer, bounds):
+def test_damaged_compression_is_reported(packed, encoding, peer, bounds):
     peer.answers["/"] = answer(packed, content_encoding=encoding)
     with pytest.raises(Unavailable) as failed:
         get(peer, bounds)
@@ -508,7 +508,7 @@ def trusted(tmp_path, monkeypatch):
     connection.tls_context.cache_clear()
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(encrypted, bounds):
+def test_an_untrusted_certificate_is_refused(encrypted, bounds):
     encrypted.answers["/"] = answer("hi")
     with pytest.raises(Rejected) as refused:
         get(encrypted, bounds)
@@ -517,7 +517,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(encrypted, bounds):
     assert get(encrypted, bounds, verify=False).body == b"hi"
 
 
-def test_a_certificate_must_be_for_the_name_that_was_asked_for(encrypted, bounds, trusted):
+def test_a_certificate_must_match_the_requested_name(encrypted, bounds, trusted):
     encrypted.answers["/"] = answer("hi")
     for host in (HOST, "localhost"):
         asked = outbound.request(encrypted.url(host=host))
@@ -536,7 +536,7 @@ def test_limits_hold_within_tls(encrypted, bounds, trusted):
         get(encrypted, bounds, "/slow", seconds=0.3)
 
 
-def test_https_where_none_is_spoken_is_told(bounds):
+def test_https_to_a_plain_http_server_is_reported(bounds):
     with once(lambda sock: sock.sendall(answer("hi"))) as port, pytest.raises(Unavailable) as failed:
         outbound.send(outbound.request(f"https://{HOST}:{port}/"), bounds)
     assert "https" in failed.value.message

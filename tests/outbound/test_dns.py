@@ -195,7 +195,7 @@ class Breaking(NameServer):
         connection.sendall(answer[:-1])
 
 
-def test_an_answer_that_breaks_off_over_tcp_is_none() -> None:
+def test_a_truncated_tcp_response_is_ignored() -> None:
     server = Breaking()
     server.answer = long_over_tcp
     with pytest.raises(Unavailable):
@@ -210,7 +210,7 @@ def test_a_question_allows_long_packets(server: NameServer) -> None:
 
 
 @pytest.mark.parametrize("refusal", [1, 4], ids=["format error", "not implemented"])
-def test_an_old_server_is_asked_again_without_edns(server: NameServer, refusal: int) -> None:
+def test_an_old_server_is_queried_again_without_edns(server: NameServer, refusal: int) -> None:
     def answer(question: bytes) -> bytes:
         if server.asked[-1] != question:
             return answering(flags=0x8180 | refusal)(question)
@@ -229,7 +229,7 @@ def test_forged_packets_do_not_hide_the_true_answer(server: NameServer) -> None:
     assert [each["ip"] for each in dns.records("x.example", "a", [server.address])] == ["192.0.2.7"]
 
 
-def test_the_next_server_is_asked_when_one_is_of_no_use(server: NameServer) -> None:
+def test_the_next_server_is_queried_if_one_fails(server: NameServer) -> None:
     refusing = NameServer()
     refusing.answer = answering(flags=0x8182)
     server.answer = answering(record(1, bytes([192, 0, 2, 7])))
@@ -274,7 +274,7 @@ def test_answers_that_are_none(server: NameServer, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a..b", "x" * 64, "a." * 130, "\udcff.example"])
-def test_names_that_cannot_be_asked_for(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(Invalid):
         dns.records(name, "a", [])
 
@@ -293,7 +293,7 @@ def test_the_servers_of_the_machine(tmp_path: Path) -> None:
         dns.records("x.example", "a", dns.system_servers(tmp_path / "none"))
 
 
-def test_windows_is_asked_for_its_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_provides_its_name_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dns, "_ON_WINDOWS", True)
     registry = SimpleNamespace(nameservers=["192.0.2.1", "2001:db8::1", "192.0.2.3"])
     monkeypatch.setattr("dns.resolver.Resolver", lambda: registry)

@@ -51,7 +51,7 @@ def test_an_api_key_may_stand_in_the_query():
     assert str(asked.url) == "https://shop.example/?key=1"
 
 
-def test_a_key_in_the_query_is_not_told_to_who_asked(peer, bounds):
+def test_a_key_in_the_query_is_hidden_from_the_caller(peer, bounds):
     values = request_signing.check_params(
         request_signing.API_KEY, {"location": "query", "name": "key"}, {"api_key": "s3cret"}
     )
@@ -61,7 +61,7 @@ def test_a_key_in_the_query_is_not_told_to_who_asked(peer, bounds):
     assert [each.target for each in peer.asked] == ["/a?key=s3cret", "/b?c=1&key=s3cret"]
 
 
-def test_every_key_of_params_is_told_where_they_are_written():
+def test_every_key_of_params_is_documented():
     service, account = (load().type(uri).fields["params"].note for uri in ("connected_service", "connected_account"))
     for kind in request_signing.KINDS.values():
         assert all(f"`{name}`" in service for name in ("base_url", *kind.service))
@@ -191,7 +191,7 @@ def fetched(peer, bounds, told, status=200, **values):
         ({"refresh_token": "r&1"}, {"grant_type": "refresh_token", "refresh_token": "r&1", "client_id": "me"}, None),
     ],
 )  # fmt: skip
-def test_tokens_are_asked_for_as_the_standard_says(values, form, authorization, peer, bounds):
+def test_token_requests_follow_the_standard(values, form, authorization, peer, bounds):
     fetched(peer, bounds, {"access_token": "t"}, **values)
     asked = peer.take()
     assert {name: each[0] for name, each in parse_qs(asked.body.decode()).items()} == form
@@ -228,7 +228,7 @@ def test_what_is_told_of_a_token_is_kept(told, kept, peer, bounds):
         (" " * 70_000, 200, TooLarge, "65,536"),
     ],
 )
-def test_answers_without_a_token_are_told(told, status, error, words, peer, bounds):
+def test_responses_without_a_token_are_reported(told, status, error, words, peer, bounds):
     with pytest.raises(error) as failed:
         fetched(peer, bounds, told, status, client_secret="s3cret")
     assert words in failed.value.message and "s3cret" not in failed.value.message

@@ -114,7 +114,7 @@ def kinds(asked: list[Asked]) -> list[str]:
     return [body(each)["type"] for each in asked]
 
 
-def test_a_change_is_told_and_signed(post: Post) -> None:
+def test_a_change_is_delivered_and_signed(post: Post) -> None:
     hook = post.hook(headers="X-Token: abc")
     id = post.task()
     [asked] = post.told()
@@ -159,7 +159,7 @@ def test_the_library_of_receivers_verifies_it(tmp_path: Path) -> None:
         post.desk.close()
 
 
-def test_each_webhook_is_told_what_it_asks_for(post: Post) -> None:
+def test_each_webhook_receives_its_events(post: Post) -> None:
     for path, events in (("/a", "task.created"), ("/b", "*.deleted, org.*"), ("/c", "*")):
         post.peer.answers[path] = answer()
         post.hook(events, url=post.peer.url(path))
@@ -175,7 +175,7 @@ def test_each_webhook_is_told_what_it_asks_for(post: Post) -> None:
     assert deleted == {"id": id, "_type": "task"}
 
 
-def test_what_administrators_alone_see_is_told_by_name_alone(post: Post) -> None:
+def test_records_of_administrators_are_sent_by_name_only(post: Post) -> None:
     """The address of a webhook is a secret of administrators."""
     post.hook("*")
     post.desk.create("webhook_listener", name="Door")
@@ -298,7 +298,7 @@ def test_a_receiver_may_say_when_to_come_again(post: Post) -> None:
     assert not post.told()
 
 
-def test_after_three_days_it_is_switched_off_and_administrators_are_told(post: Post) -> None:
+def test_after_three_days_it_is_disabled_and_administrators_are_notified(post: Post) -> None:
     nora = post.desk.create(
         "worker", first_name="Nora", email="nora@kite.example", is_superuser=1, language="en_US", timezone="UTC"
     )["id"]  # fmt: skip
@@ -342,7 +342,7 @@ def test_an_address_inside_is_not_reached(post: Post) -> None:
     assert not post.told() and "is not on the open internet" in post.state(hook["id"]).error
 
 
-def test_silent_receivers_delay_nobody_else(post: Post) -> None:
+def test_silent_receivers_do_not_delay_others(post: Post) -> None:
     """20 of 200 receivers hang: each gets one request at a time, all together few slots, and the others are served in
     the same rounds."""
     for number in range(200):
@@ -414,7 +414,7 @@ def test_a_service_that_is_killed_goes_on(post: Post, monkeypatch: pytest.Monkey
     assert not post.told()
 
 
-def test_changes_before_it_and_while_it_was_off_are_not_told(post: Post) -> None:
+def test_earlier_changes_and_changes_while_disabled_are_not_delivered(post: Post) -> None:
     post.task("Before")
     hook = post.hook()
     post.told()
@@ -454,7 +454,7 @@ def test_what_was_sent_is_sent_again_by_request(post: Post) -> None:
         deliveries.replay_since(ctx, hook["id"], NOW - DAY)
 
 
-def test_a_log_that_lost_changes_is_told_and_gone_on_with(post: Post) -> None:
+def test_lost_changes_are_reported_and_delivery_continues(post: Post) -> None:
     post.hook()
     post.told()
     post.task("Lost")
@@ -464,7 +464,7 @@ def test_a_log_that_lost_changes_is_told_and_gone_on_with(post: Post) -> None:
     assert titles(post.told(6)) == ["Found"]
 
 
-def test_a_thousand_wait_and_are_told(post: Post) -> None:
+def test_a_thousand_waiting_changes_are_delivered(post: Post) -> None:
     post.hook()
     for number in range(60):
         post.task(f"Task {number:02}")

@@ -54,7 +54,7 @@ def path_of(id: int, rest: str) -> str:
     return f"/rest/outgoing_webhooks/{id}/{rest}.json"
 
 
-def test_mail_that_comes_in_is_told(told: Told) -> None:
+def test_incoming_mail_is_delivered(told: Told) -> None:
     hook = told.hook("/mail", "ticket.created, message.created")
     parsed = told.api.parse(b"From: ann@told.example\nSubject: Pump\n\nIt leaks.").ok()
     bodies = [json.loads(told.next("/mail").body) for _ in range(2)]

@@ -33,7 +33,7 @@ def attached(desk: Desk, content: bytes, by: int = 0) -> int:
 TWO = (("a/one.txt", b"hi"), ("b/Two.csv", b"1,2,3"))
 
 
-def test_every_file_is_told_with_size_and_time(desk: Desk, ask) -> None:
+def test_every_file_is_listed_with_size_and_time(desk: Desk, ask) -> None:
     id = attached(desk, packed(*TWO))
     answer = ask(f"type:attachment.manifest id:{id}")
     assert answer["data"] == {
@@ -152,7 +152,7 @@ def test_the_directory_is_found_from_the_end(content: bytes) -> None:
     assert [each.name for each in listed(content)] == ["a/one.txt", "b/Two.csv"]
 
 
-def test_the_unix_time_of_an_entry_wins_and_an_impossible_date_is_none() -> None:
+def test_the_unix_time_of_an_entry_wins_and_an_impossible_date_is_omitted() -> None:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         stamped = zipfile.ZipInfo("stamped", WHEN)

@@ -56,7 +56,7 @@ def automation(desk: Desk, name: str, script: str, trigger: str = QUERY, **more:
         ("type:automation.invoke name:report.endless", "report", "cause each other"),
     ],
 )
-def test_mistakes_are_told_with_their_place(desk: Desk, refuse: Refuse, q: str, at: str, part: str) -> None:
+def test_errors_name_their_place(desk: Desk, refuse: Refuse, q: str, at: str, part: str) -> None:
     automation(desk, "report.daily", ECHO)
     automation(desk, "report.broken", FAILS)
     automation(desk, "report.bytes", "start:\n  return:\n    data@base64: /w==")

@@ -55,7 +55,7 @@ def test_the_texts_of_a_bin_mean_its_pieces(zone: str) -> None:
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_a_bucket_that_lies_in_two_bins_is_told(zone: str) -> None:
+def test_a_bucket_in_two_bins_is_reported(zone: str) -> None:
     for unit in LINEAR:
         calendar = TimeScale(unit, ZoneInfo(zone), NOW)
         fine = calendar.fold(instants(zone), 1)

@@ -31,7 +31,7 @@ def at(hours: float) -> int:
     return TODAY + int(hours * 3600)
 
 
-def test_events_are_told_by_day_and_cut_to_it(ask, shifts):
+def test_events_are_listed_by_day_and_cut_to_it(ask, shifts):
     answer = ask("type:calendar.events calendar:(name:Nora) from:today to:tomorrow")
     assert answer["_"] == {"type": "calendar.events", "format": "dictionaries"}
     first, second = answer["data"]["events"].values()

@@ -130,7 +130,7 @@ def test_linked_records_that_the_caller_may_not_read_have_no_row(office: Office)
     assert tickets == readable and len(readable) < 12
 
 
-def test_buckets_of_the_same_name_are_told_with_their_groups(office: Office) -> None:
+def test_buckets_with_the_same_name_show_their_groups(office: Office) -> None:
     labels = {row["bucket__label"] for row in cells(office, "ticket", "bucket")}
     assert labels == {"Support: Inbox", "Sales: Inbox"}
     one = {row["bucket__label"] for row in cells(office, "ticket", "bucket", f"query:(group.id:{office.sales})")}

@@ -33,7 +33,7 @@ def test_what_formulas_compute(text: str, x: float | None, expected: float | Non
         ("x.y", 1, "'.' is not known"), ("1e5", 1, "not expected"), ("__import__", 0, "not expected"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_place(text: str, place: int, part: str) -> None:
+def test_errors_name_their_place(text: str, place: int, part: str) -> None:
     with pytest.raises(BadDataQuery) as caught:
         formula(text, 40)
     assert part in caught.value.message and caught.value.details["position"] == 40 + place

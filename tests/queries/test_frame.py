@@ -71,13 +71,13 @@ SERIES = (
         ("type:x query:" + "(" * (MAX_DEPTH + 1), 13 + MAX_DEPTH, "nested deeper"),
     ],
 )
-def test_mistakes_are_told_with_their_place(desk: Desk, q: str, position: int, part: str) -> None:
+def test_errors_name_their_place(desk: Desk, q: str, position: int, part: str) -> None:
     with pytest.raises(BadQuery) as caught:
         query_run.answer(desk.context(), q)
     assert part in caught.value.message and caught.value.details["position"] == position
 
 
-def test_types_without_a_search_cannot_be_asked_for(desk: Desk) -> None:
+def test_types_without_a_search_are_refused(desk: Desk) -> None:
     closed: list[RecordType] = [each for each in desk.registry if "search" not in each.features]
     for each in closed:
         with pytest.raises(BadDataQuery, match="cannot be searched"):
@@ -159,7 +159,7 @@ def more_types(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_run, "query_types", lambda: known)
 
 
-def test_a_query_that_takes_too_long_is_told_its_own_limit(desk: Desk, more_types: None) -> None:
+def test_a_slow_query_reports_its_time_limit(desk: Desk, more_types: None) -> None:
     with pytest.raises(BadDataQuery, match="took longer than 30 ms") as caught:
         query_run.answer(desk.context(), "type:test.slow timeout:30")
     assert not isinstance(caught.value, TimedOut) and caught.value.details["timeout"] == 30

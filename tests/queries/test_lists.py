@@ -9,7 +9,7 @@ from tests.records.desk import Desk
 TASK = {"id": "svc.contexts.task", "uri": "task", "label_singular": "Task", "label_plural": "Tasks"}
 
 
-def test_record_types_are_told_with_their_names(ask, desk: Desk) -> None:
+def test_record_types_are_listed_with_their_names(ask, desk: Desk) -> None:
     answer = ask("type:record.types")
     assert [each["uri"] for each in answer["data"]] == desk.registry.uris()
     assert TASK in answer["data"]
@@ -34,7 +34,7 @@ def test_all_record_types_are_records(ask, desk: Desk) -> None:
     assert both == {each.uri for each in desk.registry if "comments" in each.features}
 
 
-def test_pages_are_told_of_only_when_there_is_a_limit(ask) -> None:
+def test_paging_is_reported_only_with_a_limit(ask) -> None:
     everything = ask("type:record.types")["data"]
     answer = ask("type:record.types limit:3 page:1")
     assert answer["data"] == everything[3:6]
@@ -55,7 +55,7 @@ def test_fields_of_a_record_type_are_a_map(ask) -> None:
     assert ask("type:record.fields of:task")["data"]["id"]["is_immutable"] is True
 
 
-def test_custom_fields_are_told_one_by_one(ask, desk: Desk) -> None:
+def test_custom_fields_are_listed_one_by_one(ask, desk: Desk) -> None:
     tier = {"name": "Tier", "uri": "service_tier", "type": "D", "params": {"options": ["Gold"]}}
     desk.create("custom_field", context="task", **tier)
     desk.create("custom_field", context="org", **tier | {"uri": "tier_of_org"})
@@ -126,7 +126,7 @@ def test_icons_come_in_pages(ask) -> None:
         ("type:gpg.keyinfo fingerprint:ABCD filter:uids", "gpg", "not available on this installation"),
     ],
 )
-def test_what_cannot_be_answered_is_told_with_its_place(refuse, q: str, at: str, part: str) -> None:
+def test_invalid_queries_name_the_place_of_the_error(refuse, q: str, at: str, part: str) -> None:
     error = refuse(q)
     assert isinstance(error, BadDataQuery)
     assert part in error.message

@@ -99,7 +99,7 @@ def test_a_series_is_split_by_values(ask, sent):
     assert answer["_"]["groups"] == [["a :: new", "a :: reply"], ["b"]]
 
 
-def test_values_are_called_as_asked(ask, sent):
+def test_values_have_the_requested_names(ask, sent):
     by_key = "by:[worker_id] by.worker_id:(as:record record_type:worker record_label:at_mention_name)"
     assert lines(ask, "range:today", by_key).keys() == {"a :: milo", f"a :: {sent['nora']}"}
     assert lines(ask, "range:today", "by:[worker_id] by.worker_id:(as:text)").keys() == {
@@ -183,6 +183,6 @@ def test_a_metric_that_there_is_not_has_no_series(ask, sent):
         ("series.a:(metric:sent label:x) series.b:(metric:sent label:x)", "label"),
     ],
 )
-def test_mistakes_are_told(refuse, sent, q, field):
+def test_errors_are_reported(refuse, sent, q, field):
     error = refuse(f"type:metrics.timeseries {q}")
     assert isinstance(error, BadDataQuery) and error.details["field"] == field

@@ -112,6 +112,6 @@ def test_points_of_the_query_come_as_features_and_rows(ask) -> None:
         ('type:sample.geo.points series.a:(p:(coordinates:"nan, 1"))', '"nan', "is not on the map"),
     ],
 )
-def test_what_cannot_be_made_up_is_told_with_its_place(refuse, q: str, at: str, part: str) -> None:
+def test_invalid_samples_name_the_place_of_the_error(refuse, q: str, at: str, part: str) -> None:
     error = refuse(q)
     assert part in error.message and error.details["position"] == q.index(at)

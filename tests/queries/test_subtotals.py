@@ -147,7 +147,7 @@ def test_a_time_series_has_no_gaps(known: Known) -> None:
     assert known.data("by:[created@day] format:timeseries")["count"] == [5, 5, 0, 5]
 
 
-def test_a_time_series_shows_all_bins_unless_a_limit_is_asked(known: Known) -> None:
+def test_a_time_series_shows_all_bins_unless_limited(known: Known) -> None:
     assert known.data("by:[created@day~2] format:timeseries")["count"] == [5, 5]
     assert sum(known.data("by:[created@minute] format:timeseries")["count"]) == 15
 
@@ -223,7 +223,7 @@ def test_the_zone_moves_bins_and_date_filters(known: Known) -> None:
     assert inside == known.data("by:[status] query:(created:2026-11-14 set.timezone:America/Chicago) format:pie")
 
 
-def test_the_same_name_twice_is_told_apart(known: Known) -> None:
+def test_duplicate_names_are_distinguished(known: Known) -> None:
     made = known.desk.create("group", name="Depot")
     ticket = known.desk.create("ticket", subject="Twin", group_id=made["id"])
     names = [name for name, _ in known.data("by:[group] format:pie")]
@@ -281,7 +281,7 @@ def test_status_and_group_come_from_the_kept_counts(known: Known) -> None:
         ("by:[status] metric:(x)", "(x", "takes one value"),
     ],
 )
-def test_mistakes_are_told_with_their_place(known: Known, q: str, at: str | None, part: str) -> None:
+def test_errors_name_their_place(known: Known, q: str, at: str | None, part: str) -> None:
     text = f"{TYPE} {q}"
     with pytest.raises(BadDataQuery) as caught:
         known.ask(text)

@@ -24,7 +24,7 @@ def used(desk, ids):
     return made
 
 
-def test_snippets_are_told_with_their_uses(ask, used):
+def test_snippets_are_listed_with_their_uses(ask, used):
     answer = ask("type:usage.snippets", used["nora"])
     assert [(row["snippet_title"], row["snippet_uses"]) for row in answer["data"]["rows"]] == [
         ("Secret", 5),
@@ -56,7 +56,7 @@ def test_uses_of_snippets_are_a_metric_too(ask, desk, used):
     assert "a :: Secret" not in ask(f"type:metrics.timeseries range:today {series}", used["milo"])["data"]
 
 
-def test_behaviors_are_told_with_their_runs(ask, desk, ids):
+def test_behaviors_are_listed_with_their_runs(ask, desk, ids):
     builtin.prepare(own_context(desk.service))
     bot = desk.create("bot", name="Robo", owner__context="worker", owner_id=ids["nora"])["id"]
     behavior = desk.create("behavior", name="Sort", bot_id=bot, event_point=EVENT)["id"]

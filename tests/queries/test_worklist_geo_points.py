@@ -84,7 +84,7 @@ def test_only_readable_records_are_on_the_map(depot: Depot) -> None:
         ("of:org point:where wher:1", "wher:1", "is not a key"),
     ],
 )
-def test_mistakes_are_told_with_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
+def test_errors_name_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
     q = f"type:worklist.geo.points series.a:({inside})"
     error = depot.refused(q)
     assert part in error.message

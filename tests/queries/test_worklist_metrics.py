@@ -58,7 +58,7 @@ def test_only_readable_records_count(depot: Depot, inside: str, nora: int, milo:
     assert value(depot, inside, "milo") == milo
 
 
-def test_the_table_tells_what_each_value_is(depot: Depot) -> None:
+def test_the_table_labels_each_value(depot: Depot) -> None:
     q = """type:worklist.metrics
         values.open:(of:ticket label:Open query:(status:open))
         values.all:(of:org)
@@ -81,7 +81,7 @@ def test_the_table_tells_what_each_value_is(depot: Depot) -> None:
     assert answer["_"] == {"type": "worklist.metrics", "format": "table"}
 
 
-def test_the_pie_tells_what_each_slice_is(depot: Depot) -> None:
+def test_the_pie_labels_each_slice(depot: Depot) -> None:
     answer = depot.ask(
         "type:worklist.metrics format:pie values.a:(of:ticket label:All) "
         "values.b:(of:ticket label:Sum function:sum field:importance query:(status:open))"
@@ -123,7 +123,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("inside", "at", "part"), ERRORS)
-def test_mistakes_are_told_with_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
+def test_errors_name_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
     q = ONE.format(inside)
     error = depot.refused(q)
     assert part in error.message

@@ -58,7 +58,7 @@ def test_other_shapes_list_only_what_there_is(depot: Depot) -> None:
         ("y:importance function:sum", "number", None),
     ],
 )
-def test_columns_of_a_table_tell_what_their_numbers_are_of(
+def test_table_columns_are_labelled_with_their_metric(
     depot: Depot, y: str, kind: str, options: tuple[str, str] | None
 ) -> None:
     q = f"type:worklist.series format:table series.n:(of:ticket x:created@day {y})"
@@ -140,7 +140,7 @@ def test_nothing_makes_an_empty_axis(depot: Depot) -> None:
         ("x:created~0", "created~0", "1 to 2000"),
     ],
 )
-def test_mistakes_are_told_with_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
+def test_errors_name_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
     q = line(inside)
     error = depot.refused(q)
     assert part in error.message and error.details["position"] == q.index(at)

@@ -119,7 +119,7 @@ def test_the_number_of_statements_does_not_grow_with_the_points(depot: Depot) ->
         ("x:id y:id function:sum", "function", "is not a key"),
     ],
 )
-def test_mistakes_are_told_with_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
+def test_errors_name_their_place(depot: Depot, inside: str, at: str, part: str) -> None:
     q = one(inside)
     error = depot.refused(q)
     assert part in error.message and error.details["position"] == q.index(at)

@@ -85,7 +85,7 @@ def ended(exchange: Exchange, connection: Connection) -> int:
     return connection.status
 
 
-def test_the_one_too_many_is_told_to_come_back(front: Any) -> None:
+def test_the_request_above_the_bound_gets_retry_after(front: Any) -> None:
     first, second = begun(front, 5), begun(front, 5)
     assert front.bodies.held == 5 * len(CHUNK)  # the second was refused where it passed the bound
     assert (ended(*second), ended(*first)) == (503, 200)

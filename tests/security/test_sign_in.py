@@ -65,7 +65,7 @@ def test_a_wrong_sign_in_hashes_one_password(name: str, password: str, desk: Des
 
 
 @pytest.mark.parametrize("name", ["dora", "rosa"])
-def test_a_right_password_of_who_may_not_sign_in_is_told_the_same(name: str, desk: Desk) -> None:
+def test_a_right_password_without_permission_gets_the_same_message(name: str, desk: Desk) -> None:
     with pytest.raises(NotAuthenticated) as refused:
         sign_in.by_password(own_context(desk.service), f"{name}@desk.example", PASSWORD, PEER)
     assert refused.value.message == sign_in.WRONG

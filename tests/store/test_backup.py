@@ -161,14 +161,12 @@ def test_two_copies_to_one_name_do_not_meet(path: Path, target: Path) -> None:
     backup.verify(target)
 
 
-def test_a_folder_that_is_not_there_is_told(path: Path, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(path: Path, tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="No such file or directory"):
         backup.make(_filled(path), tmp_path / "absent" / "backup.db")
 
 
-def test_a_disk_without_room_is_told_before_anything_is_written(
-    path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_reported_before_any_write(path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copying.shutil, "disk_usage", lambda folder: Usage(10**9, 10**9, 1000))
     with pytest.raises(Full, match=r"0 MiB of free room, and 2 MiB are needed"):
         backup.make(_filled(path), target)
@@ -416,7 +414,7 @@ def _refused(work: Callable[[], object], words: str) -> None:
     assert words in raised.value.message
 
 
-def test_a_backup_that_is_not_there_is_told(path: Path, target: Path) -> None:
+def test_a_missing_backup_is_reported(path: Path, target: Path) -> None:
     for work in (lambda: backup.verify(target), lambda: backup.restore(target, path)):
         with pytest.raises(NotFound, match="there is no backup"):
             work()

@@ -141,7 +141,7 @@ def test_closing_folds_the_log_into_the_file(path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_nobody_else_opens_the_database() -> None:
+def test_a_second_process_cannot_open_the_database() -> None:
     text = "".join(each.read_text() for each in (ROOT / "server").rglob("*.py"))
     assert not re.search(r"^\s*(?:import|from) sqlite3\b", text, re.MULTILINE)
 

@@ -123,7 +123,7 @@ def test_a_summary_declared_later_counts_what_is_there(path: Path) -> None:
     store.close()
 
 
-def test_a_summary_by_other_columns_is_counted_anew(path: Path) -> None:
+def test_a_summary_by_other_columns_is_counted_again(path: Path) -> None:
     store = _opened(path)
     for litres in (1, 1, 2):
         add_pump(store, "p", litres=litres)
@@ -135,7 +135,7 @@ def test_a_summary_by_other_columns_is_counted_anew(path: Path) -> None:
     store.close()
 
 
-def test_a_count_that_was_without_its_triggers_is_counted_anew(path: Path) -> None:
+def test_a_count_without_its_triggers_is_counted_again(path: Path) -> None:
     counted = _with(PUMP, days=("litres", "place"))
     store = _opened(path, [counted])
     add_pump(store, "p", litres=86_500)
@@ -150,7 +150,7 @@ def test_a_count_that_was_without_its_triggers_is_counted_anew(path: Path) -> No
     store.close()
 
 
-def test_wrong_counts_are_told_and_counted_anew(path: Path) -> None:
+def test_wrong_counts_are_reported_and_counted_again(path: Path) -> None:
     counted = _with(PUMP, days=("litres", "place"))
     store = _opened(path, [counted])
     for litres in (0, 5, 86_399, 86_400, 172_799):
@@ -196,7 +196,7 @@ def test_a_new_full_text_index_is_added(path: Path) -> None:
         ("DROP TABLE pump_words", "full-text index pump_words is missing"),
     ],
 )
-def test_what_the_file_lacks_is_told(path: Path, statement: str, problem: str) -> None:
+def test_missing_parts_of_the_file_are_reported(path: Path, statement: str, problem: str) -> None:
     store = _opened(path)
     store.write(lambda tx: tx.connection.execute(statement))
     assert problem in store.read(lambda tx: schema.problems(tx, TABLES, [WORDS]))

@@ -84,7 +84,7 @@ def test_the_code_of_a_shape_stays_while_its_statement_does() -> None:
     assert len(shapes) == len(found.all()) == 50
 
 
-def test_builders_made_in_a_loop_are_told_apart_by_what_they_see() -> None:
+def test_builders_from_a_loop_differ_by_their_closures() -> None:
     found = cache()
     builders = []
     for name in ("name", "place", "litres"):
@@ -100,7 +100,7 @@ def test_a_table_that_comes_again_with_other_columns_is_another() -> None:
         assert found.get(whole(table)).sql.count('"t1".') == len(columns) + 1
 
 
-def test_conditions_are_told_apart_by_their_shape_and_leave_no_values_behind() -> None:
+def test_conditions_differ_by_shape_and_retain_no_values() -> None:
     def built(condition: Condition) -> Callable[[], Any]:
         return lambda: PUMP.sql.select().where(condition.build(slots_from(0)))
 

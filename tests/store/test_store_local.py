@@ -43,7 +43,7 @@ def test_an_empty_value_is_a_value(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_value_of_another_version_is_none(tmp_path: Path) -> None:
+def test_a_value_of_another_version_is_ignored(tmp_path: Path) -> None:
     counts: VersionedLocal[int] = VersionedLocal()
     store = open_store(tmp_path / "a.db", TABLES, [WORDS])
     counts.set(store, 3, 0)

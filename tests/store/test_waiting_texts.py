@@ -100,7 +100,7 @@ def test_texts_wait_until_somebody_looks_for_words(store: Store) -> None:
     assert found(store, "cellar") == [2] and waiting(store) == []
 
 
-def test_a_search_on_the_event_loop_is_told_to_come_again(store: Store) -> None:
+def test_a_search_on_the_event_loop_has_to_restart(store: Store) -> None:
     store.write(index(1, "garden"))
     with pytest.raises(TextsWait) as told:
         found(store, "garden", steps=100_000)

@@ -62,7 +62,7 @@ def test_a_failing_write_leaves_nothing_and_harms_no_other(store: Store) -> None
     assert names(store) == ["first", "last"]
 
 
-def test_a_bug_in_a_write_reaches_its_caller_and_nobody_else(store: Store) -> None:
+def test_a_bug_in_a_write_reaches_only_its_caller(store: Store) -> None:
     with pytest.raises(ZeroDivisionError):
         store.write(lambda tx: 1 // 0)
     assert add_pump(store, "next") == 1

@@ -210,7 +210,7 @@ LINES: list[Case] = [
 
 
 @every(LINES)
-def test_a_mistake_is_told_with_its_line(case: Case) -> None:
+def test_an_error_names_its_line(case: Case) -> None:
     check(case)
 
 

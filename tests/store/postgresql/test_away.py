@@ -36,7 +36,7 @@ def until_it_answers(api: Api) -> list[Any]:
     return refused
 
 
-def test_whoever_says_nothing_within_its_turn_loses_it(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_process_loses_its_turn(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands for a process that was suspended during a write, or whose machine failed."""
     monkeypatch.setattr("server.store.postgresql.store.IDLE_MS", 200)
     with psycopg.connect(cluster.address("desk"), autocommit=True) as connection:
@@ -94,7 +94,7 @@ def test_connections_cut_under_load_lose_nothing_acknowledged(cluster: Cluster, 
     assert server.stop() == 0
 
 
-def test_a_database_that_is_restarted_under_load_is_told_and_found_again(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_database_restart_under_load_is_reported_and_recovered(cluster: Cluster, tmp_path: Path) -> None:
     server = _served(cluster, tmp_path / "data")
     nora = server.set_up()
     clients = Clients(Api(server.url, nora.token), "restart", 100)
