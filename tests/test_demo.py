@@ -50,7 +50,7 @@ STATES = {"open": 20, "waiting": 10, "closed": 240, "deleted": 24}  # at least
 
 
 @pytest.fixture(params=MOMENTS, ids=["weekday", "sunday", "leap day"])
-def told(request: pytest.FixtureRequest) -> list[PlannedTicket]:
+def planned(request: pytest.FixtureRequest) -> list[PlannedTicket]:
     return conversations(request.param)
 
 
@@ -68,32 +68,32 @@ def test_everything_happened_in_the_year_until_now_and_in_order(now: int) -> Non
         assert all(step.reopen_at == 0 or step.reopen_at > now for step in each.steps)
 
 
-def test_every_word_of_every_story_is_filled_in(told: list[PlannedTicket]) -> None:
-    assert len(told) == TICKETS
-    texts = [text for each in told for text in (each.subject, *(step.text for step in each.steps))]
+def test_every_word_of_every_story_is_filled_in(planned: list[PlannedTicket]) -> None:
+    assert len(planned) == TICKETS
+    texts = [text for each in planned for text in (each.subject, *(step.text for step in each.steps))]
     assert [text for text in texts if re.search(r"[{}]|\w  +\w|\bNone\b", text)] == []
-    assert all(each.subject.strip() == each.subject for each in told)
-    assert {each.story for each in told} == set(stories()) and len(stories()) >= 50
+    assert all(each.subject.strip() == each.subject for each in planned)
+    assert {each.story for each in planned} == set(stories()) and len(stories()) >= 50
 
 
-def test_tickets_do_not_look_cloned(told: list[PlannedTicket]) -> None:
-    assert len({each.subject for each in told}) > TICKETS * 0.7
-    firsts = Counter(each.steps[0].text for each in told)
+def test_tickets_do_not_look_cloned(planned: list[PlannedTicket]) -> None:
+    assert len({each.subject for each in planned}) > TICKETS * 0.7
+    firsts = Counter(each.steps[0].text for each in planned)
     assert max(firsts.values()) <= 3 and len(firsts) > TICKETS * 0.95
-    assert sum(each.story == other.story for each, other in pairwise(told)) < 5
+    assert sum(each.story == other.story for each, other in pairwise(planned)) < 5
 
 
-def test_replies_come_from_members_of_the_group(told: list[PlannedTicket]) -> None:
-    for each in told:
+def test_replies_come_from_members_of_the_group(planned: list[PlannedTicket]) -> None:
+    for each in planned:
         assert {step.by for step in each.steps if step.kind == REPLY} <= set(members(each.story.group))
-    assert {step.by for each in told for step in each.steps if step.kind == REPLY} == set(workers())
+    assert {step.by for each in planned for step in each.steps if step.kind == REPLY} == set(workers())
     people = [*workers(), *(each for kind in customers().values() for each in kind)]
     assert all(each.email.endswith(".demo.example") for each in people)
 
 
-def test_mails_are_whole(told: list[PlannedTicket]) -> None:
+def test_mails_are_whole(planned: list[PlannedTicket]) -> None:
     kinds = set()
-    for each in told:
+    for each in planned:
         for step in each.steps:
             if step.kind == MAIL:
                 answers = ("0@desk.demo.example", "1@desk.demo.example")
@@ -106,8 +106,8 @@ def test_mails_are_whole(told: list[PlannedTicket]) -> None:
     assert kinds == {"text/plain", "multipart/alternative", "multipart/mixed"}
 
 
-def test_files_are_what_they_say(told: list[PlannedTicket]) -> None:
-    files = [file for each in told for step in each.steps for file in step.files]
+def test_files_are_what_they_say(planned: list[PlannedTicket]) -> None:
+    files = [file for each in planned for step in each.steps for file in step.files]
     assert {PDF, PNG, CSV, "text/plain"} == {each.mime_type for each in files}
     for each in files:
         assert len(each.content) < 10_000 and re.fullmatch(r"[\w. -]+\.(pdf|png|csv|txt)", each.name)

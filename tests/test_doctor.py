@@ -310,21 +310,24 @@ def test_jobs(desk: Desk, monkeypatch: pytest.MonkeyPatch, waiting: dict[str, in
 
 @pytest.mark.sqlite("the file of the database")
 def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(now: int = NOW) -> Finding:
+    def backup_check(now: int = NOW) -> Finding:
         chosen = settings(desk, backup_folder=str(tmp_path))
         return only(checkup.of_backups(replace(desk.service, settings=chosen), now))
 
     assert only(checkup.of_backups(desk.service, NOW)).state == "warning"
-    assert (told().state, told().found) == ("problem", f"there is none in {tmp_path}")
+    assert (backup_check().state, backup_check().found) == ("problem", f"there is none in {tmp_path}")
     (tmp_path / "helpdesk-20261118-111500.db").write_bytes(b"x")
-    assert "on the disk of the data folder" in told().found
-    assert told(NOW + 3 * 86_400).state == "problem"
+    assert "on the disk of the data folder" in backup_check().found
+    assert backup_check(NOW + 3 * 86_400).state == "problem"
     seen = {"name": "helpdesk-20261118-111500.db", "bytes": 1, "at": NOW, "program": "", "tickets": 0, "problem": "cut"}
     desk.store.write(lambda tx: tx.put(backups.CHECK, seen))
-    assert (told().state, told().found) == ("problem", "the newest, helpdesk-20261118-111500.db, is of no use: cut")
+    assert (backup_check().state, backup_check().found) == (
+        "problem",
+        "the newest, helpdesk-20261118-111500.db, is of no use: cut",
+    )
     desk.store.write(lambda tx: tx.delete(backups.CHECK, name=seen["name"]))
     monkeypatch.setattr(backups, "list_backups", _unreadable)
-    assert told().state == "problem"
+    assert backup_check().state == "problem"
 
 
 def _unreadable(settings: Settings) -> list[backups.Backup]:

@@ -24,7 +24,7 @@ def at(text: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, int]]:
+def desk_and_milo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, int]]:
     """The desk of the page, and Milo's id."""
     patch = pytest.MonkeyPatch()
     patch.setattr(in_process, "NOW", at("2026-11-18 12:00"))
@@ -71,15 +71,15 @@ def test_the_page_has_its_examples() -> None:
 
 
 @pytest.mark.parametrize(("uri", "query", "finds"), FOUND, ids=[each[1] for each in FOUND])
-def test_a_search_finds_what_the_page_says(told: tuple[Desk, int], uri: str, query: str, finds: str) -> None:
-    desk, milo = told
+def test_a_search_finds_what_the_page_says(desk_and_milo: tuple[Desk, int], uri: str, query: str, finds: str) -> None:
+    desk, milo = desk_and_milo
     ids = [int(id) for id in re.findall(r"\d+", finds)]
     found = desk.found(uri, query, by=milo)
     assert (found if "sort:" in query else sorted(found)) == ids
 
 
 @pytest.mark.parametrize(("uri", "query"), REFUSED, ids=[each[1] for each in REFUSED])
-def test_a_search_is_refused_as_the_page_says(told: tuple[Desk, int], uri: str, query: str) -> None:
-    desk, milo = told
+def test_a_search_is_refused_as_the_page_says(desk_and_milo: tuple[Desk, int], uri: str, query: str) -> None:
+    desk, milo = desk_and_milo
     with pytest.raises((BadQuery, Invalid)):
         desk.found(uri, query, by=milo)

@@ -78,8 +78,8 @@ class Post:
     def task(self, title: str = "Splice") -> int:
         return int(self.desk.create("task", title=title)["id"])
 
-    def told(self, rounds: int = 4) -> list[Asked]:
-        """The requests that arrive within some rounds."""
+    def run_rounds(self, rounds: int = 4) -> list[Asked]:
+        """Runs some rounds of the courier; returns the requests that arrive."""
         before = len(self.peer.asked)
         for _ in range(rounds):
             self.courier._round()
@@ -117,7 +117,7 @@ def kinds(asked: list[Asked]) -> list[str]:
 def test_a_change_is_delivered_and_signed(post: Post) -> None:
     hook = post.hook(headers="X-Token: abc")
     id = post.task()
-    [asked] = post.told()
+    [asked] = post.run_rounds()
     at = datetime.fromtimestamp(NOW, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert body(asked) == {"type": "task.created", "timestamp": at, "data": post.desk.record("task", id)}
     assert asked.method == "POST" and asked.header("content-type") == "application/json"
@@ -136,7 +136,7 @@ def test_the_library_of_receivers_verifies_it(tmp_path: Path) -> None:
         post.now = clock.now()
         hook = post.hook()
         post.task("Größe – 大小")
-        [asked] = post.told()
+        [asked] = post.run_rounds()
         headers = dict(asked.headers)
         assert Webhook(hook["secret"]).verify(asked.body.decode(), headers)["type"] == "task.created"
         with pytest.raises(WebhookVerificationError):
@@ -146,13 +146,13 @@ def test_the_library_of_receivers_verifies_it(tmp_path: Path) -> None:
         changed = post.desk.update("outgoing_webhook", hook["id"], secret="", overlap_until=str(clock.now() + DAY))
         post.courier._is_known = False
         post.task()
-        [asked] = post.told()
+        [asked] = post.run_rounds()
         for secret in (hook["secret"], changed["secret"]):
             assert Webhook(secret).verify(asked.body.decode(), dict(asked.headers))
         post.desk.update("outgoing_webhook", hook["id"], overlap_until="now")
         post.courier._is_known = False
         post.task()
-        [asked] = post.told()
+        [asked] = post.run_rounds()
         assert Webhook(changed["secret"]).verify(asked.body.decode(), dict(asked.headers))
         with pytest.raises(WebhookVerificationError):
             Webhook(hook["secret"]).verify(asked.body.decode(), dict(asked.headers))
@@ -167,7 +167,7 @@ def test_each_webhook_receives_its_events(post: Post) -> None:
     post.desk.update("task", id, title="Knot")
     post.desk.create("org", name="Kite")
     post.desk.delete("task", id)
-    asked = post.told(8)
+    asked = post.run_rounds(8)
     told = {path: [body(each)["type"] for each in asked if each.target == path] for path in ("/a", "/b", "/c")}
     assert told["/a"] == ["task.created"] and told["/b"] == ["org.created", "task.deleted"]
     assert told["/c"] == ["task.created", "task.updated", "org.created", "task.deleted"]
@@ -180,46 +180,46 @@ def test_records_of_administrators_are_sent_by_name_only(post: Post) -> None:
     post.hook("*")
     post.desk.create("webhook_listener", name="Door")
     post.task()
-    assert kinds(post.told(6)) == ["task.created"]
+    assert kinds(post.run_rounds(6)) == ["task.created"]
     post.hook("webhook_listener.created", name="Named")
-    post.told()
+    post.run_rounds()
     made = post.desk.create("webhook_listener", name="Gate")
-    [asked] = post.told(6)
+    [asked] = post.run_rounds(6)
     assert body(asked)["data"]["guid"] == made["guid"]
 
 
 def test_a_search_chooses_records(post: Post) -> None:
     post.hook("task.created, task.deleted", query="title:Knot OR title:Whip")
     first, _, _ = (post.task(title) for title in ("Knot", "Splice", "Whip"))
-    assert titles(post.told(8)) == ["Knot", "Whip"] and not post.rows(state="waiting")
+    assert titles(post.run_rounds(8)) == ["Knot", "Whip"] and not post.rows(state="waiting")
     post.desk.delete("task", first)
-    assert kinds(post.told()) == ["task.deleted"]
+    assert kinds(post.run_rounds()) == ["task.deleted"]
 
 
 def test_a_template_makes_the_body(post: Post) -> None:
     post.hook(body='{"text": "{{record.title}} ({{event}})"}')
     post.task()
-    [asked] = post.told()
+    [asked] = post.run_rounds()
     assert body(asked) == {"text": "Splice (task.created)"}
     post.hook(name="Plain", body="{{record.title}}", url=post.peer.url("/hook"))
     post.task("Knot")
-    assert {each.body for each in post.told(6)} >= {b"Knot"}
+    assert {each.body for each in post.run_rounds(6)} >= {b"Knot"}
 
 
 def test_about_one_record_one_after_the_other(post: Post) -> None:
     """Even if the first delivery fails for an unrelated reason, and deliveries about other records overtake it."""
     post.hook()
     first, second = post.task("First"), post.task("Second")
-    post.told(6)
+    post.run_rounds(6)
     wrong = [answer(status=400)]
     post.peer.answers["/hook"] = lambda asked: wrong.pop() if wrong else answer()
     for number in range(3):
         post.desk.update("task", first, title=f"First {number}")
     post.desk.update("task", second, title="Second again")
-    assert titles(post.told(6)) == ["First 2", "Second again"]  # the state at the first attempt
+    assert titles(post.run_rounds(6)) == ["First 2", "Second again"]  # the state at the first attempt
     post.now += retry_schedule.WAITS[0]
     ids = [each.header("webhook-id") for each in post.peer.asked]
-    assert titles(post.told(8)) == ["First 2"] * 3 and not post.rows(state="waiting")
+    assert titles(post.run_rounds(8)) == ["First 2"] * 3 and not post.rows(state="waiting")
     again = [each.header("webhook-id") for each in post.peer.asked][len(ids) :]
     assert again == sorted(again, key=lambda id: int(str(id).rpartition("_")[2])) and again[0] in ids
 
@@ -229,14 +229,14 @@ def test_a_receiver_that_fails_is_left_alone_for_a_while_and_hears_all_of_it_in_
     post.peer.answers["/hook"] = answer("busy", status=503)
     for number in range(5):
         post.task(f"Task {number}")
-    assert len(post.told(6)) == 1  # one is tried, the others wait
+    assert len(post.run_rounds(6)) == 1  # one is tried, the others wait
     state = post.state(hook["id"])
     assert state.failures == 1 and state.failing_since == NOW and "503" in state.error
     post.now += retry_schedule.REST[0]
-    assert len(post.told(6)) == 1
+    assert len(post.run_rounds(6)) == 1
     post.peer.answers["/hook"] = answer()
     post.now += DAY
-    assert sorted(titles(post.told(20))) == [f"Task {number}" for number in range(5)]
+    assert sorted(titles(post.run_rounds(20))) == [f"Task {number}" for number in range(5)]
     state = post.state(hook["id"])
     assert (state.failures, state.failing_since, state.error) == (0, 0, "") and not post.rows(state="waiting")
 
@@ -247,16 +247,16 @@ def test_a_test_that_is_answered_ends_the_wait_of_a_receiver(post: Post) -> None
     for number in range(3):
         post.task(f"Task {number}")
     for _ in range(4):
-        post.told(2)
+        post.run_rounds(2)
         post.now += retry_schedule.REST[1]
     assert post.state(hook["id"]).failures > 1
     couriers.tried(post.desk.context(), hook["id"])
     post.courier._is_known = False
-    assert not post.told(2) or post.state(hook["id"]).failures
+    assert not post.run_rounds(2) or post.state(hook["id"]).failures
     post.peer.answers["/hook"] = answer()
     couriers.tried(post.desk.context(), hook["id"])
     post.courier._is_known = False
-    assert sorted(titles(post.told(8))) == [f"Task {number}" for number in range(3)]
+    assert sorted(titles(post.run_rounds(8))) == [f"Task {number}" for number in range(3)]
     assert post.state(hook["id"]).failures == 0
 
 
@@ -264,11 +264,11 @@ def test_what_is_sent_again_is_the_same(post: Post) -> None:
     post.hook()
     post.peer.answers["/hook"] = answer(status=500)
     id = post.task("Before")
-    [first] = post.told()
+    [first] = post.run_rounds()
     post.desk.update("task", id, title="After")
     post.peer.answers["/hook"] = answer()
     post.now += DAY
-    second, third = post.told(6)
+    second, third = post.run_rounds(6)
     assert second.body == first.body and second.header("webhook-id") == first.header("webhook-id")
     assert second.header("webhook-timestamp") == str(post.now) and titles([third]) == ["After"]
 
@@ -281,21 +281,21 @@ def test_a_webhook_that_is_changed_during_an_attempt_sends_each_delivery_once(po
     post.hook()
     post.peer.answers["/hook"] = refuse
     post.task()
-    assert len(post.told()) == 1
+    assert len(post.run_rounds()) == 1
     post.peer.answers["/hook"] = answer()
     post.now += DAY
-    assert titles(post.told()) == ["Splice"]
+    assert titles(post.run_rounds()) == ["Splice"]
 
 
 def test_a_receiver_may_say_when_to_come_again(post: Post) -> None:
     post.hook()
     post.peer.answers["/hook"] = answer(status=429, retry_after="7200")
     post.task()
-    post.told()
+    post.run_rounds()
     [row] = post.rows()
     assert row["due_at"] == NOW + 7200
     post.now += 3600
-    assert not post.told()
+    assert not post.run_rounds()
 
 
 def test_after_three_days_it_is_disabled_and_administrators_are_notified(post: Post) -> None:
@@ -307,7 +307,7 @@ def test_after_three_days_it_is_disabled_and_administrators_are_notified(post: P
     post.task()
     attempts = 0
     while not post.desk.record("outgoing_webhook", hook["id"])["is_disabled"]:
-        attempts += len(post.told())
+        attempts += len(post.run_rounds())
         post.now += 600
         assert post.now < NOW + 4 * DAY
     assert 8 <= attempts <= 1 + len(retry_schedule.WAITS)
@@ -316,14 +316,14 @@ def test_after_three_days_it_is_disabled_and_administrators_are_notified(post: P
     [told] = post.desk.found("notification", f"worker.id:{nora}")
     assert post.desk.row("notification", told)["worker_id"] == nora
     post.task()
-    assert not post.told()
+    assert not post.run_rounds()
 
 
 def test_gone_means_gone(post: Post) -> None:
     hook = post.hook()
     post.peer.answers["/hook"] = answer(status=410)
     post.task()
-    post.told()
+    post.run_rounds()
     assert post.desk.record("outgoing_webhook", hook["id"])["is_disabled"] and post.rows()[0]["state"] == "failed"
 
 
@@ -331,7 +331,7 @@ def test_a_redirect_is_not_followed(post: Post) -> None:
     post.hook()
     post.peer.answers["/hook"] = answer(status=302, location=post.peer.url("/elsewhere"))
     post.task()
-    assert [each.target for each in post.told()] == ["/hook"] and post.rows()[0]["status"] == 302
+    assert [each.target for each in post.run_rounds()] == ["/hook"] and post.rows()[0]["status"] == 302
 
 
 def test_an_address_inside_is_not_reached(post: Post) -> None:
@@ -339,7 +339,7 @@ def test_an_address_inside_is_not_reached(post: Post) -> None:
     post.restart()
     hook = post.hook()
     post.task()
-    assert not post.told() and "is not on the open internet" in post.state(hook["id"]).error
+    assert not post.run_rounds() and "is not on the open internet" in post.state(hook["id"]).error
 
 
 def test_silent_receivers_do_not_delay_others(post: Post) -> None:
@@ -351,7 +351,7 @@ def test_silent_receivers_do_not_delay_others(post: Post) -> None:
         post.hook(url=post.peer.url(f"/{number}"), name=f"Hook {number}")
     for number in range(3):
         post.task(f"Task {number}")
-    asked = [each.target for each in post.told(8)]
+    asked = [each.target for each in post.run_rounds(8)]
     assert all(asked.count(f"/{number}") == 3 for number in range(20, 200))
     assert all(asked.count(f"/{number}") == 1 for number in range(20))
 
@@ -365,7 +365,7 @@ def test_while_the_service_is_busy_receivers_take_turns(post: Post) -> None:
     paths = []
     for _ in range(9):
         post.courier._pace = Budget(1)
-        paths += [each.target for each in post.told(1)]
+        paths += [each.target for each in post.run_rounds(1)]
     assert paths == ["/a", "/b", "/c"] * 3
 
 
@@ -398,34 +398,34 @@ def test_sending_takes_what_the_service_leaves_of_a_processor(
 def test_a_service_that_is_killed_goes_on(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the change and its delivery, and between the response and its record."""
     post.hook()
-    post.told()
+    post.run_rounds()
     post.task("First")
     post.restart()
     monkeypatch.setattr(Courier, "_keep", lambda self, attempts: None)
-    [first] = post.told(2)
+    [first] = post.run_rounds(2)
     post.task("Second")
     monkeypatch.undo()
     monkeypatch.setattr(clock, "now", lambda: post.now)
     post.restart()
-    again, second = post.told(6)
+    again, second = post.run_rounds(6)
     assert again.header("webhook-id") == first.header("webhook-id") and again.body == first.body
     assert titles([second]) == ["Second"] and len(post.rows(state="sent")) == 2
     post.restart()
-    assert not post.told()
+    assert not post.run_rounds()
 
 
 def test_earlier_changes_and_changes_while_disabled_are_not_delivered(post: Post) -> None:
     post.task("Before")
     hook = post.hook()
-    post.told()
+    post.run_rounds()
     post.desk.update("outgoing_webhook", hook["id"], is_disabled=1)
     post.courier._is_known = False
     post.task("While off")
-    assert not post.told()
+    assert not post.run_rounds()
     post.desk.update("outgoing_webhook", hook["id"], is_disabled=0)
     post.courier._is_known = False
     post.task("After")
-    assert titles(post.told()) == ["After"]
+    assert titles(post.run_rounds()) == ["After"]
 
 
 def test_what_was_sent_is_sent_again_by_request(post: Post) -> None:
@@ -433,21 +433,21 @@ def test_what_was_sent_is_sent_again_by_request(post: Post) -> None:
     post.task("First")
     post.now += 3600
     post.task("Second")
-    ids = {each.header("webhook-id") for each in post.told(6)}
+    ids = {each.header("webhook-id") for each in post.run_rounds(6)}
     [first, _] = post.rows()
     deliveries.replay(ctx, first["id"])
     post.courier._is_known = False
-    assert titles(post.told()) == ["First"]
+    assert titles(post.run_rounds()) == ["First"]
     post.desk.update("outgoing_webhook", hook["id"], is_disabled=1)
     with pytest.raises(Conflict):
         deliveries.replay(ctx, first["id"])
     post.courier._is_known = False
     post.task("While off")
-    post.told()
+    post.run_rounds()
     post.desk.update("outgoing_webhook", hook["id"], is_disabled=0)
     assert deliveries.replay_since(ctx, hook["id"], NOW) == 2
     post.courier._is_known = False
-    asked = post.told(10)
+    asked = post.run_rounds(10)
     assert titles(asked) == ["First", "Second", "While off"] and ids < {each.header("webhook-id") for each in asked}
     with pytest.raises(Gone):
         post.desk.store.write(lambda tx: tx.run(lambda: deliveries.changes._LOG.delete()))
@@ -456,12 +456,12 @@ def test_what_was_sent_is_sent_again_by_request(post: Post) -> None:
 
 def test_lost_changes_are_reported_and_delivery_continues(post: Post) -> None:
     post.hook()
-    post.told()
+    post.run_rounds()
     post.task("Lost")
     post.desk.store.write(lambda tx: tx.run(lambda: deliveries.changes._LOG.delete()))
-    assert not post.told()
+    assert not post.run_rounds()
     post.task("Found")
-    assert titles(post.told(6)) == ["Found"]
+    assert titles(post.run_rounds(6)) == ["Found"]
 
 
 def test_a_thousand_waiting_changes_are_delivered(post: Post) -> None:
@@ -471,7 +471,7 @@ def test_a_thousand_waiting_changes_are_delivered(post: Post) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(couriers, "KEPT", 10)
         patch.setattr(couriers, "PAGE", 7)
-        assert titles(post.told(80)) == [f"Task {number:02}" for number in range(60)]
+        assert titles(post.run_rounds(80)) == [f"Task {number:02}" for number in range(60)]
 
 
 @pytest.mark.parametrize(

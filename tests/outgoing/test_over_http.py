@@ -38,7 +38,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def webhooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     with Peer() as peer:
         server = Server(tmp_path_factory.mktemp("outgoing") / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
         try:
@@ -54,62 +54,62 @@ def path_of(id: int, rest: str) -> str:
     return f"/rest/outgoing_webhooks/{id}/{rest}.json"
 
 
-def test_incoming_mail_is_delivered(told: Told) -> None:
-    hook = told.hook("/mail", "ticket.created, message.created")
-    parsed = told.api.parse(b"From: ann@told.example\nSubject: Pump\n\nIt leaks.").ok()
-    bodies = [json.loads(told.next("/mail").body) for _ in range(2)]
+def test_incoming_mail_is_delivered(webhooks: Told) -> None:
+    hook = webhooks.hook("/mail", "ticket.created, message.created")
+    parsed = webhooks.api.parse(b"From: ann@told.example\nSubject: Pump\n\nIt leaks.").ok()
+    bodies = [json.loads(webhooks.next("/mail").body) for _ in range(2)]
     assert {(each["type"], each["data"]["id"]) for each in bodies} == {
         ("ticket.created", parsed["id"]), ("message.created", parsed["last_message_id"]),
     }  # fmt: skip
-    told.api.remove("outgoing_webhook", hook).ok()
+    webhooks.api.remove("outgoing_webhook", hook).ok()
 
 
-def test_deliveries_are_listed_shown_and_sent_again(told: Told) -> None:
-    hook = told.hook("/listed", "task.created", lambda asked: answer("no", status=400))
-    task = told.api.create("task", title="Splice").ok()["id"]
-    first = told.next("/listed")
-    listed = told.api.get(path_of(hook, "deliveries")).ok()
+def test_deliveries_are_listed_shown_and_sent_again(webhooks: Told) -> None:
+    hook = webhooks.hook("/listed", "task.created", lambda asked: answer("no", status=400))
+    task = webhooks.api.create("task", title="Splice").ok()["id"]
+    first = webhooks.next("/listed")
+    listed = webhooks.api.get(path_of(hook, "deliveries")).ok()
     [row] = listed["results"]
     assert listed["total"] == 1 and (row["event"], row["record_id"]) == ("task.created", task)
-    assert told.api.get("/rest/outgoing_webhooks/deliveries.json", state="waiting").ok()["total"] >= 1
-    assert told.api.get(path_of(hook, "deliveries"), state="odd").status == 422
-    shown = told.api.get(f"/rest/outgoing_webhooks/deliveries/{row['id']}.json").ok()
+    assert webhooks.api.get("/rest/outgoing_webhooks/deliveries.json", state="waiting").ok()["total"] >= 1
+    assert webhooks.api.get(path_of(hook, "deliveries"), state="odd").status == 422
+    shown = webhooks.api.get(f"/rest/outgoing_webhooks/deliveries/{row['id']}.json").ok()
     assert shown["message_id"] == first.header("webhook-id")
-    again = told.api.post(f"/rest/outgoing_webhooks/deliveries/{row['id']}/replay.json").ok()
+    again = webhooks.api.post(f"/rest/outgoing_webhooks/deliveries/{row['id']}/replay.json").ok()
     assert again["state"] == "waiting"
-    assert told.next("/listed").header("webhook-id") == first.header("webhook-id")
-    assert told.api.post(path_of(hook, "replay"), since="-1 hour").ok()["again"] == 1
-    assert told.next("/listed").header("webhook-id") == first.header("webhook-id")
-    assert told.api.post(path_of(hook, "replay")).status == 422
-    assert told.api.post(path_of(hook, "replay"), since="never ever").status == 422
-    told.api.remove("outgoing_webhook", hook).ok()
-    assert told.api.get(path_of(hook, "deliveries")).ok()["total"] == 0
+    assert webhooks.next("/listed").header("webhook-id") == first.header("webhook-id")
+    assert webhooks.api.post(path_of(hook, "replay"), since="-1 hour").ok()["again"] == 1
+    assert webhooks.next("/listed").header("webhook-id") == first.header("webhook-id")
+    assert webhooks.api.post(path_of(hook, "replay")).status == 422
+    assert webhooks.api.post(path_of(hook, "replay"), since="never ever").status == 422
+    webhooks.api.remove("outgoing_webhook", hook).ok()
+    assert webhooks.api.get(path_of(hook, "deliveries")).ok()["total"] == 0
 
 
-def test_a_test_says_how_it_went(told: Told) -> None:
-    hook = told.hook("/tried", "task.deleted")
-    told.api.update("outgoing_webhook", hook, is_disabled=1).ok()
-    tried = told.api.post(path_of(hook, "test")).ok()
+def test_a_test_says_how_it_went(webhooks: Told) -> None:
+    hook = webhooks.hook("/tried", "task.deleted")
+    webhooks.api.update("outgoing_webhook", hook, is_disabled=1).ok()
+    tried = webhooks.api.post(path_of(hook, "test")).ok()
     assert (tried["state"], tried["status"], tried["event"], tried["response"]["body"]) == (
         "sent",
         200,
         "test",
         "thanks",
     )
-    asked = told.next("/tried")
+    asked = webhooks.next("/tried")
     assert asked.header("webhook-id") == tried["message_id"] and json.loads(asked.body)["type"] == "test"
     assert json.loads(tried["request"]["body"]) == json.loads(asked.body)
-    told.api.update("outgoing_webhook", hook, url=f"http://{HOST}:9/closed").ok()
-    failed = told.api.post(path_of(hook, "test")).ok()
+    webhooks.api.update("outgoing_webhook", hook, url=f"http://{HOST}:9/closed").ok()
+    failed = webhooks.api.post(path_of(hook, "test")).ok()
     assert failed["state"] == "failed" and failed["status"] == 0 and failed["error"]
-    assert told.api.post(path_of(999_999, "test")).status == 404
+    assert webhooks.api.post(path_of(999_999, "test")).status == 404
 
 
-def test_they_are_for_administrators(told: Told) -> None:
-    hook = told.hook("/admins", "task.deleted")
-    milo = told.api.as_("milo")
-    tried = told.api.post(path_of(hook, "test")).ok()["id"]
-    told.next("/admins")
+def test_they_are_for_administrators(webhooks: Told) -> None:
+    hook = webhooks.hook("/admins", "task.deleted")
+    milo = webhooks.api.as_("milo")
+    tried = webhooks.api.post(path_of(hook, "test")).ok()["id"]
+    webhooks.next("/admins")
     for method, path in (
         ("GET", path_of(hook, "deliveries")), ("GET", "/rest/outgoing_webhooks/deliveries.json"),
         ("GET", f"/rest/outgoing_webhooks/deliveries/{tried}.json"), ("POST", path_of(hook, "test")),
@@ -125,16 +125,16 @@ def test_what_is_on_its_way_when_the_service_is_killed_arrives_again(tmp_path: P
     env = {"HELPDESK_OUTBOUND_ALLOW": HOST}
     with Peer() as peer:
         server = Server(tmp_path / "data", env=env)
-        told = Told(server, server.set_up(), peer)
-        told.hook("/killed", "task.created", lambda asked: asked.hung_up.wait(0) or asked.socket.recv(1) or None)
-        id = told.api.create("task", title="Splice").ok()["id"]
-        first = told.next("/killed")
-        told.server.process.kill()
-        told.server.process.wait(30)
-        peer.answers["/killed"] = lambda asked: told.arrived["/killed"].put(asked) or answer("thanks")
+        webhooks = Told(server, server.set_up(), peer)
+        webhooks.hook("/killed", "task.created", lambda asked: asked.hung_up.wait(0) or asked.socket.recv(1) or None)
+        id = webhooks.api.create("task", title="Splice").ok()["id"]
+        first = webhooks.next("/killed")
+        webhooks.server.process.kill()
+        webhooks.server.process.wait(30)
+        peer.answers["/killed"] = lambda asked: webhooks.arrived["/killed"].put(asked) or answer("thanks")
         again = Server(tmp_path / "data", env=env)
         try:
-            second = told.next("/killed")
+            second = webhooks.next("/killed")
         finally:
             assert again.stop() == 0
     assert second.header("webhook-id") == first.header("webhook-id")

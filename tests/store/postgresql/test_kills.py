@@ -44,7 +44,7 @@ class Pauses:
         self.reads.append((read - began) * 1000)
         self.writes.append((time.monotonic() - read) * 1000)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return "; ".join(
             f"{name}: median {sorted(found)[len(found) // 2]:.0f} ms, longest {max(found):.0f} ms"
             for name, found in (("read", self.reads), ("write", self.writes))
@@ -87,7 +87,7 @@ def test_one_of_three_is_killed_again_and_again(three: Processes, tmp_path: Path
         assert names.items() <= found(three.api(0), uri, "kill").items()
     _every_ticket_has_its_message(three.api(1))
     again = _jobs_done_again(three.api(2), tmp_path, acknowledged["task"])
-    print(f"{KILLS} kills, {sum(map(len, acknowledged.values()))} writes; jobs done again: {again}; {pauses.told()}")
+    print(f"{KILLS} kills, {sum(map(len, acknowledged.values()))} writes; jobs done again: {again}; {pauses.summary()}")
     assert again <= SLOTS * KILLS
     assert not MAX_PAUSE_MS or max(pauses.reads + pauses.writes) <= MAX_PAUSE_MS
 

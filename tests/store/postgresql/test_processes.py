@@ -77,11 +77,11 @@ def test_a_counter_rises_by_each(two: Processes) -> None:
     """A counter of changes loses no increment, and each process sees every one."""
     id = two.api(0).create("task", title="Counted").ok()["id"]
 
-    def told(number: int) -> None:
+    def add_comment(number: int) -> None:
         two.api(number % 2).create("comment", target__context="task", target_id=id, comment=f"note {number}").ok()
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(told, range(24)))
+        list(pool.map(add_comment, range(24)))
     for number in range(2):
         assert two.api(number).search("comment", f"on.task:(id:{id})").ok()["total"] == 24
 
