@@ -18,10 +18,11 @@ run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--por
 test: $(VENV)/.for-dev .work/samples .work/node .work/browser $(if $(findstring postgresql,$(ARGS)),.work/postgresql)  ## run all tests (ARGS="-k mail" picks some, ARGS=--store=postgresql uses PostgreSQL, WORKERS=4 more cores)
 	$(BIN)/python -m tests -n $(WORKERS) $(ARGS)
 
-lint: $(VENV)/.for-dev  ## ruff and mypy
+lint: $(VENV)/.for-dev  ## ruff, mypy, and the patterns of STYLE.md
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python build/style.py
 
 bench: $(VENV)/.for-dev  ## measure speed beside a bare handler (ARGS="--help" shows choices)
 	$(BIN)/python -m tests.bench $(ARGS)

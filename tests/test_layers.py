@@ -56,7 +56,6 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 # The wings of the console from the bottom up: a wing imports itself and earlier wings. console/site.py is above all of
 # them.
 WINGS = ("http", "html", "search", "lists", "forms", "tickets", "pages")
-MAX_FILES, MAX_LINES = 60, 8_000  # in a folder, without its subfolders
 # The types that comments, files, entries, custom fields, events and actors consist of; `message` is a key of responses.
 ANY_RECORD_HAS = {
     "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",
@@ -255,18 +254,6 @@ def beside(module: str, target: str) -> tuple[str, str]:
     place = next((at for at, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other), 0)
     is_inside = place >= (1 if ours[0] == "console" else 2) and len(ours) > place + 1 and len(theirs) > place + 1
     return (".".join(ours[: place + 1]), ".".join(theirs[: place + 1])) if is_inside else ("", "")
-
-
-def test_no_folder_is_a_drawer():
-    """A larger folder holds several things; lists of record types, and of the kinds of data queries, are one thing
-    each."""
-    files: dict[Path, list[int]] = {}
-    for path in modules(ROOT).values():
-        files.setdefault(path.parent, []).append(len(path.read_text("utf-8").splitlines()))
-    lists = {ROOT / "server/record_types", *ROOT.glob("server/*/types"), ROOT / "server/queries/kinds"}
-    crowded = {str(folder.relative_to(ROOT)): len(found) for folder, found in files.items() if len(found) > MAX_FILES}
-    large = {str(folder.relative_to(ROOT)): sum(found) for folder, found in files.items() if sum(found) > MAX_LINES}
-    assert {name for name in crowded if ROOT / name not in lists} == set() and large == {}
 
 
 def shared_names(root: Path) -> dict[str, list[str]]:

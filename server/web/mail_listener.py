@@ -46,7 +46,7 @@ _ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
 
 
 class MailListener:
-    """Implements desk.mail_listening.Listener. Exists once; its sockets are replaced when the settings change."""
+    """The listener of mailroom/mail_listening.py. It exists once; its sockets are replaced when settings change."""
 
     def __init__(self, service: Service, is_on: bool = True) -> None:
         """Opens its sockets; is_on: whether this process may listen. Raises Unavailable if that fails, unless mail
