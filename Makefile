@@ -7,7 +7,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench reference messages screenshots dist lock clean
+.PHONY: help run test test-all lint check bench reference messages screenshots dist lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -15,8 +15,14 @@ help:  ## list these targets
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
 
-test: $(VENV)/.for-dev .work/samples .work/node .work/browser $(if $(findstring postgresql,$(ARGS)),.work/postgresql)  ## run all tests (ARGS="-k mail" picks some, ARGS=--store=postgresql uses PostgreSQL, WORKERS=4 more cores)
+test: .work/for-tests  ## run the tests (ARGS="-k mail" picks some, ARGS=--store=postgresql uses PostgreSQL, WORKERS=4 more cores)
 	$(BIN)/python -m tests -n $(WORKERS) $(ARGS)
+
+test-all: .work/for-tests  ## run the exhaustive tests as well (ARGS="-m exhaustive" runs only these)
+	$(BIN)/python -m tests --all -n $(WORKERS) $(ARGS)
+
+.PHONY: .work/for-tests
+.work/for-tests: $(VENV)/.for-dev .work/samples .work/node .work/browser $(if $(findstring postgresql,$(ARGS)),.work/postgresql)
 
 lint: $(VENV)/.for-dev  ## ruff, mypy, and the patterns of STYLE.md
 	$(BIN)/ruff check .

@@ -1,4 +1,5 @@
-"""Runs all tests, as `make test` does, and runs up to three failed tests a second time, alone.
+"""Runs the tests, as `make test` does, and up to three failed tests a second time, alone. With `--all`, as `make
+test-all` does, it also runs those that are marked as exhaustive.
 
 A test that passes alone failed because the machine was slow or because tests share state. It is reported by name, so
 that it gets fixed, and does not hold back an unrelated commit. A test that fails twice fails the run."""
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 
+ALL = "--all"
 FEW = 3  # failed tests that may have failed by chance
 
 
@@ -23,6 +25,10 @@ class Failures:
 
 
 def main(args: list[str]) -> int:
+    if ALL in args:
+        args = [each for each in args if each != ALL]
+    else:
+        args = ["-m", "not exhaustive", *args]
     failures = Failures()
     code = int(pytest.main(args, plugins=[failures]))
     if code != pytest.ExitCode.TESTS_FAILED or not 0 < len(failures.ids) <= FEW:

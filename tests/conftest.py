@@ -58,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Starts the database that all processes of a run share, in the first process."""
+    config.addinivalue_line("markers", "exhaustive(reason): of everything of a kind; `make test-all` runs it")
     config.addinivalue_line("markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL")
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":

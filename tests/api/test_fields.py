@@ -11,6 +11,8 @@ from tests.api.minimal import MINIMAL, made
 from tests.api.test_records import CHANGED, CREATED, REGISTRY, key_of
 from tests.service import Api
 
+pytestmark = pytest.mark.exhaustive("every writable field of every type")
+
 WRITABLE = [
     pytest.param(each, field, id=f"{each.uri}.{name}")
     for each in REGISTRY

@@ -15,6 +15,8 @@ from server.store.transaction import Transaction
 from tests import databases
 from tests.service import Api, Reply, Server, people
 
+pytestmark = pytest.mark.exhaustive("hostile input for every endpoint")
+
 TICKETS = 30_000
 QUERY = "/rest/data/query.json"
 TEXT_CHARS = 200  # characters of each subject and custom text, nearly all zeros

@@ -8,6 +8,8 @@ from tests.api.families import FAMILIES, ROWS, Row
 from tests.api.minimal import made
 from tests.service import Api, Reply
 
+pytestmark = pytest.mark.exhaustive("every record type, kind of caller and endpoint")
+
 REGISTRY = load()
 MATRIX_TYPES = {"matrix_open", "matrix_owned"}
 UNREADABLE, UNSEARCHABLE = {"automation_log"}, {"automation_resource"}  # 405 for every caller

@@ -17,6 +17,8 @@ from tests import databases
 from tests.composed_anew import uncompared
 from tests.records.desk import Desk
 
+pytestmark = pytest.mark.exhaustive("every search of every type, before and after")
+
 CANARY = "zxcanary"
 TEXTS = {
     "number": ("<999999", "!null"),

@@ -20,7 +20,7 @@ from server.automation.trace import MAX_TRACED
 from server.record_types.registry import load
 from tests.records.desk import Desk
 
-pytestmark = pytest.mark.sqlite("the same with any store")
+pytestmark = [pytest.mark.sqlite("the same with any store"), pytest.mark.exhaustive("hostile input for every command")]
 
 ALLOW_ALL = "commands:\n  all:\n    allow: yes"
 QUICK = "settings:\n  time_limit_ms: 300\n" + ALLOW_ALL

@@ -15,6 +15,8 @@ from tests.console.browser import NARROW, PHONE, WIDE, Browser, is_sideways, sig
 from tests.console.visitor import Visitor, place
 from tests.service import Api, Server, people
 
+pytestmark = pytest.mark.exhaustive("the pages of the desk in every form of display and input")
+
 names = pytest.mark.parametrize
 ECHOED = re.compile(r'<input[^>]*name="q"[^>]*>|<p><code>[^<]*</code></p>')  # the echoed search
 ARABIC = "طلب عرض سعر"

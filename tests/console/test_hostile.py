@@ -15,7 +15,7 @@ from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server
 
-pytestmark = pytest.mark.sqlite("the same with any store")
+pytestmark = [pytest.mark.sqlite("the same with any store"), pytest.mark.exhaustive("hundreds of attempts to break in")]
 
 routes.load()
 

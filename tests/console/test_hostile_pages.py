@@ -22,7 +22,10 @@ from tests.security import payloads
 from tests.security.world import CANARY, NOTHING, PROMPTS, World, package_of
 from tests.service import Api
 
-pytestmark = pytest.mark.sqlite("the same with any store")
+pytestmark = [
+    pytest.mark.sqlite("the same with any store"),
+    pytest.mark.exhaustive("every page with hostile texts in every record"),
+]
 
 routes.load()
 ROSTERS = "/admin/people/rosters"

@@ -14,7 +14,10 @@ from tests.console.browser import NARROW, PHONE, Browser, axe, is_sideways, viol
 from tests.console.lively import Lively
 from tests.records.desk import Desk
 
-pytestmark = pytest.mark.sqlite("a desk with backups of its file")
+pytestmark = [
+    pytest.mark.sqlite("a desk with backups of its file"),
+    pytest.mark.exhaustive("every kind of page in every form of display"),
+]
 
 MIDDLE = {"width": 1100, "height": 800}  # barely wide enough for tables
 SHORT = {"width": PHONE[0], "height": 560}  # so that bars are close together

@@ -13,6 +13,8 @@ from server.store.transaction import Transaction
 from tests.records.desk import Desk
 from tests.records.filled import FAMILIES
 
+pytestmark = pytest.mark.exhaustive("every name that a search or an expand can use")
+
 Families = Callable[[str], tuple[Desk, dict[str, int]]]
 REGISTRY = load()
 TYPES = [(family, uri) for family, each in FAMILIES.items() for uri in each.TYPES]

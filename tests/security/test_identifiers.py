@@ -29,6 +29,8 @@ from tests.console.visitor import Visitor
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Server, people
 
+pytestmark = pytest.mark.exhaustive("every identifier that a request can name")
+
 app.endpoints()
 pages.load()
 REGISTRY = load()

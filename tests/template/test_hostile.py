@@ -15,6 +15,8 @@ from server.template.registry import FUNCTIONS, TESTS
 from server.template.shared.xml_tree import XmlNode
 from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
 
+pytestmark = pytest.mark.exhaustive("every filter and function with hostile input")
+
 STEPS = 50_000  # enough for every honest case here, and quickly spent
 
 

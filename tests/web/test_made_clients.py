@@ -13,7 +13,10 @@ import pytest
 from tests.service import Api
 from tests.web.made import HERE, OPERATIONS, document, got
 
-pytestmark = pytest.mark.sqlite("the same with any store")
+pytestmark = [
+    pytest.mark.sqlite("the same with any store"),
+    pytest.mark.exhaustive("clients that generators of others make"),
+]
 
 
 def run(*arguments: str | Path) -> str:

@@ -17,7 +17,10 @@ import requests
 from tests.service import ROOT, Api
 from tests.web.made import HERE, OPERATIONS, document, got
 
-pytestmark = pytest.mark.sqlite("the same with any store")
+pytestmark = [
+    pytest.mark.sqlite("the same with any store"),
+    pytest.mark.exhaustive("clients that generators of others make"),
+]
 
 MODULES = ROOT / ".work" / "node" / "node_modules"
 QUIET = {"REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "REDOCLY_TELEMETRY": "off"}  # else redocly contacts its vendor
