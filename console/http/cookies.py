@@ -16,12 +16,12 @@ def name_of(kind: str, is_secure: bool) -> str:
 
 def read(header: str, kind: str, is_secure: bool) -> str:
     """The value of a cookie in a Cookie header; "" if it is missing or sent twice with different values."""
-    wanted, found = name_of(kind, is_secure), set()
+    full_name, values = name_of(kind, is_secure), set()
     for part in header.split(";"):
         name, _, value = part.strip().partition("=")
-        if name == wanted:
-            found.add(value.strip())
-    return unquote(found.pop()) if len(found) == 1 else ""
+        if name == full_name:
+            values.add(value.strip())
+    return unquote(values.pop()) if len(values) == 1 else ""
 
 
 def write(kind: str, value: str, is_secure: bool, seconds: int | None = None) -> str:

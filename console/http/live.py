@@ -24,8 +24,8 @@ def latest(visit: Visit, channel: str, newest: Callable[[Context], int], about: 
     since = id_in(headers.get(LAST_ID, "") or visit.query.text("since", ""))
 
     def news(ctx: Context, cursor: int) -> News:
-        found = newest(ctx)
-        return News([(found, {"id": found})] if found > cursor else [], max(found, cursor))
+        newest_id = newest(ctx)
+        return News([(newest_id, {"id": newest_id})] if newest_id > cursor else [], max(newest_id, cursor))
 
     feed = Feed(channel, (visit.path, about), id if since is None else since, news)
     return PageResponse(content_type=MEDIA_TYPE, feed=feed)

@@ -235,9 +235,9 @@ def rail(actor: Actor, custom: Sequence[RecordType] = ()) -> list[tuple[str, lis
     for each in open_to(actor):
         if not each.is_part:
             groups.setdefault(each.group, []).append(each)
-    listed = [each for each in custom if each.offers("search")][:MAX_CUSTOM]
+    searchable = [each for each in custom if each.offers("search")][:MAX_CUSTOM]
     groups[RECORDS][-1:-1] = [
-        NavigationItem(f"/search/{each.uri}", each.label_names[1], RECORDS, icon="box") for each in listed
+        NavigationItem(f"/search/{each.uri}", each.label_names[1], RECORDS, icon="box") for each in searchable
     ]
     return list(groups.items())
 

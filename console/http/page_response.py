@@ -48,9 +48,9 @@ def file(path: Path, content_type: str, length: int) -> PageResponse:
     return PageResponse(headers=attachment(path.name), content_type=content_type, pieces=pieces, length=length)
 
 
-def again(shown: PageResponse, seconds: int) -> PageResponse:
+def again(page: PageResponse, seconds: int) -> PageResponse:
     """The page with a header that reloads it after some seconds."""
-    return replace(shown, headers={**shown.headers, "Refresh": str(seconds)})
+    return replace(page, headers={**page.headers, "Refresh": str(seconds)})
 
 
 def json_response(value: object) -> PageResponse:

@@ -93,11 +93,11 @@ def load() -> None:
 def find(path: str) -> tuple[dict[str, Page], dict[str, str]]:
     """Returns the pages at a path by method, and the arguments in the path; {} for an unknown path."""
     load()
-    found: dict[str, Page] = {}
+    pages: dict[str, Page] = {}
     arguments: dict[str, str] = {}
     for each in PAGES:
         match = each.pattern.match(path)
         if match and not ("id" in match.groupdict() and int(match["id"]) > MAX_ID):
-            found.setdefault(each.method, each)
+            pages.setdefault(each.method, each)
             arguments = match.groupdict()
-    return found, arguments
+    return pages, arguments

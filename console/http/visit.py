@@ -176,13 +176,13 @@ class Visit:
     @property
     def form_id(self) -> str:
         """The random id of the submitted form; "" if it has none."""
-        given = self.form.text(FORM_TOKEN, "")[_TAG_CHARS:]
-        return given if len(given) == FORM_ID_CHARS else ""
+        id = self.form.text(FORM_TOKEN, "")[_TAG_CHARS:]
+        return id if len(id) == FORM_ID_CHARS else ""
 
     def has_form_token(self) -> bool:
         """Whether the submitted form has the token of this session or visit."""
-        given = self.form.text(FORM_TOKEN, "")[:_TAG_CHARS]
-        is_right = bool(self.secret) and hmac.compare_digest(given.encode(), self.tag("form").encode())
+        tag = self.form.text(FORM_TOKEN, "")[:_TAG_CHARS]
+        is_right = bool(self.secret) and hmac.compare_digest(tag.encode(), self.tag("form").encode())
         return self.was_ours or is_right
 
     def require_secret(self) -> None:
@@ -205,17 +205,17 @@ class Visit:
         self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
         self.secret = id
 
-    def sign_in(self, made: NewSession, is_kept: bool | None = None) -> None:
+    def sign_in(self, session: NewSession, is_kept: bool | None = None) -> None:
         """Sets the cookies of a new session and of a known device. is_kept: as in set_session."""
-        self.set_session(made.session_id, is_kept)
-        if made.known:
-            self.cookies.append(cookies.write(cookies.DEVICE, made.known, self.is_secure, KNOWN_SECONDS))
+        self.set_session(session.session_id, is_kept)
+        if session.known:
+            self.cookies.append(cookies.write(cookies.DEVICE, session.known, self.is_secure, KNOWN_SECONDS))
 
-    def begin(self, made: NewSession, is_kept: bool | None = None) -> None:
+    def begin(self, session: NewSession, is_kept: bool | None = None) -> None:
         """Continues this request in a new session, which its form has just created."""
         self.was_ours = self.has_form_token()
-        self.sign_in(made, is_kept)
-        self.session = self.service.store.read(lambda tx: sessions.check(tx, made.session_id, self.now))
+        self.sign_in(session, is_kept)
+        self.session = self.service.store.read(lambda tx: sessions.check(tx, session.session_id, self.now))
         self.__dict__.pop("ctx", None)
 
     def drop_session(self) -> None:
@@ -240,8 +240,8 @@ class Visit:
 
     def visit_id(self) -> str:
         """The value of the visit cookie."""
-        found = self._cookie(cookies.VISIT)
-        return found if len(found) <= sessions.MAX_ID_CHARS else ""
+        id = self._cookie(cookies.VISIT)
+        return id if len(id) <= sessions.MAX_ID_CHARS else ""
 
     def lacks_second_factor(self) -> bool:
         """Whether the worker must set up a second factor and has not done so."""
@@ -259,24 +259,24 @@ class Visit:
     @property
     def next(self) -> str:
         """The page after a form: `next` of the form or query if it is a path on this host, else the start page."""
-        given = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
-        return own_path(given)
+        path = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
+        return own_path(path)
 
     def flash(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
         """Shows a message on the next page. undo: the path of a form that undoes the act; fields: its fields."""
         message = shown(text)[:MAX_TOLD_CHARS]
         self.message = message, undo, fields
-        kept = ""
+        draft_name = ""
         if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:
-            kept = f"undo:{secrets.token_hex(8)}"  # too large for a cookie
+            draft_name = f"undo:{secrets.token_hex(8)}"  # too large for a cookie
             try:
-                form_drafts.save(self.ctx, kept, _pairs(fields))
+                form_drafts.save(self.ctx, draft_name, _pairs(fields))
             except TooLarge:
-                undo = kept = ""
+                undo = draft_name = ""
             fields = {}
-        told = json.dumps([message, undo, fields, kept], ensure_ascii=False)
-        told = told.encode("utf-8", "replace").decode()
-        signed = f"{self.tag(told)}{told}"
+        payload = json.dumps([message, undo, fields, draft_name], ensure_ascii=False)
+        payload = payload.encode("utf-8", "replace").decode()
+        signed = f"{self.tag(payload)}{payload}"
         self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))
 
     @cached_property
@@ -286,14 +286,14 @@ class Visit:
         if not signed:
             return None
         self.cookies.append(cookies.write(cookies.TOAST, "", self.is_secure, 0))
-        tag, told = signed[:_TAG_CHARS], signed[_TAG_CHARS:]
-        if not self.secret or not hmac.compare_digest(tag.encode(), self.tag(told).encode()):
+        tag, payload = signed[:_TAG_CHARS], signed[_TAG_CHARS:]
+        if not self.secret or not hmac.compare_digest(tag.encode(), self.tag(payload).encode()):
             return None
-        text, undo, fields, kept = json.loads(told)
+        text, undo, fields, draft_name = json.loads(payload)
         pairs = _pairs(fields)
-        if kept and self.session is not None:
-            draft = form_drafts.load(self.ctx, kept)
-            form_drafts.drop(self.ctx, kept)
+        if draft_name and self.session is not None:
+            draft = form_drafts.load(self.ctx, draft_name)
+            form_drafts.drop(self.ctx, draft_name)
             undo, pairs = (undo, [*draft.fields]) if draft is not None else ("", [])
         return {"text": text, "undo": undo, "fields": pairs}
 
@@ -302,10 +302,10 @@ def _pairs(fields: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, each) for name, value in fields.items() for each in ([value] if isinstance(value, str) else value)]
 
 
-def own_path(given: str) -> str:
+def own_path(path: str) -> str:
     """Returns the path if it is on this host, else the start page.
 
     >>> own_path("/account?tab=1"), own_path("//evil.example"), own_path("/\\\\evil.example"), own_path("https:x")
     ('/account?tab=1', '/', '/', '/')
     """
-    return given if len(given) <= MAX_NEXT_CHARS and _OWN_PATH.match(given) else "/"
+    return path if len(path) <= MAX_NEXT_CHARS and _OWN_PATH.match(path) else "/"
