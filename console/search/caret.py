@@ -49,8 +49,8 @@ class _Bracket:
     sign: str
 
 
-def typed_at(q: str, caret: int, uri: str, named: Named) -> Typed:
-    """Returns the word at `caret`. named: finds a filter by record type and name."""
+def typed_at(q: str, caret: int, uri: str, find: Named) -> Typed:
+    """Returns the word at `caret`. find: returns the filter of a record type and a name."""
     head = q[:caret]
     stack = [_Bracket(uri, "", "")]
     field, at = "", 0
@@ -73,7 +73,7 @@ def typed_at(q: str, caret: int, uri: str, named: Named) -> Typed:
         elif kind == "field":
             field = piece[:-1]
         elif kind == "open":
-            stack.append(_Bracket(_inner(stack[-1].uri, field, named), field or stack[-1].field, ")"))
+            stack.append(_Bracket(_inner(stack[-1].uri, field, find), field or stack[-1].field, ")"))
             field = ""
         elif kind == "list":
             stack.append(_Bracket(stack[-1].uri, field or stack[-1].field, "]"))
@@ -87,12 +87,12 @@ def _is_open(quoted: str) -> bool:
     return len(quoted) < 2 or not quoted.endswith('"')
 
 
-def _inner(uri: str, field: str, named: Named) -> str:
+def _inner(uri: str, field: str, find: Named) -> str:
     """The record type that a bracket after a filter searches; without a filter the same type."""
     if not field:
         return uri
-    found = named(uri, field) if uri else None
-    return found.target if found is not None and found.type in ("deep", "watchers") else ""
+    outer = find(uri, field) if uri else None
+    return outer.target if outer is not None and outer.type in ("deep", "watchers") else ""
 
 
 def _typed(q: str, caret: int, stack: list[_Bracket], field: str, start: int, text: str, quote: str) -> Typed:

@@ -62,10 +62,10 @@ class _Piece:
     is_control: bool
 
 
-def chips(q: str, known: Known, labels: Mapping[tuple[str, str], str] | None = None) -> list[Chip]:
+def chips(q: str, find: Known, labels: Mapping[tuple[str, str], str] | None = None) -> list[Chip]:
     """Splits a search into chips; none if it cannot be parsed.
 
-    known: finds a filter by name. labels: {(type, id): label}."""
+    find: returns the filter of a name. labels: {(type, id): label}."""
     try:
         pieces = _pieces(q)
     except BadQuery:
@@ -73,42 +73,42 @@ def chips(q: str, known: Known, labels: Mapping[tuple[str, str], str] | None = N
     runs, joint = _runs(pieces)
     texts = [q[run[0].start : run[-1].end] for run in runs]
     is_control = [run[0].is_control for run in runs]
-    found = []
+    terms = []
     for at, run in enumerate(runs[:MAX_CHIPS]):
         others = [text for place, text in enumerate(texts) if place != at and not is_control[place]]
         controls = [text for place, text in enumerate(texts) if place != at and is_control[place]]
         without = " ".join(filter(None, (joint.join(others), *controls)))
-        words = _cut(" ".join(_words(q[each.start : each.end], known, labels or {}) for each in run))
-        found.append(Chip(texts[at], words, run[0].start, run[-1].end, without))
-    return found
+        words = _cut(" ".join(_words(q[each.start : each.end], find, labels or {}) for each in run))
+        terms.append(Chip(texts[at], words, run[0].start, run[-1].end, without))
+    return terms
 
 
 def _pieces(q: str) -> list[_Piece]:
     """The top-level terms, as the parser sees them. Raises BadQuery if the text has no valid tokens."""
-    found: list[_Piece] = []
-    listed = tokens(q)
-    ends = [len(q[: each.position].rstrip()) for each in listed[1:]] + [len(q.rstrip())]
+    pieces: list[_Piece] = []
+    sequence = tokens(q)
+    ends = [len(q[: each.position].rstrip()) for each in sequence[1:]] + [len(q.rstrip())]
     depth, start, first, joint = 0, -1, TokenKind.TEXT, ""
-    for at, token in enumerate(listed):
+    for at, token in enumerate(sequence):
         if start < 0:
-            if _joins(token, found, joint, at == len(listed) - 1):
+            if _joins(token, pieces, joint, at == len(sequence) - 1):
                 joint = str(getattr(token.value, "value", token.value))
                 continue
             start, first = token.position, token.kind
-        elif listed[at - 1].kind is TokenKind.NOT and start == listed[at - 1].position:
+        elif sequence[at - 1].kind is TokenKind.NOT and start == sequence[at - 1].position:
             first = token.kind  # of the negated term
         depth += (token.kind is TokenKind.OPEN) - (token.kind is TokenKind.CLOSE)
-        if depth > 0 or _goes_on(token, listed[at + 1 :][:1], listed[at - 1 : at], start):
+        if depth > 0 or _goes_on(token, sequence[at + 1 :][:1], sequence[at - 1 : at], start):
             continue
         name = q[start : q.find(":", start)] if first is TokenKind.FIELD else ""
-        found.append(_Piece(start, ends[at], joint, first, name in CONTROLS))
+        pieces.append(_Piece(start, ends[at], joint, first, name in CONTROLS))
         start, joint = -1, ""
-    return found
+    return pieces
 
 
-def _joins(token: SearchToken, found: list[_Piece], joint: str, is_last: bool) -> bool:
+def _joins(token: SearchToken, pieces: list[_Piece], joint: str, is_last: bool) -> bool:
     """Whether AND or OR is an operator: it is a word unless it stands between two terms."""
-    return token.kind is TokenKind.OPERATOR and bool(found) and not joint and not is_last
+    return token.kind is TokenKind.OPERATOR and bool(pieces) and not joint and not is_last
 
 
 def _goes_on(token: SearchToken, following: list[SearchToken], before: list[SearchToken], start: int) -> bool:
@@ -152,18 +152,18 @@ def _runs(pieces: list[_Piece]) -> tuple[list[list[_Piece]], str]:
 # -- in words ---------------------------------------------------------------------------------------------------------
 
 
-def title(found: Filter) -> str:
+def title(named_filter: Filter) -> str:
     """The label of a filter: Last opened at for `lastOpenedAt`, Owner for `owner.id`.
 
     >>> title(Filter("owner.id", ""))
     'Owner'
     """
-    if isinstance(found, CustomFilter):
-        return found.field.name
-    return shown(sheet.named(_CAMEL.sub("_", found.name.removesuffix(".id")).replace(".", "_").lower()))
+    if isinstance(named_filter, CustomFilter):
+        return named_filter.field.name
+    return shown(sheet.named(_CAMEL.sub("_", named_filter.name.removesuffix(".id")).replace(".", "_").lower()))
 
 
-def _words(text: str, known: Known, labels: Mapping[tuple[str, str], str]) -> str:
+def _words(text: str, find: Known, labels: Mapping[tuple[str, str], str]) -> str:
     """A term in words."""
     match = _TERM.fullmatch(text)
     if match is None:
@@ -171,13 +171,13 @@ def _words(text: str, known: Known, labels: Mapping[tuple[str, str], str]) -> st
     name, bang, value = match.groups()
     if name in CONTROLS:
         return _control(CONTROLS[name], value)
-    found = known(name)
-    if found is None:
+    named_filter = find(name)
+    if named_filter is None:
         return text
     if value[:1] in ("!", "(") or value.startswith("all("):
         said = IS_NOT if bang or value[0] == "!" else IS
-        return _(said, name=title(found), value=value.lstrip("!"))
-    return _said(found, bool(bang), value, labels)
+        return _(said, name=title(named_filter), value=value.lstrip("!"))
+    return _said(named_filter, bool(bang), value, labels)
 
 
 def _bare(text: str) -> str:
@@ -194,41 +194,41 @@ def _control(name: str, value: str) -> str:
     return f"{shown(sheet.named(name))}: {value}"
 
 
-def _said(found: Filter, is_negated: bool, value: str, labels: Mapping[tuple[str, str], str]) -> str:
-    name, target = title(found), targeted(found)
+def _said(named_filter: Filter, is_negated: bool, value: str, labels: Mapping[tuple[str, str], str]) -> str:
+    name, target = title(named_filter), targeted(named_filter)
     compared = _COMPARED.fullmatch(value)
     if compared and not is_negated:
-        words = DATED.get(compared[1]) if inner(found).type == "date" else None
+        words = DATED.get(compared[1]) if inner(named_filter).type == "date" else None
         return _(words or COMPARED[compared[1]], name=name, value=compared[2])
     limits = split_range(value.strip('"')) if value[:1] != "[" else None
     if limits and not is_negated:
         return _("{name}: {first} to {last}", name=name, first=limits[0], last=limits[1])
-    listed = [quoted or plain for quoted, plain in _LISTED.findall(value)] if value[:1] == "[" else [value.strip('"')]
+    values = [quoted or plain for quoted, plain in _LISTED.findall(value)] if value[:1] == "[" else [value.strip('"')]
     separator = " ".join(("", _("or"), ""))
-    shown_value = separator.join(labels.get((target, each), each) for each in listed)
+    shown_value = separator.join(labels.get((target, each), each) for each in values)
     return _(IS_NOT if is_negated else IS, name=name, value=shown_value)
 
 
-def ids_in(text: str, known: Known) -> tuple[str, list[str]]:
+def ids_in(text: str, find: Known) -> tuple[str, list[str]]:
     """The record type and the ids in a term, ("", []) if it has none."""
     match = _TERM.fullmatch(text)
-    found = known(match[1]) if match else None
-    if match is None or found is None or not targeted(found):
+    named_filter = find(match[1]) if match else None
+    if match is None or named_filter is None or not targeted(named_filter):
         return "", []
     ids = [plain for _quoted, plain in _LISTED.findall(match[3]) for plain in plain.split(",")]
-    return targeted(found), [each for each in ids if each.isascii() and each.isdigit() and len(each) < 18]
+    return targeted(named_filter), [each for each in ids if each.isascii() and each.isdigit() and len(each) < 18]
 
 
-def inner(found: Filter) -> Filter:
+def inner(named_filter: Filter) -> Filter:
     """The filter that searches a custom field, by the kind of the field; other filters themselves."""
-    return found.inner if isinstance(found, CustomFilter) else found
+    return named_filter.inner if isinstance(named_filter, CustomFilter) else named_filter
 
 
-def targeted(found: Filter) -> str:
+def targeted(named_filter: Filter) -> str:
     """The record type whose ids a filter takes, "" if it takes other values."""
-    each = inner(found)
-    if isinstance(found, CustomFilter) and each.type == "chooser":
-        return found.field.target
+    each = inner(named_filter)
+    if isinstance(named_filter, CustomFilter) and each.type == "chooser":
+        return named_filter.field.target
     return each.target if each.type in ("chooser", "worker", "watchers", "virtual") else ""
 
 

@@ -32,22 +32,22 @@ class QueryMistake:
         return f"{q[: self.start]}{self.instead}{q[self.end :]}"
 
 
-def mistake_in(q: str, uri: str, registry: Registry, named: Named, check: Callable[[str], None]) -> QueryMistake | None:
+def mistake_in(q: str, uri: str, registry: Registry, find: Named, check: Callable[[str], None]) -> QueryMistake | None:
     """Returns the first mistake in a search, None for a valid one. check: raises BadQuery for an invalid search."""
     try:
         check(q)
     except BadQuery as error:
-        found = _located(q, error)
-        name = _NAME.match(q, found.start)
-        unknown = _unknown(q, name, uri, registry, named) if name else None
-        return _located(q, unknown) if unknown is not None else found
+        mistake = _located(q, error)
+        name = _NAME.match(q, mistake.start)
+        unknown = _unknown(q, name, uri, registry, find) if name else None
+        return _located(q, unknown) if unknown is not None else mistake
     return None
 
 
-def _unknown(q: str, name: re.Match[str], uri: str, registry: Registry, named: Named) -> BadQuery | None:
+def _unknown(q: str, name: re.Match[str], uri: str, registry: Registry, find: Named) -> BadQuery | None:
     """An unknown filter name is reported before a problem with its value."""
-    inner = typed_at(q, name.start(), uri, named).uri
-    if not inner or name[0] in NO_FILTERS or named(inner, name[0]) is not None:
+    inner = typed_at(q, name.start(), uri, find).uri
+    if not inner or name[0] in NO_FILTERS or find(inner, name[0]) is not None:
         return None
     return unknown_filter(registry.type(inner), name[0], name.start())
 

@@ -86,12 +86,12 @@ Choice = tuple[str, str, str]  # label, note, inserted text
 def offered(
     typed: Typed,
     record_type: RecordType | None,
-    found: Filter | None,
+    value_filter: Filter | None,
     customs: Iterable[FieldDefinition],
     registry: Registry,
 ) -> Offer:
-    """Completions at the caret. record_type: the type that is searched there. found: the filter whose value is typed.
-    customs: the custom fields of the type."""
+    """Completions at the caret. record_type: the type that is searched there. value_filter: the filter whose value
+    is typed. customs: the custom fields of the type."""
     if not typed.field and not typed.takes_name:
         return Offer([])
     if not typed.field:
@@ -101,19 +101,19 @@ def offered(
         signed = typed.text[:1] in "+-" and typed.text[:1]
         names = [f"{signed or ''}{name}" for name in record_type.sort_names()]
         return Offer(_fitting(typed, [(name, "", name) for name in names], MAX_NAMES), takes_first=True)
-    if found is None:
+    if value_filter is None:
         return Offer([])
-    kind = inner(found).type
-    options = _fitting(typed, list(_values(found, registry)), MAX_NAMES)
-    return Offer(options, _wanted(found, registry), kind in CLOSED)
+    kind = inner(value_filter).type
+    options = _fitting(typed, list(_values(value_filter, registry)), MAX_NAMES)
+    return Offer(options, _wanted(value_filter, registry), kind in CLOSED)
 
 
-def record_options(typed: Typed, wanted: Wanted, found: Iterable[tuple[int, str]]) -> list[QueryOption]:
-    """Records as values of a filter. found: pairs of id and label."""
+def record_options(typed: Typed, target: Wanted, labels: Iterable[tuple[int, str]]) -> list[QueryOption]:
+    """Records as values of a filter. labels: pairs of id and label."""
     options = []
-    for id, label in found:
-        is_named = wanted.has_name and '"' not in label and "*" not in label
-        insert = f'(name:"{label}")' if is_named else wanted.form.format(id)
+    for id, label in labels:
+        is_named = target.has_name and '"' not in label and "*" not in label
+        insert = f'(name:"{label}")' if is_named else target.form.format(id)
         options.append(QueryOption(label, f"#{id}", insert, typed.start, typed.end))
     return options
 
@@ -137,17 +137,19 @@ def _fitting(typed: Typed, choices: list[Choice], most: int, *, in_notes: bool =
 
 def _names(record_type: RecordType, customs: Iterable[FieldDefinition], is_outermost: bool) -> list[Choice]:
     """The filters and custom fields of a record type; outside of all brackets also those that sort and limit."""
-    found: list[Choice] = [
+    choices: list[Choice] = [
         (each.name, _noted(each), f"{each.name}:")
         for each in dict.fromkeys(record_type.filter_by_name.values())
         if each.type != "hidden" and "<" not in each.name
     ]
     for field in customs:
         kind = shown(FIELD_KINDS.get(field.kind, "")).lower()
-        found.append((field.filter, _("Custom field {name}. ({kind})", name=field.name, kind=kind), f"{field.filter}:"))
+        choices.append(
+            (field.filter, _("Custom field {name}. ({kind})", name=field.name, kind=kind), f"{field.filter}:")
+        )
     if is_outermost:
-        found += [(name, shown(note), f"{name}:") for name, note in CONTROLS]
-    return found
+        choices += [(name, shown(note), f"{name}:") for name, note in CONTROLS]
+    return choices
 
 
 def _noted(each: Filter) -> str:
@@ -166,9 +168,9 @@ def _parts() -> list[Choice]:
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def _values(found: Filter, registry: Registry) -> Iterator[Choice]:
+def _values(value_filter: Filter, registry: Registry) -> Iterator[Choice]:
     """The values of a filter, apart from records."""
-    each = inner(found)
+    each = inner(value_filter)
     if isinstance(each, ChoiceFilter):
         yield from (_plain(word) for word in each.words)
     elif each.type == "bool":
@@ -183,8 +185,8 @@ def _values(found: Filter, registry: Registry) -> Iterator[Choice]:
         if each.type == "links":
             yield from (("any", "", "any"), ("none", "", "none"))
         yield from ((uri, shown(registry.type(uri).label_names[1]), uri) for uri in registry.uris())
-    elif isinstance(found, CustomFilter) and found.field.options:
-        yield from (_plain(text) for text in found.field.options if '"' not in text)
+    elif isinstance(value_filter, CustomFilter) and value_filter.field.options:
+        yield from (_plain(text) for text in value_filter.field.options if '"' not in text)
     else:
         yield from _further(each)
 
@@ -210,10 +212,10 @@ def _quoted(text: str) -> str:
     return text if is_plain else f'"{text}"'
 
 
-def _wanted(found: Filter, registry: Registry) -> Wanted | None:
+def _wanted(value_filter: Filter, registry: Registry) -> Wanted | None:
     """The records to offer as values of a filter, None if it takes none."""
-    each = inner(found)
-    by_id = targeted(found)
+    each = inner(value_filter)
+    by_id = targeted(value_filter)
     target = registry.find(by_id or (each.target if each.type == "deep" else ""))
     if target is None:
         return None

@@ -30,13 +30,13 @@ class QueryHelp:
 
     def chips(self, q: str) -> list[Chip]:
         """The top-level terms of a search; records are shown by their labels rather than ids."""
-        found = chips(q, self._own)
+        terms = chips(q, self._own)
         ids: dict[str, list[str]] = {}
-        for each in found[:MAX_CHIPS]:
-            uri, named = ids_in(each.text, self._own)
-            if named:
-                ids.setdefault(uri, []).extend(named)
-        return chips(q, self._own, self._labels(ids)) if ids else found
+        for each in terms[:MAX_CHIPS]:
+            uri, named_ids = ids_in(each.text, self._own)
+            if named_ids:
+                ids.setdefault(uri, []).extend(named_ids)
+        return chips(q, self._own, self._labels(ids)) if ids else terms
 
     def typed(self, q: str, at: int) -> Typed:
         """The word at a caret. at: its offset, from 0."""
@@ -45,23 +45,23 @@ class QueryHelp:
     def offer(self, typed: Typed) -> Offer:
         """Completions for a word, with at most MAX_RECORDS records that the caller may read."""
         record_type = self.registry.find(typed.uri) if typed.uri else None
-        found = self.named(typed.uri, typed.field) if typed.field and record_type is not None else None
-        offer = offered(typed, record_type, found, self._customs(record_type), self.registry)
+        named_filter = self.named(typed.uri, typed.field) if typed.field and record_type is not None else None
+        offer = offered(typed, record_type, named_filter, self._customs(record_type), self.registry)
         if offer.wanted is None:
             return offer
-        listed = search_suggestions.records_by_name(self.ctx, offer.wanted.record_type, typed.text, MAX_RECORDS)
-        return Offer([*offer.options, *record_options(typed, offer.wanted, listed)], None, offer.takes_first)
+        suggestions = search_suggestions.records_by_name(self.ctx, offer.wanted.record_type, typed.text, MAX_RECORDS)
+        return Offer([*offer.options, *record_options(typed, offer.wanted, suggestions)], None, offer.takes_first)
 
     def mistake_while_typing(self, q: str, at: int, typed: Typed, options: list[QueryOption]) -> QueryMistake | None:
         """The first mistake, apart from the search being unfinished: open brackets and quotes count as closed, and a
         value that is the beginning of an option is not a mistake."""
         is_at_end = at >= len(q.rstrip())
-        found = self.mistake(q + typed.closers if is_at_end else q)
-        if found is None or found.start >= len(q) > 0:
+        mistake = self.mistake(q + typed.closers if is_at_end else q)
+        if mistake is None or mistake.start >= len(q) > 0:
             return None
         is_known = bool(typed.field) and (typed.field in NO_FILTERS or self.named(typed.uri, typed.field) is not None)
-        is_here = found.start <= at <= found.end + 1 and (bool(options) or not typed.text)
-        return None if is_here and is_known else found
+        is_here = mistake.start <= at <= mistake.end + 1 and (bool(options) or not typed.text)
+        return None if is_here and is_known else mistake
 
     def named(self, uri: str, name: str) -> Filter | None:
         """Finds a filter of a record type by its name, including custom fields and patterns."""
@@ -94,11 +94,11 @@ class QueryHelp:
         )
 
     def _labels(self, ids: dict[str, list[str]]) -> dict[tuple[str, str], str]:
-        found: dict[tuple[str, str], str] = {}
-        for uri, listed in ids.items():
+        all_labels: dict[tuple[str, str], str] = {}
+        for uri, texts in ids.items():
             record_type = self.registry.find(uri)
             if record_type is not None:
-                wanted = [int(each) for each in dict.fromkeys(listed)][:MAX_LABELS]
-                labels = search_suggestions.labels(self.ctx, record_type, wanted)
-                found |= {(uri, str(id)): label for id, label in labels.items()}
-        return found
+                type_ids = [int(each) for each in dict.fromkeys(texts)][:MAX_LABELS]
+                labels = search_suggestions.labels(self.ctx, record_type, type_ids)
+                all_labels |= {(uri, str(id)): label for id, label in labels.items()}
+        return all_labels
