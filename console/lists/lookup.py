@@ -83,15 +83,15 @@ def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
 def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserOptions:
     """The options of ui.chooser. chosen: the submitted value: an id, or typed text; "0" means none."""
     chosen = "" if chosen == "0" else chosen
-    found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
-    listed = options(visit, found["results"])
-    is_all = found["total"] <= len(listed)
-    if chosen in dict(listed) and is_all:
-        return ChooserOptions(uri, listed, chosen)
+    page = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
+    choices = options(visit, page["results"])
+    is_all = page["total"] <= len(choices)
+    if chosen in dict(choices) and is_all:
+        return ChooserOptions(uri, choices, chosen)
     # What is chosen may fit no more: it is shown anyway, or the form would choose something else by itself.
     present = options(visit, search(visit, uri, f"id:{chosen}", LABEL)) if is_whole(chosen) else []
     if is_all:
-        return ChooserOptions(uri, listed + present, chosen)
+        return ChooserOptions(uri, choices + present, chosen)
     return ChooserOptions(uri, None, numbered(*present[0]) if present else chosen)
 
 
@@ -100,9 +100,9 @@ def numbered(id: str, label: str) -> str:
     return f"{label} #{id}"
 
 
-def options(visit: Visit, found: list[dict[str, Any]]) -> list[Option]:
+def options(visit: Visit, rows: list[dict[str, Any]]) -> list[Option]:
     """Records that a search found, as id and label; they must hold their LABEL."""
-    return [(str(each["id"]), choice(visit, each)) for each in found]
+    return [(str(each["id"]), choice(visit, each)) for each in rows]
 
 
 def choice(visit: Visit, record: dict[str, Any]) -> str:
@@ -123,11 +123,11 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
     text = text.strip()
     if not text or text == "0":
         return 0
-    told = _NUMBERED.search(text)
-    if told:
-        return int(told[1])
-    found = search_names(visit, uri, text, MAX_LISTED_CHOICES)
-    exact = [each for each in found["results"] if str(each[LABEL]).lower() == text.lower()]
+    number = _NUMBERED.search(text)
+    if number:
+        return int(number[1])
+    page = search_names(visit, uri, text, MAX_LISTED_CHOICES)
+    exact = [each for each in page["results"] if str(each[LABEL]).lower() == text.lower()]
     if len(exact) == 1:
         return int(exact[0]["id"])
     if exact:
@@ -137,16 +137,16 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
 
 def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
     """The stored values of a record. Raises AdminOnly, NotFound."""
-    found = records.stored(visit.ctx, uri, [id])
-    if not found:
+    rows = records.stored(visit.ctx, uri, [id])
+    if not rows:
         name = in_sentence(visit.service.registry.type(uri).label_names[0])
         raise NotFound(_("There is no {name} {id} any more.", name=name, id=id))
-    return found[0]
+    return rows[0]
 
 
 def remove(visit: Visit, uri: str) -> dict[str, Any]:
     """Deletes the record in the path of a page, and returns its stored values. Raises NotFound, and the error of the
     deletion."""
-    found = record(visit, uri, visit.id)
+    row = record(visit, uri, visit.id)
     records.delete(visit.ctx, uri, visit.id)
-    return found
+    return row

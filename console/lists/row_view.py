@@ -19,10 +19,10 @@ from server.translation import _
 class RowView(TableView):
     """The table of a list whose rows are not records, for one visit. page() builds it; templates read it."""
 
-    def __init__(self, visit: Visit, found: Worklist) -> None:
-        super().__init__(visit, found)
-        assert found.source is not None
-        self.source: RowSource = found.source
+    def __init__(self, visit: Visit, listing: Worklist) -> None:
+        super().__init__(visit, listing)
+        assert listing.source is not None
+        self.source: RowSource = listing.source
         self.form = Form()
         self.filters = {each.name: self._filter(each) for each in self.source.filters}
         self._require_sort()
@@ -93,42 +93,42 @@ class RowView(TableView):
             return ""
 
     def _require_sort(self) -> None:
-        known = [each.sort for each in self.of.own if each.sort]
+        sort_names = [each.sort for each in self.of.own if each.sort]
         name = self.sort.removeprefix("-")
-        if name and name not in known:
-            raise Invalid(f"sort: this list cannot be sorted by '{name[:60]}'{nearest(name, known)}", field="sort")
+        if name and name not in sort_names:
+            raise Invalid(f"sort: this list cannot be sorted by '{name[:60]}'{nearest(name, sort_names)}", field="sort")
 
     def _found(self) -> dict[str, Any]:
         """The page that is asked for, the last one where that is too far; none where a filter cannot be read."""
         if self.form.is_wrong:
             return {"results": [], "total": 0, "page": 1}
         number = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
-        found = self._page(self.limit, number)
-        if found.total and not found.rows and number > 1:  # rows were deleted meanwhile
-            number = -(-found.total // self.limit)
-            found = self._page(self.limit, number)
-        return {"results": list(found.rows), "total": found.total, "page": number}
+        rows = self._page(self.limit, number)
+        if rows.total and not rows.rows and number > 1:  # rows were deleted meanwhile
+            number = -(-rows.total // self.limit)
+            rows = self._page(self.limit, number)
+        return {"results": list(rows.rows), "total": rows.total, "page": number}
 
     def _page(self, limit: int, number: int) -> RowPage:
         return self.source.rows(self.visit, RowQuery(self.filters, self.sort or self.of.sort, limit, number))
 
 
-def page(visit: Visit, found: Worklist, template: str = "worklist.html", **values: Any) -> PageResponse:
+def page(visit: Visit, listing: Worklist, template: str = "worklist.html", **values: Any) -> PageResponse:
     """The page of such a list, or the file in the format of the address. template: extends worklist.html. Raises
     Invalid for an unknown filter value, sort key or column."""
-    view = RowView(visit, found)
+    view = RowView(visit, listing)
     return worklist.page_of(visit, view, template, view.form.status, **values)
 
 
-def _require_option(name: str, text: str, known: list[str]) -> str:
-    if text and text not in known:
+def _require_option(name: str, text: str, options: list[str]) -> str:
+    if text and text not in options:
         raise Invalid(
             _(
                 "{name}: '{text}' is none{nearest}; use one of {known}",
                 name=name,
                 text=text[:60],
-                nearest=nearest(text, known),
-                known=", ".join(filter(None, known)),
+                nearest=nearest(text, options),
+                known=", ".join(filter(None, options)),
             ),
             field=name,
         )

@@ -41,8 +41,8 @@ class SavedSearchLink:
 def of_type(visit: Visit, uri: str) -> list[SavedSearchLink]:
     """Those that search a type and are the worker's, of one of their groups or roles, or for everybody, by name."""
     context = visit.service.registry.type(uri).context
-    found = _found(visit, f'context:"{context}" sort:name', MAX_READ)
-    return [each for each in found if each.uri == uri][:MAX_OFFERED]
+    searches = _found(visit, f'context:"{context}" sort:name', MAX_READ)
+    return [each for each in searches if each.uri == uri][:MAX_OFFERED]
 
 
 def named(visit: Visit, text: str, limit: int) -> list[SavedSearchLink]:
@@ -56,28 +56,28 @@ def owners(visit: Visit) -> Sequence[Option]:
     if not records.may(visit.ctx, URI, "create"):
         return ()
     actor = visit.actor
-    found: list[Option] = [(f"{WORKER}:{actor.worker_id}", _("Only me"))]
+    choices: list[Option] = [(f"{WORKER}:{actor.worker_id}", _("Only me"))]
     if actor.is_admin:
-        found.append((f"{APP}:0", _("Everybody")))
+        choices.append((f"{APP}:0", _("Everybody")))
     if actor.is_admin or actor.manages:
-        listed = "" if actor.is_admin else f"id:[{','.join(map(str, sorted(actor.manages)))}]"
-        groups = lookup.choices(visit, "group", listed)[: lookup.MAX_LISTED_CHOICES]
-        found += [(f"{GROUP}:{id}", _("Group {name}", name=label)) for id, label in groups]
-    return found
+        query = "" if actor.is_admin else f"id:[{','.join(map(str, sorted(actor.manages)))}]"
+        groups = lookup.choices(visit, "group", query)[: lookup.MAX_LISTED_CHOICES]
+        choices += [(f"{GROUP}:{id}", _("Group {name}", name=label)) for id, label in groups]
+    return choices
 
 
 def save(visit: Visit, uri: str, name: str, query: str, owner: str) -> SavedSearchLink:
     """Save a search. owner: one of `owners`, "" for the worker alone. Raises Invalid, Forbidden."""
     context, _colon, id = (owner or f"{WORKER}:{visit.actor.worker_id}").partition(":")
     fields = {"context": uri, "name": name, "query": query, "owner__context": context, "owner_id": id}
-    made = records.create(visit.ctx, URI, fields)
-    return SavedSearchLink(made["id"], name, uri, query)
+    row = records.create(visit.ctx, URI, fields)
+    return SavedSearchLink(row["id"], name, uri, query)
 
 
 def _found(visit: Visit, q: str, limit: int) -> list[SavedSearchLink]:
-    found = records.search(visit.ctx, URI, SearchRequest(q, limit, 1, _EXPAND))["results"]
+    rows = records.search(visit.ctx, URI, SearchRequest(q, limit, 1, _EXPAND))["results"]
     registry = visit.service.registry
-    types = ((each, registry.find(str(each["context"]))) for each in found)
+    types = ((each, registry.find(str(each["context"]))) for each in rows)
     return [
         SavedSearchLink(each["id"], str(each[lookup.LABEL]), record_type.uri, str(each["query"]))
         for each, record_type in types

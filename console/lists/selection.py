@@ -19,12 +19,12 @@ UNDO = "/-/bulk/undo"
 
 def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The records of these ids that the worker may read, at most MAX_SELECTED. Raises Invalid for none."""
-    known = [each for each in dict.fromkeys(ids) if id_in(each)][:MAX_SELECTED]
-    asked = SearchRequest(f"id:[{','.join(known)}]", MAX_SELECTED, 1, lookup.LABEL)
-    found: list[dict[str, Any]] = records.search(visit.ctx, uri, asked)["results"] if known else []
-    if not found:
+    valid_ids = [each for each in dict.fromkeys(ids) if id_in(each)][:MAX_SELECTED]
+    search = SearchRequest(f"id:[{','.join(valid_ids)}]", MAX_SELECTED, 1, lookup.LABEL)
+    rows: list[dict[str, Any]] = records.search(visit.ctx, uri, search)["results"] if valid_ids else []
+    if not rows:
         raise Invalid(_("Select at least one record."), field="ids")
-    return found
+    return rows
 
 
 def back_to_list(visit: Visit, *paths: str) -> str:
