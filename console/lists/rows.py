@@ -62,11 +62,11 @@ def id_of(key: str) -> int:
     return id
 
 
-def of_all(rows: Sequence[Row], asked: RowQuery) -> RowPage:
-    """The page of a list that is small enough to be read whole, sorted by the key that was asked for. Rows that are the
+def of_all(rows: Sequence[Row], query: RowQuery) -> RowPage:
+    """The page of a list that is small enough to be read whole, sorted by the key of the query. Rows that are the
     same there stay in the order that they came in."""
-    if asked.sort:
-        name = asked.sort.removeprefix("-")
-        rows = sorted(rows, key=itemgetter(name), reverse=asked.sort.startswith("-"))
-    first = (asked.page - 1) * asked.limit
-    return RowPage(rows[first : first + asked.limit], len(rows))
+    if query.sort:
+        name = query.sort.removeprefix("-")
+        rows = sorted(rows, key=itemgetter(name), reverse=query.sort.startswith("-"))
+    first = (query.page - 1) * query.limit
+    return RowPage(rows[first : first + query.limit], len(rows))

@@ -92,7 +92,7 @@ class BulkAction:
         if self.is_time:
             return ui.soon(visit, times.ahead(value, visit.now, visit.ctx.tz))
         options = self.choices(visit) if self.choices is not None else ()
-        return shown_mark(next((text for known, text in options if known == value), value))
+        return shown_mark(next((text for option, text in options if option == value), value))
 
 
 @dataclass(frozen=True)
@@ -239,21 +239,21 @@ class TableView(ABC):
 
     def _chosen(self) -> list[ListColumn]:
         """The columns in the address, else those that the worker saved, else the default ones."""
-        asked = [name for name in self.visit.query.text("columns", "").split(",") if name]
-        kept = list_columns.chosen_columns(self.visit.ctx, self.of.path) if not asked else []
-        for name in asked:
+        requested = [name for name in self.visit.query.text("columns", "").split(",") if name]
+        saved = list_columns.chosen_columns(self.visit.ctx, self.of.path) if not requested else []
+        for name in requested:
             if name not in self.available:
                 raise Invalid(
                     f"columns: there is no column '{name[:60]}'{nearest(name, self.available)}", field="columns"
                 )
-        names = asked or [name for name in kept if name in self.available] or list(self.of.columns)
+        names = requested or [name for name in saved if name in self.available] or list(self.of.columns)
         return [self.available[name] for name in dict.fromkeys(names[:MAX_COLUMNS]) if name in self.available]
 
     def link(self, **changes: str) -> str:
         """The address of this list with other parameters; blank ones are left out, and it begins at its first page."""
         present = {name: self.visit.query.text(name, "") for name in self.visit.query.names()}
-        asked = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
-        return f"{self.visit.path}?{urlencode(asked)}" if asked else self.visit.path
+        parameters = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
+        return f"{self.visit.path}?{urlencode(parameters)}" if parameters else self.visit.path
 
     def header(self, column: ListColumn) -> tuple[str, str]:
         """Where its header leads, "" for one that does not sort; and how it sorts now, as aria-sort says it."""
@@ -276,18 +276,18 @@ class TableView(ABC):
     @property
     def orders(self) -> list[Option]:
         """The sort orders, for screens without table headers."""
-        found = [("", _("Default order"))]
+        orders = [("", _("Default order"))]
         for each in self.columns:
             if each.sort:
-                found += [(each.sort, f"{shown(each.label)} ↑"), (f"-{each.sort}", f"{shown(each.label)} ↓")]
-        return found
+                orders += [(each.sort, f"{shown(each.label)} ↑"), (f"-{each.sort}", f"{shown(each.label)} ↓")]
+        return orders
 
     @property
     def actions(self) -> list[BulkAction]:
         """The actions that the worker may perform; each record is checked again when the action runs."""
         is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
-        listed = self.of.actions if is_open else ()
-        return [each for each in listed if each.is_there is None or each.is_there(self.visit)]
+        actions = self.of.actions if is_open else ()
+        return [each for each in actions if each.is_there is None or each.is_there(self.visit)]
 
 
 class ListView(TableView):
@@ -313,20 +313,22 @@ class ListView(TableView):
         expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
         page = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
         try:
-            found = self._search(page, expand)
-            if found["total"] and not found["results"] and page > 1:  # rows were deleted meanwhile: show the last page
-                found = self._search(-(-found["total"] // self.limit), expand)
+            response = self._search(page, expand)
+            if (
+                response["total"] and not response["results"] and page > 1
+            ):  # rows were deleted meanwhile: show the last page
+                response = self._search(-(-response["total"] // self.limit), expand)
         except BadQuery as error:
             # What was typed is looked at alone, or its place would be that in the search with the list's own.
             self.mistake = self.help.mistake(self.q) if self.q else None
             self.wrong = self.mistake.message if self.mistake is not None else error.message
             return {"results": [], "total": 0, "page": 1}
-        self.counted = (found.get("subtotals") or {}).get(self.by, [])
-        return found
+        self.counted = (response.get("subtotals") or {}).get(self.by, [])
+        return response
 
     def _search(self, page: int, expand: str) -> dict[str, Any]:
-        asked = SearchRequest(self.query, self.limit, page, expand, (self.by,) if self.by else ())
-        return records.search(self.visit.ctx, self.of.uri, asked)
+        request = SearchRequest(self.query, self.limit, page, expand, (self.by,) if self.by else ())
+        return records.search(self.visit.ctx, self.of.uri, request)
 
     @cached_property
     def query(self) -> str:
@@ -415,8 +417,8 @@ class ListView(TableView):
             raise BadQuery(self.wrong)
         expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
         for number in range(1, MAX_EXPORTED // PART + 1):
-            asked = SearchRequest(self.query, PART, number, expand)
-            rows = records.search(self.visit.ctx, self.of.uri, asked)["results"]
+            request = SearchRequest(self.query, PART, number, expand)
+            rows = records.search(self.visit.ctx, self.of.uri, request)["results"]
             yield rows
             if len(rows) < PART:
                 return

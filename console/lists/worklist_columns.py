@@ -44,15 +44,15 @@ def available(
 ) -> dict[str, ListColumn]:
     """The columns by key: those of the page, then the keys of the type, then its custom fields. row_path: the path of a
     record's page, with {id}; "" for the page that every record has."""
-    found = by_key(own)
+    columns = by_key(own)
     for each in (_label(record_type, row_path), *_of_type(record_type)):
-        found.setdefault(each.key, each)
+        columns.setdefault(each.key, each)
     if "custom_" in record_type.expand_by_name:
         fields = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
         for field in fields:
             column = _of_custom(field)
-            found.setdefault(column.key, column)
-    return found
+            columns.setdefault(column.key, column)
+    return columns
 
 
 def by_key(own: tuple[ListColumn, ...]) -> dict[str, ListColumn]:
@@ -63,12 +63,12 @@ def by_key(own: tuple[ListColumn, ...]) -> dict[str, ListColumn]:
 @lru_cache(256)
 def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
     sorts = _sorts(record_type)
-    found: list[ListColumn] = []
+    columns: list[ListColumn] = []
     behind: set[str] = set()
     for nested in record_type.nested:
         behind |= {f"{nested.prefix}_id", f"{nested.prefix}__context"}
         if nested.stub:
-            found.append(_of_nested(nested.prefix, nested.target, sorts))
+            columns.append(_of_nested(nested.prefix, nested.target, sorts))
     for key in describe.keys(record_type):
         name = str(key["key"])
         if key["returned"] == "default" and not name.startswith("_") and name not in behind:
@@ -81,21 +81,21 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
                 _class(key["type"]),
                 is_time=kind == "time",
             )
-            found.append(column)
-    return tuple(found)
+            columns.append(column)
+    return tuple(columns)
 
 
 def _sorts(record_type: RecordType) -> dict[str, str]:
     """{key or column: the filter that sorts by it}."""
-    found: dict[str, str] = {}
+    filters: dict[str, str] = {}
     for each in dict.fromkeys(record_type.filter_by_name.values()):
         if each.sortable:
-            found.setdefault(each.column_name, each.name)
-            found.setdefault(each.name, each.name)
+            filters.setdefault(each.column_name, each.name)
+            filters.setdefault(each.name, each.name)
     for field in record_type.fields.values():
-        if field.shown and field.name in found:
-            found.setdefault(field.key, found[field.name])
-    return found
+        if field.shown and field.name in filters:
+            filters.setdefault(field.key, filters[field.name])
+    return filters
 
 
 def _class(type: str) -> str:
@@ -143,8 +143,8 @@ def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn
         id = row.get(f"{prefix}_id")
         if not id:
             return ""
-        found = sheet.link(visit.service.registry, row[f"{prefix}__context"], id, row.get(f"{prefix}__label"))
-        return ui.link(found.path, found.label) if found.path else ui.name(found.label)
+        target_link = sheet.link(visit.service.registry, row[f"{prefix}__context"], id, row.get(f"{prefix}__label"))
+        return ui.link(target_link.path, target_link.label) if target_link.path else ui.name(target_link.label)
 
     sort = sorts.get(f"{prefix}_id", "")
     return ListColumn(
