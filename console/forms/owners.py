@@ -19,48 +19,47 @@ _NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)
 
 def choosable(visit: Visit, chosen: str) -> ChooserOptions:
     """The options of ui.chooser. chosen: the submitted value: CONTEXT:ID, or typed text."""
-    listed: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
+    owners: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
     total = 0
     for uri in TYPES:
-        found = lookup.search_names(visit, uri, "", lookup.MAX_LISTED_CHOICES)
-        total += found["total"]
-        listed += [
-            (_stored(visit, uri, id), _label(visit, uri, label))
-            for id, label in lookup.options(visit, found["results"])
+        page = lookup.search_names(visit, uri, "", lookup.MAX_LISTED_CHOICES)
+        total += page["total"]
+        owners += [
+            (_stored(visit, uri, id), _label(visit, uri, label)) for id, label in lookup.options(visit, page["results"])
         ]
     is_all = total <= lookup.MAX_LISTED_CHOICES
-    if chosen not in dict(listed):
-        listed += _present(visit, chosen)
-    named = {value: lookup.numbered(value.rpartition(":")[2], label) for value, label in listed}
-    return ChooserOptions(NAME, listed if is_all else None, chosen if is_all else named.get(chosen, chosen))
+    if chosen not in dict(owners):
+        owners += _present(visit, chosen)
+    numbered = {value: lookup.numbered(value.rpartition(":")[2], label) for value, label in owners}
+    return ChooserOptions(NAME, owners if is_all else None, chosen if is_all else numbered.get(chosen, chosen))
 
 
 def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]:
     """(id, label) of those whose names have every word, and how many do."""
     kinds = {in_sentence(visit.service.registry.type(uri).label_names[0]) for uri in TYPES}
     words = [word for word in q.split() if word.rstrip(":").lower() not in kinds]
-    listed: list[tuple[int, str]] = [(0, EVERYBODY_LABEL)] if q.lower() in EVERYBODY_LABEL.lower() else []
-    total = len(listed)
+    owners: list[tuple[int, str]] = [(0, EVERYBODY_LABEL)] if q.lower() in EVERYBODY_LABEL.lower() else []
+    total = len(owners)
     for uri in TYPES:
         page = lookup.search_names(visit, uri, " ".join(words), limit)
         total += page["total"]
-        listed += [(each["id"], _label(visit, uri, each[lookup.LABEL])) for each in page["results"]]
-    return listed[:limit], total
+        owners += [(each["id"], _label(visit, uri, each[lookup.LABEL])) for each in page["results"]]
+    return owners[:limit], total
 
 
 def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
     """Parses an owner into context and id: `svc.contexts.group:3`, `Group: Support #3`, or `everybody`. Raises Invalid
     for anything else. field: of the form, for the error."""
     text = text.strip()
-    stored, named = _STORED.match(text), _NAMED.match(text)
+    stored, match = _STORED.match(text), _NAMED.match(text)
     if stored:
         return stored[1], int(stored[2])
     if text.lower() in ("everybody", f"{EVERYBODY_LABEL} #0".lower()):
         return EVERYBODY.partition(":")[0], 0
     for uri in TYPES:
         record_type = visit.service.registry.type(uri)
-        if named and named[1].lower() == in_sentence(record_type.label_names[0]):
-            return record_type.context, int(named[2])
+        if match and match[1].lower() == in_sentence(record_type.label_names[0]):
+            return record_type.context, int(match[2])
     raise Invalid(_("choose from the list, or write it as Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
 
 

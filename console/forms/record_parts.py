@@ -33,29 +33,29 @@ def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
     [('', ['b']), ('Billing', ['a'])]
     """
     names = dict.fromkeys(("", *(each.fieldset for each in facts)))
-    found = [(name, [each for each in facts if each.fieldset == name]) for name in names]
-    return [each for each in found if each[1]]
+    groups = [(name, [each for each in facts if each.fieldset == name]) for name in names]
+    return [each for each in groups if each[1]]
 
 
-def files(found: Sequence[File]) -> Markup:
+def files(attachments: Sequence[File]) -> Markup:
     """Files with the way to their bytes; images show what they are. Nothing for none."""
-    return ui.files(found, paths.record) if found else Markup()
+    return ui.files(attachments, paths.record) if attachments else Markup()
 
 
-def delivery(visit: Visit, found: Delivery | None) -> Markup:
+def delivery(visit: Visit, mail: Delivery | None) -> Markup:
     """The state of a mail that has not left; blank for one that has."""
-    if found is None:
+    if mail is None:
         return Markup()
-    kind, text = DELIVERIES[found.state]
-    is_soon = leaves_soon(visit, found)
+    kind, text = DELIVERIES[mail.state]
+    is_soon = leaves_soon(visit, mail)
     if is_soon:
-        text = _("Sending in {seconds} s", seconds=max(found.due_at - visit.now, 0))
-    return ui.delivery(visit, found, kind, text, is_soon)
+        text = _("Sending in {seconds} s", seconds=max(mail.due_at - visit.now, 0))
+    return ui.delivery(visit, mail, kind, text, is_soon)
 
 
-def leaves_soon(visit: Visit, found: Delivery) -> bool:
+def leaves_soon(visit: Visit, mail: Delivery) -> bool:
     """Whether a mail waits only for the moments in which its author can undo sending it."""
-    return found.state == "later" and found.due_at - visit.now <= SOON_SECONDS
+    return mail.state == "later" and mail.due_at - visit.now <= SOON_SECONDS
 
 
 def cut(text: str, most: int) -> str:
@@ -64,8 +64,8 @@ def cut(text: str, most: int) -> str:
     >>> cut("Short.", 20), cut("Long enough.", 4)
     ('Short.', 'Long\\n[8 more characters]')
     """
-    left = len(text) - most
-    if left <= 0:
+    remaining = len(text) - most
+    if remaining <= 0:
         return text
-    more = _("{count} more characters", count=f"{left:,}")
+    more = _("{count} more characters", count=f"{remaining:,}")
     return f"{text[:most]}\n[{more}]"

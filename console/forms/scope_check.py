@@ -17,30 +17,30 @@ Doubt = Callable[[str, frozenset[str]], str]  # pattern and methods: why no requ
 
 def mistakes(text: str, doubt: Doubt = lambda pattern, methods: "") -> list[Mistake]:
     """The mistakes, ordered by line. doubt: returns a doubt about an endpoint."""
-    found: list[Mistake] = []
+    reports: list[Mistake] = []
     try:
         scopes.parse(text)
     except Invalid as error:
-        found.append((_line_of(error, text), error.message.removeprefix("scopes: ")))
+        reports.append((_line_of(error, text), error.message.removeprefix("scopes: ")))
     try:
-        root = yaml.compose(text, yaml.SafeLoader) if not found or _is_yaml(found[0][1]) else None
+        root = yaml.compose(text, yaml.SafeLoader) if not reports or _is_yaml(reports[0][1]) else None
     except (yaml.YAMLError, RecursionError, ValueError):
-        return found
+        return reports
     if isinstance(root, yaml.MappingNode):
         for mistake in _of_scopes(root, doubt):
-            if len(found) < MAX_MISTAKES:
-                found.append(mistake)
-    return sorted(set(found))
+            if len(reports) < MAX_MISTAKES:
+                reports.append(mistake)
+    return sorted(set(reports))
 
 
 def _of_scopes(root: yaml.MappingNode, doubt: Doubt) -> Iterator[Mistake]:
-    seen: dict[str, int] = {}
+    line_of_scope: dict[str, int] = {}
     doubted = 0
     for key, value in root.value:
         line, name = key.start_mark.line + 1, str(key.value)[:80]
-        if name in seen:
-            yield line, f"scope '{name}' stands on line {seen[name]} already; only this one counts"
-        seen[name] = line
+        if name in line_of_scope:
+            yield line, f"scope '{name}' stands on line {line_of_scope[name]} already; only this one counts"
+        line_of_scope[name] = line
         if not isinstance(value, yaml.MappingNode):
             continue
         lines: dict[str, int] = {}
@@ -57,22 +57,22 @@ def _of_scopes(root: yaml.MappingNode, doubt: Doubt) -> Iterator[Mistake]:
                 doubted += len(below.value)
 
 
-def _doubts(listed: yaml.SequenceNode, doubt: Doubt, most: int) -> Iterator[Mistake]:
-    for item in listed.value[: max(most, 0)]:
+def _doubts(endpoints: yaml.SequenceNode, doubt: Doubt, most: int) -> Iterator[Mistake]:
+    for item in endpoints.value[: max(most, 0)]:
         pairs = item.value if isinstance(item, yaml.MappingNode) else [(item, None)]
         for pattern, methods in pairs:
             if not isinstance(pattern, yaml.ScalarNode):
                 continue
             words = methods.value if isinstance(methods, yaml.SequenceNode) else [methods] if methods else []
-            named = {str(word.value).upper() for word in words if isinstance(word, yaml.ScalarNode)}
-            known = frozenset(scopes.METHODS) if "*" in named else frozenset(named) & frozenset(scopes.METHODS)
-            reason = doubt(str(pattern.value), known)
+            names = {str(word.value).upper() for word in words if isinstance(word, yaml.ScalarNode)}
+            valid_methods = frozenset(scopes.METHODS) if "*" in names else frozenset(names) & frozenset(scopes.METHODS)
+            reason = doubt(str(pattern.value), valid_methods)
             if reason:
                 yield pattern.start_mark.line + 1, reason
 
 
-def _of_methods(listed: yaml.SequenceNode) -> Iterator[Mistake]:
-    for item in listed.value:
+def _of_methods(endpoints: yaml.SequenceNode) -> Iterator[Mistake]:
+    for item in endpoints.value:
         for _, methods in item.value if isinstance(item, yaml.MappingNode) else ():
             words = methods.value if isinstance(methods, yaml.SequenceNode) else [methods]
             for word in words:
