@@ -62,10 +62,10 @@ def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis:
     )
 
 
-def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> Markup:
-    """A bar chart. found: (name, value, path of a link or ""). told: formats a value."""
-    most = max((value for _, value, _ in found), default=0) or 1
-    shares = [(shown(name), told(value), path, round(100 * value / most, 1)) for name, value, path in found]
+def rows(title: Words, bars: Sequence[tuple[Words, int, str]], format_value: Callable[[int], str] = str) -> Markup:
+    """A bar chart. bars: (name, value, path of a link or ""). format_value: formats a value."""
+    most = max((value for _, value, _ in bars), default=0) or 1
+    shares = [(shown(name), format_value(value), path, round(100 * value / most, 1)) for name, value, path in bars]
     return ui.rows(shown(title), shares)
 
 

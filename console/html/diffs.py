@@ -30,16 +30,16 @@ def compared(old: str, new: str) -> list[DiffLine] | None:
     before, after = old.split("\n"), new.split("\n")
     if len(before) + len(after) > MAX_LINES:
         return None
-    found: list[DiffLine] = []
+    lines: list[DiffLine] = []
     for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(AROUND):
-        if found or group[0][1] > 0:
-            found.append(DiffLine("skipped"))
+        if lines or group[0][1] > 0:
+            lines.append(DiffLine("skipped"))
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":
-                found += [
+                lines += [
                     DiffLine("same", before[at], at + 1, new_from + at - old_from + 1) for at in range(old_from, old_to)
                 ]
                 continue
-            found += [DiffLine("removed", before[at], at + 1) for at in range(old_from, old_to)]
-            found += [DiffLine("added", after[at], 0, at + 1) for at in range(new_from, new_to)]
-    return found
+            lines += [DiffLine("removed", before[at], at + 1) for at in range(old_from, old_to)]
+            lines += [DiffLine("added", after[at], 0, at + 1) for at in range(new_from, new_to)]
+    return lines

@@ -57,8 +57,8 @@ class Form:
             field = str(each.details.get("field") or "")
             name = (names or {}).get(field, field)
             is_known = name in fields
-            told = problem_of(each.message, field) if is_known else each.message
-            self.fail(name if is_known else "", sentence(told))
+            message = problem_of(each.message, field) if is_known else each.message
+            self.fail(name if is_known else "", sentence(message))
         if isinstance(error, TooMany):
             self.status, self.headers = error_bodies.status_and_code(error)[0], error_bodies.headers(error)
         return self

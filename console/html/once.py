@@ -73,14 +73,14 @@ def carry_out(
         return _ask(visit, claim)
     is_accepted = False
     try:
-        shown = show(visit)
-        is_accepted = shown.status == 303 or visit.has_created
+        response = show(visit)
+        is_accepted = response.status == 303 or visit.has_created
         if is_accepted:
-            _finish(visit, names, digest, shown)
+            _finish(visit, names, digest, response)
     finally:
         if not is_accepted:
             accepted_forms.release(visit.ctx, visit.path, names)
-    return shown
+    return response
 
 
 def _claim(visit: Visit, names: list[str], digest: str, is_writing: bool) -> Claim:
@@ -97,13 +97,13 @@ def _claim(visit: Visit, names: list[str], digest: str, is_writing: bool) -> Cla
             time.sleep(POLL_SECONDS)
 
 
-def _finish(visit: Visit, names: list[str], digest: str, shown: PageResponse) -> None:
+def _finish(visit: Visit, names: list[str], digest: str, response: PageResponse) -> None:
     text, undo, fields = visit.message or ("", "", {})
-    outcome = {"location": shown.headers.get("Location", ""), "text": text, "undo": undo, "fields": fields}
+    outcome = {"location": response.headers.get("Location", ""), "text": text, "undo": undo, "fields": fields}
     accepted_forms.finish(visit.ctx, visit.path, names, digest, outcome)
-    if shown.status != 303:
+    if response.status != 303:
         pages = _PAGES.made(visit.service.store, _Pages)
-        pages.add((visit.actor.worker_id, visit.path, names[0]), shown, visit.now)
+        pages.add((visit.actor.worker_id, visit.path, names[0]), response, visit.now)
 
 
 def _first_response(visit: Visit, form_id: str, claim: Claim) -> PageResponse:

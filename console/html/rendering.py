@@ -39,15 +39,15 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Pag
 def _forms(values: dict[str, Any]) -> list[Form]:
     """The forms among the values of a page: `form`, and those of `forms`, {name: form}."""
     forms = values.get("forms")
-    found = [values.get("form"), *(forms.values() if isinstance(forms, dict) else ())]
-    return [each for each in found if isinstance(each, Form)]
+    candidates = [values.get("form"), *(forms.values() if isinstance(forms, dict) else ())]
+    return [each for each in candidates if isinstance(each, Form)]
 
 
 def problem(visit: Visit, error: HelpdeskError) -> PageResponse:
     """The page for an error, with what to do about it."""
     status, _ = error_bodies.status_and_code(error)
-    shown = _problem(visit, status, error.message, visit.request.id)
-    return PageResponse(shown.html, status, {**shown.headers, **error_bodies.headers(error)})
+    page = _problem(visit, status, error.message, visit.request.id)
+    return PageResponse(page.html, status, {**page.headers, **error_bodies.headers(error)})
 
 
 def bug(visit: Visit) -> PageResponse:

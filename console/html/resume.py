@@ -73,8 +73,8 @@ def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
 
 def ask(visit: Visit) -> PageResponse:
     """The question before what cannot be undone, as a page: the form goes on from there."""
-    asked = (confirmation.QUESTION, confirmation.VERB, confirmation.ANSWER)
-    fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
+    own_fields = (confirmation.QUESTION, confirmation.VERB, confirmation.ANSWER)
+    fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in own_fields]
     return render(
         visit,
         "sure.html",
@@ -97,9 +97,9 @@ def prove(visit: Visit, page: Page) -> PageResponse | None:
     try:
         session = visit.session
         if session is None:
-            found = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
-            visit.begin(found, is_kept=False)
-            return again(visit, _("Enter the code of your second factor, too.")) if found.waits_for_code else None
+            new_session = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
+            visit.begin(new_session, is_kept=False)
+            return again(visit, _("Enter the code of your second factor, too.")) if new_session.waits_for_code else None
         if session.waits_for_code:
             visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
         elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):

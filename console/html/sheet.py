@@ -113,33 +113,39 @@ def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
     registry = ctx.service.registry
     record_type = registry.type(uri)
     fields = records.reading(ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
-    found = records.retrieve(ctx, uri, id, ",".join((*_opened(record_type), *more)))
+    record = records.retrieve(ctx, uri, id, ",".join((*_opened(record_type), *more)))
     return Sheet(
         type=record_type,
         id=id,
-        label=str(found[LABEL]),
-        keys=found,
-        facts=(*_pointers(registry, record_type, found), *_values(record_type, found), *_customs(ctx, fields, found)),
-        links=tuple(_links(registry, found)),
-        files=tuple(files(found)),
-        comments=tuple((found.get("comments") or {}).values()),
+        label=str(record[LABEL]),
+        keys=record,
+        facts=(
+            *_pointers(registry, record_type, record),
+            *_values(record_type, record),
+            *_customs(ctx, fields, record),
+        ),
+        links=tuple(_links(registry, record)),
+        files=tuple(files(record)),
+        comments=tuple((record.get("comments") or {}).values()),
         picture=f"/avatars/{record_type.uri}/{id}" if record_type.has(Avatars) else "",
     )
 
 
-def files(found: Mapping[str, Any]) -> Iterator[File]:
+def files(record: Mapping[str, Any]) -> Iterator[File]:
     """The files in the expanded `attachments` of a record, in either form."""
-    listed = found.get("attachments") or []
-    if isinstance(listed, list):
-        yield from map(file, listed)
+    attachments = record.get("attachments") or []
+    if isinstance(attachments, list):
+        yield from map(file, attachments)
     else:
-        for each in listed.values():
+        for each in attachments.values():
             yield _file(each["id"], each["file_name"], each["file_size"], each["file_type"], each["dropped"])
 
 
-def file(found: Mapping[str, Any]) -> File:
+def file(attachment: Mapping[str, Any]) -> File:
     """An attachment by its dictionary."""
-    return _file(found["id"], found["name"], found["size"], found["mime_type"], found["dropped"])
+    return _file(
+        attachment["id"], attachment["name"], attachment["size"], attachment["mime_type"], attachment["dropped"]
+    )
 
 
 def _file(id: int, name: str, size: int, mime_type: str, dropped: str) -> File:
@@ -159,37 +165,37 @@ def _opened(record_type: RecordType) -> Iterator[str]:
     yield from (form for name, form in forms.items() if name in record_type.expand_by_name)
 
 
-def _pointers(registry: Registry, record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
+def _pointers(registry: Registry, record_type: RecordType, record: dict[str, Any]) -> Iterator[Fact]:
     """The records that it belongs to, and the people who work on it."""
     for nested in record_type.nested:
-        id = found.get(f"{nested.prefix}_id")
+        id = record.get(f"{nested.prefix}_id")
         if nested.stub and id:
-            target = link(registry, found[f"{nested.prefix}__context"], id, found.get(f"{nested.prefix}__label"))
+            target = link(registry, record[f"{nested.prefix}__context"], id, record.get(f"{nested.prefix}__label"))
             is_type = nested.prefix == nested.target
             yield Fact(nested.prefix, target.type_label if is_type else named(nested.prefix), "links", [target])
 
 
-def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
+def _values(record_type: RecordType, record: dict[str, Any]) -> Iterator[Fact]:
     behind = {name for each in record_type.nested for name in (f"{each.prefix}_id", f"{each.prefix}__context")}
     for key in describe.keys(record_type):
         name = key["key"]
-        if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, found):
-            is_nobody = name.endswith("_id") and not found.get(name)
-            yield from () if is_nobody else _fact(name, named(name), KINDS.get(key["type"], "text"), found.get(name))
+        if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, record):
+            is_nobody = name.endswith("_id") and not record.get(name)
+            yield from () if is_nobody else _fact(name, named(name), KINDS.get(key["type"], "text"), record.get(name))
 
 
-def _is_own_page(name: str, found: dict[str, Any]) -> bool:
-    return name == "url" and found[name] == found.get("record_url")
+def _is_own_page(name: str, record: dict[str, Any]) -> bool:
+    return name == "url" and record[name] == record.get("record_url")
 
 
-def _customs(ctx: Context, fields: tuple[FieldDefinition, ...], found: dict[str, Any]) -> Iterator[Fact]:
+def _customs(ctx: Context, fields: tuple[FieldDefinition, ...], record: dict[str, Any]) -> Iterator[Fact]:
     sets = _fieldsets(ctx, fields)
     for field in fields:
         name, fieldset = f"custom_{field.id}", sets.get(field.fieldset_id, "")
-        value = found.get(f"{name}_label") if field.kind == "Y" else found.get(name)
+        value = record.get(f"{name}_label") if field.kind == "Y" else record.get(name)
         kind = CUSTOM_KINDS.get(field.kind, "text")
         if field.target:
-            links = _targets(ctx, field.target, found["custom"][str(field.id)])
+            links = _targets(ctx, field.target, record["custom"][str(field.id)])
             yield from [Fact(name, field.name, "links", links, fieldset)] if links else []
         else:
             value = int(value) if value and kind in ("time", "flag") else value
@@ -210,12 +216,12 @@ def _targets(ctx: Context, type: str, value: Any) -> list[Link]:
     if record_type is None or not ids:
         return []
     uri = record_type.uri
-    found = records.reading(ctx, lambda tx: _labels(Dictionaries(ctx, tx), uri, ids))
-    return [link(registry, uri, id, found.get(id)) for id in ids]
+    labels = records.reading(ctx, lambda tx: _labels(Dictionaries(ctx, tx), uri, ids))
+    return [link(registry, uri, id, labels.get(id)) for id in ids]
 
 
-def _labels(shown: Dictionaries, uri: str, ids: list[int]) -> dict[int, str]:
-    return shown.type(uri).labels(shown, shown.records(uri, ids))
+def _labels(dictionaries: Dictionaries, uri: str, ids: list[int]) -> dict[int, str]:
+    return dictionaries.type(uri).labels(dictionaries, dictionaries.records(uri, ids))
 
 
 def _fact(key: str, name: str, kind: str, value: Any) -> Iterator[Fact]:
@@ -230,18 +236,20 @@ def _fact(key: str, name: str, kind: str, value: Any) -> Iterator[Fact]:
         yield Fact(key, name, kind, value)
 
 
-def _links(registry: Registry, found: dict[str, Any]) -> Iterator[Link]:
-    for each in found.get("links") or []:
+def _links(registry: Registry, record: dict[str, Any]) -> Iterator[Link]:
+    for each in record.get("links") or []:
         yield link(registry, each["_context"], each["id"], each.get(LABEL))
 
 
 def link(registry: Registry, type: str, id: int, label: object) -> Link:
     """A link to another record. Without a path, and without a label, if the caller may not read it."""
-    found = registry.find(type)
-    type_label = shown(found.label_names[0]) if found else type
-    if found is None or label is None or not found.operations["retrieve"]:
-        return Link(f"{type_label} {id}", type_label, "", f"{found.uri if found else type}:{id}")
-    return Link(str(label) or f"{type_label} {id}", type_label, paths.record(found.uri, id), f"{found.uri}:{id}")
+    record_type = registry.find(type)
+    type_label = shown(record_type.label_names[0]) if record_type else type
+    if record_type is None or label is None or not record_type.operations["retrieve"]:
+        return Link(f"{type_label} {id}", type_label, "", f"{record_type.uri if record_type else type}:{id}")
+    return Link(
+        str(label) or f"{type_label} {id}", type_label, paths.record(record_type.uri, id), f"{record_type.uri}:{id}"
+    )
 
 
 def named(key: str) -> str:

@@ -116,10 +116,10 @@ class ChooserOptions:
 def keys(worker: Actor) -> list[tuple[str, str, str]]:
     """The keyboard shortcuts of a worker: (keys, effect, path of the page that they open)."""
     paths = {each.path for each in open_to(worker)} | {""}
-    told = (
+    shortcuts = (
         (str(keys), _("go to {place}", place=shown(does)) if path else shown(does), path) for keys, does, path in KEYS
     )
-    return [each for each in told if each[2] in paths]
+    return [each for each in shortcuts if each[2] in paths]
 
 
 # Entries with their aria-current: `page`, `true` for a page below it, or "".
@@ -130,16 +130,16 @@ def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
     """The rail: (group, its places, whether it is open). Closed ones are named by a cookie that scripts set; the one
     with the page that is shown is always open."""
     groups = rail(worker, visit.service.registry.custom)
-    shown = here([each for _, listed in groups for each in listed], visit.path)
-    entries = ((group, _marked(visit, listed, shown)) for group, listed in groups)
+    current = here([each for _, places in groups for each in places], visit.path)
+    entries = ((group, _marked(visit, places, current)) for group, places in groups)
     closed = visit.closed_groups
     return [(group, each, group_key(group) not in closed or any(state for _, state in each)) for group, each in entries]
 
 
 def bar(visit: Visit, worker: Actor) -> Entries:
     """The bar of a phone."""
-    shown = here([each for _, listed in rail(worker) for each in listed], visit.path)
-    return _marked(visit, navigation.bar(worker), shown)
+    current = here([each for _, places in rail(worker) for each in places], visit.path)
+    return _marked(visit, navigation.bar(worker), current)
 
 
 def group_key(group: str) -> str:
@@ -147,9 +147,9 @@ def group_key(group: str) -> str:
     return group.lower().replace(" ", "-")
 
 
-def _marked(visit: Visit, listed: Sequence[NavigationItem], shown: str) -> Entries:
-    state = "page" if shown == visit.path else "true"
-    return [(each, state if each.path == shown else "") for each in listed]
+def _marked(visit: Visit, places: Sequence[NavigationItem], current: str) -> Entries:
+    state = "page" if current == visit.path else "true"
+    return [(each, state if each.path == current else "") for each in places]
 
 
 environment.GLOBALS["ui"] = sys.modules[__name__]
