@@ -142,7 +142,7 @@ def _title(name: str) -> str:
 
 
 def _subject(listed: list[Endpoint]) -> str:
-    """What a family is about: the first sentence of its module's docstring, without its end."""
+    """The subject of a family: the first sentence of its module's docstring, without the full stop."""
     text = _docstring(sys.modules[listed[0].function.__module__])
     return text.replace("\n", " ").partition(". ")[0].rstrip(".")
 
@@ -152,7 +152,7 @@ def _docstring(module: ModuleType) -> str:
 
 
 def _described() -> list[dict[str, Any]]:
-    """What `helpdesk describe` has beside the API."""
+    """The endpoints in `helpdesk describe` outside the API."""
     return [one for one in description()["endpoints"] if not one["path"].startswith("/rest/")]
 
 
@@ -255,7 +255,7 @@ def _lines(*lines: str) -> str:
 
 
 def _section(each: Endpoint) -> Iterator[str]:
-    """One endpoint: what it does, takes, answers, and how it fails."""
+    """The section of an endpoint: its effect, parameters, responses and errors."""
     yield f"## {each.method} /rest/{each.path}.json"
     yield ""
     yield note(each.note)
@@ -276,7 +276,7 @@ def _section(each: Endpoint) -> Iterator[str]:
 
 
 def _sample(each: Endpoint) -> Iterator[str]:
-    """A request for curl, with what is required and what SAMPLES has of this endpoint alone."""
+    """A request for curl, with the required parameters and those that SAMPLES lists for this endpoint."""
     path = ARGUMENT.sub(lambda found: SAMPLES.get(found[0], "1"), each.path)
     values = []
     for name in (one.name for one in each.parameters if f"{{{one.name}}}" not in each.path):
@@ -314,7 +314,7 @@ def _answers(each: Endpoint) -> Iterator[str]:
 
 
 def _answer(one: Success) -> str:
-    """What a success is, in a sentence or two."""
+    """Describes a successful response in a sentence or two."""
     headers = "; ".join(f"`{name}`, {_in_a_sentence(told)}" for name, told in one.headers.items())
     more = f" Headers: {headers}." if headers else ""
     if one.schema is None:
@@ -374,7 +374,7 @@ def _object(schema: Schema) -> str:
 
 
 def _inside(schema: Schema) -> str:
-    """As the elements of a list or a map: without the article of one."""
+    """The description of the elements of a list or a map: without an article."""
     words = "records" if schema == shapes.RECORD else _words(schema)
     return re.sub(r"^an? (list|map|record)", r"\1s", words)
 

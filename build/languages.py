@@ -74,7 +74,7 @@ def automation_outputs() -> Iterator[str]:
 
 
 def automation_inputs() -> Iterator[str]:
-    """What may stand under `inputs:`."""
+    """The keys that `inputs:` accepts."""
     yield from head("Of an input", "There are")
     yield row("kinds, as in `text/name:`", code(*inputs.KINDS))
     yield row("keys below it", code(*inputs.OPTIONS))
@@ -201,7 +201,7 @@ def behavior_actions() -> Iterator[str]:
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
-    """The parameters that a function reads, itself and through those of its file that it hands its call on to."""
+    """The parameters that a function reads, including those read by functions of its file that it calls."""
     module, found, looked = inspect.getmodule(function), dict[str, None](), set[str]()
     waiting = [inspect.getsource(function)]
     while waiting:

@@ -1,8 +1,8 @@
-"""What the executable unpacks late (server/late_files.py): taken out of what PyInstaller would pack, and put into two
+"""Moves libraries that the executable unpacks late (server/late_files.py) out of what PyInstaller packs, into two
 archives with the same bytes at each build.
 
-Libraries only on Linux, where they are found by their place alone; elsewhere their packages look for them before they
-are imported, or signatures are checked."""
+Libraries are moved only on Linux, where Python finds them by their location. Elsewhere their packages search for them
+before they are imported, or signatures are checked."""
 
 import sys
 import zipfile
@@ -18,7 +18,7 @@ ZONES_PACKAGE = "tzdata"
 
 
 def split(entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Entries (name inside, file, kind) that are packed as ever, and those of the archive."""
+    """Splits entries (name inside, file, kind) into those that PyInstaller packs as usual and those of the archive."""
     entries = list(entries)
     late = [each for each in entries if _is_late(each)]
     return [each for each in entries if each not in late], late
@@ -34,17 +34,17 @@ def _is_late(entry: Entry) -> bool:
 
 
 def archive(entries: Iterable[Entry], file: Path) -> Entry:
-    """Write an archive of these; answers its own entry."""
-    with zipfile.ZipFile(file, "w") as made:
+    """Writes an archive of the entries and returns the entry of the archive."""
+    with zipfile.ZipFile(file, "w") as archived:
         for name, source, _ in sorted(entries):
             info = zipfile.ZipInfo(Path(name).as_posix(), TIME)
             info.external_attr = 0o600 << 16
-            made.writestr(info, Path(source).read_bytes(), zipfile.ZIP_DEFLATED, 9)
+            archived.writestr(info, Path(source).read_bytes(), zipfile.ZIP_DEFLATED, 9)
     return file.name, str(file), "DATA"
 
 
 def zones(file: Path) -> Entry:
-    """Write the archive of the package with the rules of time zones; answers its own entry."""
+    """Writes the archive of the time zone package and returns its entry."""
     folder = Path(__import__(ZONES_PACKAGE).__file__).parent
     found = [each for each in folder.rglob("*") if each.is_file() and each.suffix != ".pyc"]
     return archive([(str(Path(ZONES_PACKAGE) / each.relative_to(folder)), str(each), "DATA") for each in found], file)

@@ -19,7 +19,7 @@ class Wrong(Exception):
 
 
 def missing() -> str:
-    """What is not there of what it needs; "" when all is."""
+    """The requirement that is missing, as a message; "" if everything is installed."""
     if importlib.util.find_spec("playwright") is None:
         return "Playwright is not installed (make test installs it)"
     if not Path(PROGRAM).exists():
@@ -28,7 +28,7 @@ def missing() -> str:
 
 
 def walk(address: str, link: str) -> None:
-    """The set-up link, the first step behind it, signing out and in, and a page. Raises Wrong."""
+    """Opens the set-up link, completes the first step, signs out and in, and opens a page. Raises Wrong."""
     from playwright.sync_api import Error, sync_playwright
 
     wrong: list[str] = []
@@ -66,7 +66,7 @@ def _set_up(page: Any, link: str) -> None:
 
 
 def _sign_in(page: Any) -> None:
-    """Out, when the set-up has signed somebody in, and in again by hand."""
+    """Signs out if the set-up has signed the worker in, then signs in by hand."""
     page.context.clear_cookies()
     page.goto("/login")
     page.locator("[name=email]").fill(EMAIL)

@@ -1,7 +1,7 @@
-"""Python's own libraries without the symbols that only debuggers read: a Python built from source keeps them, and they
-are most of what the executable would unpack at each start.
+"""Strips Python's own libraries of the symbols that only debuggers read. A Python built from source includes them, and
+they are most of what the executable would unpack at each start.
 
-Not for libraries inside packages: some of those are broken by it."""
+Libraries inside packages are left as they are, because stripping breaks some of them."""
 
 import os
 import shutil
@@ -14,9 +14,10 @@ Entry = tuple[str, str, str]
 
 
 def without(entries: Iterable[Entry], folder: Path) -> list[Entry]:
-    """The entries (name inside, file, kind) of an executable, with copies in `folder` for what is Python's own.
+    """Returns the entries (name inside, file, kind) of an executable, with stripped copies of Python's own libraries.
 
-    As they were where there is no `strip`, and on systems where it does something else or signatures would break."""
+    folder: for the copies. Returns the entries unchanged where there is no `strip`, and on systems where it works
+    differently or breaks signatures."""
     if sys.platform != "linux" or shutil.which("strip") is None:
         return list(entries)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""The licences of the libraries of this system that PyInstaller packs into the executable, such as OpenSSL's.
+"""The licences of the system libraries that PyInstaller packs into the executable, such as OpenSSL's.
 
-Those inside packages of Python and of Python itself are told by server/cli/licenses.py, but those of BRINGING."""
+server/cli/licenses.py lists the licences of Python and of its packages, except the libraries in BRINGING."""
 
 import os
 import re
@@ -60,7 +60,8 @@ def text(binaries: Iterable[tuple[str, str]]) -> str:
 
 
 def _is_system(file: Path) -> bool:
-    """Whether it belongs neither to Python nor to a package. On Windows Python's own licence tells of all beside it."""
+    """Whether a library belongs neither to Python nor to a package. On Windows, Python's own licence covers the
+    libraries next to it."""
     if file.parent.name in BRINGING:
         return True
     paths = sysconfig.get_paths()
@@ -72,7 +73,7 @@ def _is_system(file: Path) -> bool:
 
 
 def _licence(file: Path) -> tuple[str, str, str]:
-    """(what it is, licence in short, licence in full) of a library."""
+    """The licence of a library: (library, licence in short, licence in full)."""
     for package in _owners(file):
         document = DOCUMENTS / package / "copyright"
         if document.is_file():
