@@ -138,7 +138,7 @@ def _commands(found: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    """As argparse writes it, but the same in every version of Python."""
+    """The usage text of argparse, the same in every version of Python."""
     return " ".join([command.prog, *(_argument(each) for each in command._actions if each.dest != "help")])
 
 

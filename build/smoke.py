@@ -38,8 +38,8 @@ ANSWER_SECONDS = 30
 SCAN_SECONDS = 150  # for a round of every scan: one begins each minute
 FAILURES = re.compile(r"Traceback|\b(?:scan|scheduler|job)\.failed\b")
 STARTS = 3  # of each program; the fastest counts, since others may be busy on the machine
-MAX_START_RATIO = 3  # start of the executable to that of the source
-KEPT_VARIABLES = ("SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "LOCALAPPDATA")  # without which Windows starts nothing
+MAX_START_RATIO = 3  # start time of the executable over that of the source
+KEPT_VARIABLES = ("SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "LOCALAPPDATA")  # Windows starts no program without them
 WORKER = "nora@example.com"
 WORD = "zeppelin"
 EXPAND = "custom_,latest_message_,latest_message_content,requesters"
@@ -82,7 +82,7 @@ class Program:
         self.lines: queue.Queue[str] = queue.Queue()  # what a server of it said, and nobody asked for yet
 
     def run(self, *arguments: str, **variables: str) -> str:
-        """What a command printed. Raises Failed when it ends with another code than 0."""
+        """The output of a command. Raises Failed unless it exits with code 0."""
         done = subprocess.run(
             [*self.command, *arguments], cwd=self.working_folder, env=self.environment | variables,
             capture_output=True, encoding="utf-8", timeout=START_SECONDS,
@@ -162,7 +162,7 @@ def packed(executable: Path, folder: Path) -> Program:
 
 
 def from_source(folder: Path) -> Program:
-    """The source beside this script, run by the Python that runs this script; compiled once, as an installed one is."""
+    """The source next to this script, run by the same Python; compiled once, as an installed one is."""
     folder.mkdir(parents=True)
     environment = {name: text for name, text in os.environ.items() if not name.startswith("HELPDESK_")}
     environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
@@ -355,14 +355,14 @@ def expect_nothing_left(built: Program) -> None:
 
 
 def kill_and_start_again(built: Program) -> None:
-    """What a killed executable leaves is removed by the next start."""
+    """The next start removes the files that a killed executable left."""
     if sys.platform != "linux":
         return
     unpacked = built.data.parent / "unpacked"
     with suppress(Failed), serving(built, is_told=False):
         holder = re.match(r"process (\d+) ", (built.data / "helpdesk.lock").read_text("utf-8"))
         assert holder is not None
-        for pid in (parent_of(int(holder[1])), int(holder[1])):  # the one that unpacks would clean up after the other
+        for pid in (parent_of(int(holder[1])), int(holder[1])):  # else the parent cleans up after its child
             os.kill(pid, signal.SIGKILL)
     left = list(unpacked.iterdir())
     expect(len(left) == 1, f"a killed executable left {left}, and not one folder")
