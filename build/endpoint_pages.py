@@ -168,8 +168,8 @@ OUTSIDE = (
     "([operating](../operating.md#health), [metrics](../metrics.md))."
 )
 ARGUMENT = re.compile(r"\{\w+\}")
-# What stands in the examples for an argument of a path, and for a parameter, as curl takes it; those of one endpoint
-# alone behind its path.
+# Sample values for arguments of paths and for parameters, as curl takes them. A key with a path is for that endpoint
+# only.
 SAMPLES = {
     "tickets/reply: message_id": "message_id=1",
     "operations": 'operations=[{"method": "GET", "path": "workers/me"}]',

@@ -1,7 +1,7 @@
 """What limits mean to users, for the help page of limits. The numbers come from the code (reference.py)."""
 
-# {where users meet it: ((where its number is, what it counts, what it bounds), ...)}. What the last does not say is
-# refused beyond the limit.
+# {part of the service: ((constant, unit, bounded thing), ...)}. Beyond a limit, a request is refused, unless the last
+# text says otherwise.
 LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "The API": (
         ("web.server.MAX_TARGET_CHARS", "characters", "address of a request, with its query"),

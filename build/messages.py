@@ -2,8 +2,8 @@
 
 Babel collects the messages of Python, of templates and of scripts. The names of settings, record types and their
 fields are declared rather than written in calls, so they are collected here. Writes resources/languages/helpdesk.pot
-and merges it into each language beside it: a new message is untranslated there, a changed one is fuzzy, an unused one
-goes. `--check` changes nothing and fails when a file is not up to date."""
+and merges it into each language: there, a new message is untranslated, a changed one is fuzzy, and an unused one is
+removed. `--check` changes nothing and fails when a file is not up to date."""
 
 import argparse
 import contextlib
@@ -130,7 +130,7 @@ def updated(path: Path, messages: Catalog) -> str:
 
 
 def main() -> int:
-    """Write the files, or name those that are not up to date."""
+    """Writes the files, or names the outdated ones."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--check", action="store_true", help="change nothing, fail when a file is not up to date")
     is_check = arguments.parse_args().check

@@ -1,8 +1,8 @@
 """Writes the tables of the help pages from the code, and whole pages for endpoints and record types.
 
-Run by `make reference`; with --check it writes nothing and ends with code 1 when something is not what the code says. A
-table stands between `<!-- NAME -->` and `<!-- end -->`, on one of the PAGES or on several. What a limit means to a user
-is told in limits.py, its number comes from the code. The pages in the folders MADE come from endpoint_pages.py and
+Run by `make reference`; with --check it writes nothing and exits with code 1 if a page differs from the code. A table is
+between `<!-- NAME -->` and `<!-- end -->`, on one of the PAGES or on several. limits.py has the meaning of each limit,
+the code its number. The pages in the folders MADE come from endpoint_pages.py and
 type_pages.py.
 """
 

@@ -1,12 +1,14 @@
 """Walks through the main job with a built executable, in an empty folder: python build/smoke.py dist/helpdesk
 
-First all that it knows is compared with the source, because modules that a packager missed show nowhere else. Then:
-mail becomes a ticket, is found, answered, judged as spam, and is still there after a restart; a webhook answers. Every
-scan runs meanwhile, and the log holds no failure. No Python and nothing else is on the PATH of the executable, and
-nothing is left behind. In a second empty folder a browser follows the set-up
-link (smoke_browser.py). Last, its start is measured beside that of the source. Needs only the standard library, for the
-comparisons an interpreter that has what the source needs, and for the browser Playwright and Chromium: where they are
-missing that walk is left out with a warning, or with --browser fails. Not a replacement for the tests.
+First it compares everything that the executable describes with the source, because a module that the packager missed
+would show nowhere else. Then a mail becomes a ticket, is found, replied to, judged as spam, and is still there after a
+restart; a webhook responds. Every scan runs during the walk, and the log must contain no failure. The PATH of the
+executable is empty, and it must leave no files. In a second empty folder a browser follows the set-up link
+(smoke_browser.py). Last, the start is timed and compared with the start of the source.
+
+Needs only the standard library, an interpreter with the packages of the source for the comparisons, and Playwright and
+Chromium for the browser; without these that walk is skipped with a warning, or fails with --browser. It does not
+replace the tests.
 """
 
 import argparse
@@ -35,9 +37,9 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60  # the first start unpacks the executable and makes the database
 STOP_SECONDS = 20
 ANSWER_SECONDS = 30
-SCAN_SECONDS = 150  # for a round of every scan: one begins each minute
+SCAN_SECONDS = 150  # one round of every scan; a round begins each minute
 FAILURES = re.compile(r"Traceback|\b(?:scan|scheduler|job)\.failed\b")
-STARTS = 3  # of each program; the fastest counts, since others may be busy on the machine
+STARTS = 3  # starts of each program; the fastest counts, since the machine may be busy
 MAX_START_RATIO = 3  # start time of the executable over that of the source
 KEPT_VARIABLES = ("SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "LOCALAPPDATA")  # Windows starts no program without them
 WORKER = "nora@example.com"
@@ -210,7 +212,7 @@ def walk(built: Program) -> None:
 
 
 def look_at_console(address: str) -> None:
-    """Its pages and files are data to a packager, which leaves out what it is not told of."""
+    """Checks pages and static files: they are data, and a packager leaves out data that is not listed."""
     for path in ("/", "/static/console.css"):
         with urlopen(address + path, timeout=ANSWER_SECONDS) as answer:
             expect(answer.status == 200 and len(answer.read()) > 0, f"{path} answered {answer.status} or nothing")
@@ -347,7 +349,7 @@ def walk_in_a_browser(built: Program, is_required: bool) -> None:
 
 
 def expect_nothing_left(built: Program) -> None:
-    """What a one-file executable unpacks is removed at its end, and nothing lands where it was started."""
+    """Checks that the executable removes its unpacked files and writes none into the folder in which it was started."""
     for name in ("here", "unpacked"):
         left = sorted(path.name for path in (built.data.parent / name).iterdir())
         expect(not left, f"left behind in the folder '{name}': {left}")
@@ -440,7 +442,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 def lines_of(process: subprocess.Popen[str]) -> "queue.Queue[str]":
-    """What a process says, line by line, and "" at its end. A thread keeps reading, so that the pipe never fills up."""
+    """The output of a process, line by line, and "" at its end. A thread reads it, so that the pipe never fills up."""
     lines: queue.Queue[str] = queue.Queue()
 
     def pump() -> None:

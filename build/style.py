@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOPS = ("server", "console", "tests", "build")
 MAX_PER_1000_WORDS = 10.0  # in a room
 FEWEST_WORDS = 400  # of a room; in a smaller one a single sentence decides
-MAX_NAMES_PER_1000_LINES = 12.0  # in a room
+MAX_NAMES_PER_1000_LINES = 25.0  # in a room
 MAX_FILES, MAX_LINES = 60, 8_000  # in a folder without its subfolders; above them a reader gets a warning
 
 # Each with what to write.
