@@ -1,6 +1,6 @@
 """Writes the tables of the help pages from the code, and whole pages for endpoints and record types.
 
-Run by `make reference`; with --check it writes nothing and exits with code 1 if a page differs from the code. A table is
+Run by `make reference`; with --check it writes nothing and exits with 1 if a page differs from the code. A table is
 between `<!-- NAME -->` and `<!-- end -->`, on one of the PAGES or on several. limits.py has the meaning of each limit,
 the code its number. The pages in the folders MADE come from endpoint_pages.py and
 type_pages.py.
