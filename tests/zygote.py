@@ -116,10 +116,10 @@ def _serve(line: socket.socket) -> dict[str, Any] | None:
 
 def _become(request: dict[str, Any]) -> None:
     from server.jobs import job_queue
-    from server.web import server
+    from server.web import site
 
     # Values that distinguish processes are created when these are imported.
-    job_queue._run_name, server._PROCESS = secrets.token_hex(6), secrets.token_hex(3)
+    job_queue._run_name, site._PROCESS = secrets.token_hex(6), secrets.token_hex(3)
     module, *sys.argv[1:] = request["args"]
     os.environ.clear()
     os.environ.update(request["env"])

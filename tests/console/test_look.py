@@ -244,7 +244,7 @@ def test_a_slow_chart_is_omitted_for_a_while(desk: Desk, nora: Api, monkeypatch:
 
     visit, later = (_visit(desk, nora, now) for now in (NOW, NOW + reports.SLOW_SECONDS))
     with monkeypatch.context() as patched:
-        patched.setattr(reports.frame, "answer", slow)
+        patched.setattr(reports.query_run, "answer", slow)
         assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)
         assert len(reports.pictures(visit)) == 1 and len(asked) == len(reports.PICTURES)  # not computed again
     assert len(reports.pictures(later)) == len(reports.PICTURES) + 1

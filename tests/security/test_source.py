@@ -53,6 +53,7 @@ HARMLESS = {
     r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)",  # comments end at a parenthesis
     r"([^\[]+)((?:\[[^\[\]]*\])*)",
     r"[a-z][a-z0-9]+(_[a-z][a-z0-9]+)*",  # an underscore between two repetitions
+    r"""<body((?:\s[^\s="<>/]+="[^"]*")*)>""",  # each attribute begins with a blank and ends with a quote
 }
 
 
