@@ -90,7 +90,7 @@ INTERNAL = {
         notifying.notification_mails.MAX_AT_ONCE people.sign_in_administration.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.due_reminders.MAX_BATCHES tickets.target_alerts.MAX_BATCHES
         tickets.reopening.MAX_BATCHES jobs.job_queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
-        counting.combinations.MAX_QUICK_ROWS records.changes.MAX_SCANNED cli.doctor.MAX_NAMED search.beginning.MAX_ASKED
+        counting.combinations.MAX_QUICK_ROWS cli.doctor.MAX_NAMED search.beginning.MAX_ASKED
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """

@@ -1,6 +1,7 @@
 """Scopes with `records: own`: an app that reaches only the records of the worker who authorized it."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +12,7 @@ from server.web.routes import ENDPOINTS
 from tests.api.minimal import made
 from tests.console.visitor import Visitor, text_of
 from tests.oauth.apps import challenge, register
-from tests.service import Api, Reply
+from tests.service import Api, Reply, Server, people
 
 OWN = """\
 mine:
@@ -39,6 +40,22 @@ def app(nora: Api, scopes: str, asked: str, worker: str) -> Api:
     found = Api(nora.url, nora.post("/rest/oauth/tokens/create.json", **sent).ok()["access_token"])
     found.ids = nora.ids
     return found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server without records of other modules: an id of others could be that of a record of the worker."""
+    started = Server(tmp_path_factory.mktemp("own") / "data")
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def nora(server: Server) -> Api:
+    """The administrator's client; milo, olga and dora exist too."""
+    client = server.set_up()
+    people(client)
+    return client
 
 
 @pytest.fixture(scope="module", params=["nora", "milo"])

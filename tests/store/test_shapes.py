@@ -21,7 +21,7 @@ from tests.store.conftest import PUMP
 MAY_STAND = re.compile(
     r"argument (str|bool|Table|Text|TextIndex|Condition|tuple\[.*|Callable\[\.\.\., Any\]|Reached \| None)"
     r"|.*\.sql(\.alias\(.*\))?|.*\.table|table_named\(.*\)(\.alias\(.*\))?|tuple\(.*\)|\(.*\)|bool\(.*\)|ORDER\[uri\]"
-    r"|_shape\(wanted\)|stand_in\(.*\)|_waiting\(record_type\)"
+    r"|_shape\(selection\)|stand_in\(.*\)|_waiting\(record_type\)"
     r"|.*\.condition|.*readable\(.*\)|.*\.ids_of\(.*\)|'\w+' if \w+ else '\w+'",
     re.DOTALL,
 )

@@ -200,7 +200,7 @@ def test_the_settings_limit_the_number_of_streams_which_are_counted(small: tuple
             stream.change()
         assert numbers(server) == {"streams": 3, "stream_events_total": 3, "streams_cut_total": 0}
         milo.record("worker", nora.ids["milo"]).ok()  # the token of a stream may still call endpoints
-        assert Log(nora).told() == []
+        assert Log(nora).new_events() == []
     with ExitStack() as opened:  # streams that ended have made room
         again = until(lambda: opened.enter_context(Following(olga, types="org")))
         made(nora, "org")
@@ -310,7 +310,7 @@ class Broadcast:
 
     def publish(self, last: int) -> None:
         self.last = last
-        self.streams._tell("numbers")
+        self.streams._mark_channel("numbers")
 
 
 def ids(pipe: Pipe) -> list[int]:
