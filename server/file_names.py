@@ -2,14 +2,16 @@
 
 import re
 
+from server.late_pattern import late_pattern
+
 MAX_CHARS, MAX_BYTES = 200, 255  # per name; the second is the limit of file systems
 READ_CHARS = 65_536  # of an incoming name; the rest is ignored
 EXTENSION_CHARS = 20  # a longer ending is not an extension
 # Control and zero-width characters, direction marks, lone surrogates, and characters that Windows forbids.
-_UNSAFE = re.compile(
+_UNSAFE = late_pattern(
     r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff<>:"|?*]'
 )
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_DEVICE = late_pattern(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def safe_name(name: str) -> str:

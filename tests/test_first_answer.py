@@ -8,11 +8,13 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from console.http import routes
-from server import late_files, warming
+from server import discovery, late_files, warming
+from server.late_pattern import late_pattern
 from tests.service import BARE, ROOT
 
 # Including everything that a process imports before its first response. Each of these is slow, or rarely used in the
@@ -65,6 +67,37 @@ def test_what_fails_to_be_made_early_keeps_nothing_else_from_it(monkeypatch: pyt
     assert done == ["one"]  # checked before each piece: a stopping service does not wait for the rest
     warming.warm(lambda: False)
     assert done == ["one", "one", "two"]
+
+
+def test_every_pattern_that_is_compiled_late_can_be() -> None:
+    kind = type(late_pattern("a"))
+    patterns = []
+    for package in ("server", "console"):
+        found = importlib.import_module(package)
+        for module in discovery.load_all(package, found.__path__, is_deep=True):
+            patterns += [each for each in values(list(vars(module).values())) if type(each) is kind]
+    assert len(patterns) > 60
+    for each in patterns:
+        assert each.groups >= 0
+
+
+def values(found: Any) -> Iterator[Any]:
+    """The values in lists, tuples and maps, at any depth."""
+    if isinstance(found, (list, tuple)):
+        for each in found:
+            yield from values(each)
+    elif isinstance(found, dict) and "__builtins__" not in found:
+        yield from values(list(found.values()))
+    else:
+        yield found
+
+
+def test_a_late_pattern_has_what_a_pattern_has_and_nothing_else() -> None:
+    word = late_pattern(r"(?P<first>[a-z])[a-z]*")
+    assert repr(word) == "late_pattern('(?P<first>[a-z])[a-z]*')"
+    assert (word.groupindex["first"], [each[0] for each in word.finditer("ab c")]) == (1, ["ab", "c"])
+    with pytest.raises(AttributeError):
+        word.finds  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.fixture

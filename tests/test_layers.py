@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
-        "dataclass late_files",
+        "dataclass late_files late_pattern",
         "translation",
         "errors",
         (

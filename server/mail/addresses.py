@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from server.errors import Invalid
+from server.late_pattern import late_pattern
 from server.mail import headers
 
 ADDRESSES = 500  # read from one field
@@ -29,8 +30,8 @@ _LABEL = r"[A-Za-z0-9_\u00a1-\U0010ffff](?:[A-Za-z0-9_\u00a1-\U0010ffff-]{0,62})
 _DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*"
 _IN_QUOTES = r'"(?:[ !#-\[\]-~]|\\[ -~])*+"'
 _LITERAL = r"\[(?:\d{1,3}(?:\.\d{1,3}){3}|(?i:IPv6):[0-9A-Fa-f:.]{2,45})\]"
-_ADDRESS = re.compile(rf"({_DOT_ATOM}|{_IN_QUOTES})@(?:{_LABEL}(?:\.{_LABEL})*|{_LITERAL})")
-_NEEDLESS_QUOTES = re.compile(rf'"({_DOT_ATOM})"(?=@)')
+_ADDRESS = late_pattern(rf"({_DOT_ATOM}|{_IN_QUOTES})@(?:{_LABEL}(?:\.{_LABEL})*|{_LITERAL})")
+_NEEDLESS_QUOTES = late_pattern(rf'"({_DOT_ATOM})"(?=@)')
 _QUOTED_AT = re.compile(r'@(?:\[[^]\s]*]|[^\s",;:<>()]+)')
 _ROUTE = re.compile(r'(?:@[^:]*|[^@:"]*):')  # <@relay.example:ann@x.example>, <mailto:ann@x.example>
 _COMMENT = re.compile(r"\([^()]*\)")

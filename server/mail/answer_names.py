@@ -5,15 +5,17 @@ and checks names."""
 
 import re
 
+from server.late_pattern import late_pattern
+
 REMOVED = "signed-name-removed"
 # Kind, ticket, worker, day, random letters (absent in names made before 2026-11), signature.
 _NAME = r"(?<![a-z0-9])([nr])-(\d{1,15})-(\d{1,15})-(\d{1,6})-(?:([a-z2-7]{6})-)?([a-z2-7]{24})(?![a-z0-9])"
 NAME = re.compile(_NAME)
-_IN_TEXT = re.compile(_NAME, re.IGNORECASE)
+_IN_TEXT = late_pattern(_NAME, re.IGNORECASE)
 # Quoted-printable and some programs break lines within a name.
 _BREAK = rb"(?:=?\r?\n[ \t]*)?"
 _LETTERS = rb"(?:[a-z2-7]" + _BREAK + rb"){23}[a-z2-7]"
-_IN_BYTES = re.compile(
+_IN_BYTES = late_pattern(
     rb"(?<![a-z0-9])[nr]-(?:\d{1,15}-"
     + _BREAK
     + rb"){3}(?:[a-z2-7]{6}-"

@@ -5,9 +5,11 @@ import re
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
+from server.late_pattern import late_pattern
+
 HEADER = "authentication-results"
-_COMMENT = re.compile(r"\([^()]*\)")
-_RESULT = re.compile(r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)", re.IGNORECASE)
+_COMMENT = late_pattern(r"\([^()]*\)")
+_RESULT = late_pattern(r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)", re.IGNORECASE)
 
 
 class DmarcResult(NamedTuple):

@@ -4,13 +4,14 @@ automatic reply."""
 import re
 from collections.abc import Iterable
 
+from server.late_pattern import late_pattern
 from server.mail import addresses, headers
 
 RECEIVED = 50  # more Received fields mean a loop
 INSTALLATION_HEADER = "X-Svc-Installation"
 
 _MACHINES = frozenset({"postmaster", "mailer-daemon"})
-_COMMENT = re.compile(r"\([^()]*\)")
+_COMMENT = late_pattern(r"\([^()]*\)")
 _SENDERS = ("from", "reply-to", "return-path")
 _ANSWER_HEADERS = (
     "list-unsubscribe",
@@ -20,13 +21,13 @@ _ANSWER_HEADERS = (
     "x-autoreply-from",
     "x-vacation",
 )
-_PROGRAM = re.compile(
+_PROGRAM = late_pattern(
     r"(?:^|[-_.+])(?:no|not|do[-_.]?not)[-_.]?(?:reply|respond|response|answer)(?:[-_.+\d]|$)|^bounces?(?:[-_.+=]|$)|"
     r"^owner-|-(?:request|bounces?|owner)$|^(?:listserv|majordomo|nobody|auto[-_.]?reply|auto[-_.]?responder)$",
     re.IGNORECASE,
 )
 # Beginnings of subjects of absence notices.
-_ABSENT = re.compile(
+_ABSENT = late_pattern(
     r"\s*(?:\[?auto(?:matic|mated)?[- ]?(?:reply|response)\b|auto:|out of (?:the )?office\b|on vacation\b|"
     r"abwesenheits|automatische antwort|autom\. antwort|r.ponse automatique|absence du bureau|absent du bureau|"
     r"respuesta autom|fuera de la oficina|risposta automatica|fuori sede|resposta autom|fora do escrit|"
@@ -38,16 +39,16 @@ _ABSENT = re.compile(
 
 
 _SUPPRESSED = frozenset({"all", "oof", "autoreply"})
-_LIST_MARKS = re.compile(r"[\s,;]+")
+_LIST_MARKS = late_pattern(r"[\s,;]+")
 _NOT_SAID = frozenset({"", "no", "none", "false", "0", "off"})  # values of X-Autoreply and the like that say nothing
 _SAYS_ABSENT = tuple(name for name in _ANSWER_HEADERS if name != "list-unsubscribe")
-_RECEIPT = re.compile(
+_RECEIPT = late_pattern(
     r"\s*(?:(?:not )?read|gelesen|ungelesen|lu|non lu|le\u00eddo|letto|gelezen|lido|l\u00e6st|l\u00e4st|\u5df2\u8bfb"
     r"|\u958b\u5c01\u6e08\u307f|return receipt|delivered|zugestellt)\s?:",
     re.IGNORECASE,
 )
 DELAY_CHARACTERS = 4_000  # characters of a text that are searched for words about a delay
-_DELAY = re.compile(
+_DELAY = late_pattern(
     r"\bdelayed\b|warning: (?:could not send|message)|not (?:yet )?been (?:able to be )?delivered (?:yet|after|within)"
     r"|has not yet been delivered|still (?:being )?(?:trying|retried)|will (?:keep|continue|be) (?:trying|retr)"
     r"|will (?:keep|continue) to try|no action is required on your part|this is a warning message only"
@@ -55,7 +56,7 @@ _DELAY = re.compile(
     r"|vertraagd",
     re.IGNORECASE,
 )
-_GIVEN_UP = re.compile(
+_GIVEN_UP = late_pattern(
     r"\bpermanent (?:fatal )?(?:error|failure)|gave up|giving up|could not be delivered to one or more"
     r"|delivery (?:to the following recipients? )?(?:has )?failed|unzustellbar|endg\u00fcltig",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ Only reads. Like every bounce it can be forged; see bounce.py."""
 import re
 from itertools import islice
 
+from server.late_pattern import late_pattern
 from server.mail import addresses, automatic, headers
 from server.mail.bounce import Bounce
 
@@ -13,11 +14,11 @@ CHARACTERS = 256 * 1024  # of the text that are looked at
 LINES = 100  # addresses in it
 
 # A line that is an address and nothing else, or that says why behind it.
-_FAILED = re.compile(
+_FAILED = late_pattern(
     r"^[ \t]{0,8}<?([^\s<>,;:\"@]{1,64}@[^\s<>,;:\"@]{1,255})>?(?:[ \t]*:[^\n]{0,1000})?[ \t]*$", re.MULTILINE
 )
-_PERMANENT = re.compile(r"(?<![\d.])5\.\d{1,3}\.\d{1,3}(?![\d.])", re.ASCII)
-_QUOTED_ID = re.compile(
+_PERMANENT = late_pattern(r"(?<![\d.])5\.\d{1,3}\.\d{1,3}(?![\d.])", re.ASCII)
+_QUOTED_ID = late_pattern(
     r"^[ \t>|]{0,8}message-id:[ \t]*(?:\n[ \t>|]{1,8})?(<[^<>\s]{1,500}>)", re.IGNORECASE | re.MULTILINE
 )
 

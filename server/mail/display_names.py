@@ -6,6 +6,8 @@ change the writing direction, are removed; a name without other text is empty.""
 import re
 import unicodedata
 
+from server.late_pattern import late_pattern
+
 CHARACTERS = 100
 READ_CHARACTERS = 500  # characters of a header that are read
 MARKS = 4  # accents on one letter
@@ -13,15 +15,15 @@ MARKS = 4  # accents on one letter
 _JOINERS = frozenset("\u200c\u200d")  # joiners in Persian and Indian scripts, and in emoji
 _AT = frozenset("@\uff20\ufe6b")
 _QUOTES = "\"'\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u00ab\u00bb`\u00b4"
-_ANGLES = re.compile(r"[<>\u2039\u203a\uff1c\uff1e\u3008\u3009\u27e8\u27e9]")
-_LINK = re.compile(r"://|\bwww\.|\bmailto:", re.IGNORECASE)
-_VIA = re.compile(r"(.+?)\s+(?:via|\u00fcber|por medio de|par)\s+\S.*", re.IGNORECASE | re.DOTALL)
-_ASIDE = re.compile(r"\s*[\(\[][^()\[\]]*[\)\]]\s*\Z")
-_COMPANY = re.compile(
+_ANGLES = late_pattern(r"[<>\u2039\u203a\uff1c\uff1e\u3008\u3009\u27e8\u27e9]")
+_LINK = late_pattern(r"://|\bwww\.|\bmailto:", re.IGNORECASE)
+_VIA = late_pattern(r"(.+?)\s+(?:via|\u00fcber|por medio de|par)\s+\S.*", re.IGNORECASE | re.DOTALL)
+_ASIDE = late_pattern(r"\s*[\(\[][^()\[\]]*[\)\]]\s*\Z")
+_COMPANY = late_pattern(
     r"(?:\A|\s)(?:inc|ltd|llc|llp|plc|gmbh|mbh|ag|kg|ohg|co|corp|s\.?a|s\.?r\.?l|b\.?v|n\.?v|oy|ab|as|aps|pty|kft|s\.?p\.?a)\.?\Z",
     re.IGNORECASE,
 )
-_TITLE = re.compile(r"(?:jr|sr|ph\.?d|m\.?d|mba|msc|bsc|esq|dipl\.?-?ing|m\.?a|ii|iii|iv)\.?", re.IGNORECASE)
+_TITLE = late_pattern(r"(?:jr|sr|ph\.?d|m\.?d|mba|msc|bsc|esq|dipl\.?-?ing|m\.?a|ii|iii|iv)\.?", re.IGNORECASE)
 _PARTICLES = frozenset(
     "af al auf av bin da das de degli dei del della den der des di do dos du el la las le los mac ten ter van vom von "
     "zu zum zur".split()

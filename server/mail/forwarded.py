@@ -4,6 +4,7 @@ an attached mail. The result is a guess, which a person confirms."""
 import re
 from collections.abc import Iterable
 
+from server.late_pattern import late_pattern
 from server.mail import addresses, display_names, headers
 from server.mail.addresses import NamedAddress
 
@@ -11,12 +12,12 @@ LINES = 200  # characters of a text that are searched for a forwarded mail
 HEAD_LINES = 10  # header lines of a forwarded mail that are read
 HEAD_BYTES = 64 * 1024  # bytes of an attached mail that are read
 
-_PREFIX = re.compile(
+_PREFIX = late_pattern(
     r"\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|wg|tr|rv|i|enc|doorst|vs|vb|vl|pd|\u03c0\u03c1\u03b8|\u0432\u043f|\u8f6c\u53d1"
     r"|\u8f49\u5bc4|\uc804\ub2ec)\s*[:\uff1a]",
     re.IGNORECASE,
 )
-_MARK = re.compile(
+_MARK = late_pattern(
     r"\W*(?:begin )?(?:forwarded message|forwarded by|weitergeleitete nachricht|anfang der weitergeleiteten"
     r"|(?:d\u00e9but du )?message (?:transf\u00e9r\u00e9|r\u00e9exp\u00e9di\u00e9)|(?:inicio del )?mensaje reenviado"
     r"|(?:inizio )?messaggio inoltrato|(?:begin )?doorgestuurd bericht|mensagem encaminhada|vidarebefordrat meddelande"
@@ -25,13 +26,13 @@ _MARK = re.compile(
     r"|\u8f6c\u53d1\u7684\u90ae\u4ef6|\u8ee2\u9001\u3055\u308c\u305f)",
     re.IGNORECASE,
 )
-_FROM = re.compile(
+_FROM = late_pattern(
     r"[>|\s*_]*(?:from|von|de|da|van|fr\u00e5n|fra|od|l\u00e4hett\u00e4j\u00e4|\u03b1\u03c0\u03cc|\u043e\u0442"
     r"|\u5dee\u51fa\u4eba|\u53d1\u4ef6\u4eba|\u5bc4\u4ef6\u8005|\ubcf4\ub0b8 \uc0ac\ub78c|g\u00f6nderen)"
     r"[*_\s]*[:\uff1a][*_\s]*(.*)",
     re.IGNORECASE,
 )
-_OTHER = re.compile(
+_OTHER = late_pattern(
     r"[>|\s*_]*(?:date|sent|to|subject|cc|datum|gesendet|an|betreff|envoy\u00e9|\u00e0|objet|enviado(?: el)?|fecha|para"
     r"|asunto"
     r"|data|inviato|a|oggetto|verzonden|aan|onderwerp|assunto|skickat|till|\u00e4mne|sendt|til|emne|wys\u0142ano|do|temat"
@@ -39,7 +40,9 @@ _OTHER = re.compile(
     r"|\u65e5\u671f|\u4e3b\u9898|\u6536\u4ef6\u4eba)[*_\s]*[:\uff1a]",
     re.IGNORECASE,
 )
-_MAILTO = re.compile(r"[\[(<]\s*(?:mailto:)?([^\s\[\]()<>]+@[^\s\[\]()<>]+)\s*[\])>](?:<mailto:[^>]*>)?", re.IGNORECASE)
+_MAILTO = late_pattern(
+    r"[\[(<]\s*(?:mailto:)?([^\s\[\]()<>]+@[^\s\[\]()<>]+)\s*[\])>](?:<mailto:[^>]*>)?", re.IGNORECASE
+)
 
 
 def author_of(subject: str, text: str, attached: Iterable[bytes] = ()) -> NamedAddress | None:

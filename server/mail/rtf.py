@@ -8,6 +8,7 @@ import struct
 from dataclasses import field
 
 from server.dataclass import dataclass
+from server.late_pattern import late_pattern
 from server.mail import charsets
 
 MAX_RTF_BYTES = 512 * 1024  # unpacked; what comes after is left out
@@ -23,10 +24,10 @@ _KNOWN = (
     rb"\par \pard\plain\f0\fs20\b\i\u\tab\tx"
 )
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     rb"\\([A-Za-z]{1,32})(-?\d{1,10})? ?|\\'([0-9A-Fa-f]{2})|\\([^A-Za-z])|([{}])|([^\\{}\r\n]+)|[\\\r\n]", re.DOTALL
 )
-_CODEPAGE = re.compile(rb"\\ansicpg(\d{1,5})")
+_CODEPAGE = late_pattern(rb"\\ansicpg(\d{1,5})")
 _HIDDEN = frozenset({
     b"fonttbl", b"colortbl", b"stylesheet", b"info", b"pict", b"header", b"footer", b"object", b"fldinst", b"listtable",
     b"listoverridetable", b"footnote", b"themedata", b"bkmkstart", b"bkmkend",

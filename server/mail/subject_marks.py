@@ -2,10 +2,12 @@
 
 import re
 
+from server.late_pattern import late_pattern
+
 MOST = 3  # marks of one subject
 SUBJECT_CHARACTERS = 500
 
-_MARK = re.compile(
+_MARK = late_pattern(
     r"\[(?=[^\[\]]{0,60}\d{3})[^\[\]]{1,80}\]"  # [70012345], [Ticket#2026112410000123], [SUPPORT-123]
     r"|\[(?:#|[A-Z][A-Z0-9]{1,15}-)\d{1,12}\]"  # [SUPPORT-8], [#12]
     r"|\((?:#|[A-Z][A-Z0-9]{1,9}-)\d{1,12}\)"  # (#4711), (PROJ-123)

@@ -11,6 +11,7 @@ from dataclasses import field
 from enum import Enum
 
 from server.dataclass import dataclass
+from server.late_pattern import late_pattern
 
 MAX_ATTRIBUTES = 40  # per tag; the time of the sanitizer grows with the square of their number
 MAX_REFERENCE_DIGITS = 20  # in &#...; more are not a character, and `int` raises for thousands of digits
@@ -20,17 +21,17 @@ UNREADABLE = frozenset({"script", "style", "title", "iframe", "noembed", "nofram
 
 # Possessive quantifiers do not backtrack, and the group of attributes accepts every character except ">", so a match
 # fails only at the end of the text. There the scan stops, so nothing is read twice.
-_TAG = re.compile(
+_TAG = late_pattern(
     r"""<(/?)([a-zA-Z][^\s/>]*+)
         ((?:[\s/]++|[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+)*+)>""",
     re.VERBOSE,
 )
-_ATTRIBUTE = re.compile(r"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
-_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
-_DECLARATION = re.compile(r"<(?:[!?]|/(?![a-zA-Z]))")
-_COMMENT_END = re.compile(r"--!?>")
-_UNREADABLE_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in UNREADABLE}
-_ENDLESS_REFERENCE = re.compile(rf"&#[xX]?+[0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+;?")
+_ATTRIBUTE = late_pattern(r"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
+_MARKUP = late_pattern(r"<(?=[a-zA-Z/!?])")
+_DECLARATION = late_pattern(r"<(?:[!?]|/(?![a-zA-Z]))")
+_COMMENT_END = late_pattern(r"--!?>")
+_UNREADABLE_END = {name: late_pattern(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in UNREADABLE}
+_ENDLESS_REFERENCE = late_pattern(rf"&#[xX]?+[0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+;?")
 
 
 class HtmlTokenKind(Enum):

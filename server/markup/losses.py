@@ -2,6 +2,7 @@
 
 import re
 
+from server.late_pattern import late_pattern
 from server.markup.clean import ATTRIBUTES, TAGS
 from server.markup.html_tokens import HtmlTokenKind, tokens
 from server.markup.styles import harmless_style
@@ -13,10 +14,10 @@ MAX_SOURCE = 256 * 1024  # characters; the rest is not read
 
 # Elements without visible content, and attributes without visible effect.
 _AROUND = frozenset(("html", "head", "body", "title", "meta", "style"))
-_SILENT = re.compile(r"(?:class|id|style|name|role|target|rel|alt|xmlns(?::\w+)?|(?:aria|data)-[\w-]+|http-equiv)\Z")
-_CONDITION = re.compile(r"<!--\[if [^\]<>]{1,60}\]>")
-_AT_RULE = re.compile(r"@[\w-]+[^{};]*+")
-_STATE = re.compile(r"::?(?:hover|focus|active|visited|before|after|first-line|first-letter)\b", re.IGNORECASE)
+_SILENT = late_pattern(r"(?:class|id|style|name|role|target|rel|alt|xmlns(?::\w+)?|(?:aria|data)-[\w-]+|http-equiv)\Z")
+_CONDITION = late_pattern(r"<!--\[if [^\]<>]{1,60}\]>")
+_AT_RULE = late_pattern(r"@[\w-]+[^{};]*+")
+_STATE = late_pattern(r"::?(?:hover|focus|active|visited|before|after|first-line|first-letter)\b", re.IGNORECASE)
 
 
 def losses(html: str) -> list[str]:

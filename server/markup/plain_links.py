@@ -9,17 +9,18 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from server.late_pattern import late_pattern
 from server.warming import warmed
 
 MAX_LINKED_CHARACTERS = 100 * 1024  # longer text is only escaped
 MAX_WORD_CHARACTERS = 2_000  # longer words are only escaped; tracking links in mail exceed 1,000
 
-_WORD = re.compile(r"(\s+)")
+_WORD = late_pattern(r"(\s+)")
 # Excludes quotes, brackets, backslashes and direction marks, which end or disguise a URL. Parentheses: only in pairs.
 _CHARACTER = r"[^\s<>\"`{}|\\^()\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 # The lookbehind excludes the punctuation of the surrounding sentence.
-_URL = re.compile(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
-_MAIL = re.compile(
+_URL = late_pattern(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
+_MAIL = late_pattern(
     r"""(?<![\w.+@/-])[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,63}+
         @[a-zA-Z0-9][a-zA-Z0-9-]{0,62}+(?:\.[a-zA-Z0-9][a-zA-Z0-9-]{0,62}+){1,8}+""",
     re.VERBOSE,

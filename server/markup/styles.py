@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from server.late_pattern import late_pattern
+
 MAX_STYLE_CHARACTERS = 4_000  # per attribute; the rest is dropped
 MAX_PIXELS = 2_000  # largest width
 MAX_SPACE_PIXELS = 200  # largest margin or padding
@@ -21,16 +23,16 @@ LOW_LINES, HIGH_LINES = 1.4, 3  # line heights in font sizes; some fonts do not 
 Check = Callable[[str], str]  # returns the value to show, "" to drop it
 
 # Parentheses belong to the word before them.
-_PIECE = re.compile(r"[^\s()]+(?:\([^()]*\))?")
-_IMPORTANT = re.compile(r"\s*!\s*important\Z", re.IGNORECASE)
-_LENGTH = re.compile(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in|%)|(0)")
-_LINE_HEIGHT = re.compile(r"(\d{1,4}(?:\.\d{1,9})?|\.\d{1,9})(|%|em|px|pt|rem)")
+_PIECE = late_pattern(r"[^\s()]+(?:\([^()]*\))?")
+_IMPORTANT = late_pattern(r"\s*!\s*important\Z", re.IGNORECASE)
+_LENGTH = late_pattern(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in|%)|(0)")
+_LINE_HEIGHT = late_pattern(r"(\d{1,4}(?:\.\d{1,9})?|\.\d{1,9})(|%|em|px|pt|rem)")
 _SHARE = r"\d{1,3}(?:\.\d{1,9})?%?|\.\d{1,9}"
-_COLOR = re.compile(
+_COLOR = late_pattern(
     r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|[a-z]{3,24}"
     rf"|(?:rgb|hsl)a?\( ?(?:{_SHARE})(?:(?: ?[,/] ?| )(?:{_SHARE})){{2,3}} ?\)"
 )
-_FONT = re.compile(r"'[\w -]{1,60}'|[\w -]{1,60}")
+_FONT = late_pattern(r"'[\w -]{1,60}'|[\w -]{1,60}")
 # Pixels per unit; those of font units are estimates.
 _PIXELS = {"px": 1.0, "pt": 4 / 3, "em": 20.0, "rem": 20.0, "cm": 37.8, "mm": 3.78, "in": 96.0}
 

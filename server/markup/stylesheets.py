@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+from server.late_pattern import late_pattern
 from server.markup.html_tokens import start_tag
 
 MAX_CSS_CHARACTERS = 256 * 1024  # per document; above it all rules are ignored
@@ -14,10 +15,10 @@ MAX_COMPARISONS = 2_000_000  # selectors x elements: 0.3 s
 MAX_DRESSED_CHARACTERS = 4 * 1024 * 1024  # largest result: style attributes may multiply a short text
 _MEDIA = frozenset(("", "all", "screen"))
 
-_NEXT = re.compile(r"<!--|<(?:style|body)(?=[\s/>])", re.IGNORECASE)
-_STYLE_END = re.compile(r"</style(?=[\s/>])", re.IGNORECASE)
-_CSS_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+(?:\*/)?|<!--|-->")
-_BODY = re.compile(r"""<body((?:\s[^\s="<>/]+="[^"]*")*)>""")
+_NEXT = late_pattern(r"<!--|<(?:style|body)(?=[\s/>])", re.IGNORECASE)
+_STYLE_END = late_pattern(r"</style(?=[\s/>])", re.IGNORECASE)
+_CSS_COMMENT = late_pattern(r"/\*(?:[^*]|\*(?!/))*+(?:\*/)?|<!--|-->")
+_BODY = late_pattern(r"""<body((?:\s[^\s="<>/]+="[^"]*")*)>""")
 
 
 def css_of(html: str) -> str:

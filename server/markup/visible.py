@@ -3,9 +3,8 @@
 Readers of a message must see the same text as searches, automations and quotations. Only hidden text gets another
 style. The sanitizer (clean.py) runs later and decides what is safe."""
 
-import re
-
 from server.dataclass import dataclass
+from server.late_pattern import late_pattern
 from server.markup.styles import declarations
 
 LEAST_FONT_PIXELS = 6.0
@@ -16,10 +15,10 @@ _PIXELS = {"px": 1.0, "pt": 4 / 3, "rem": USUAL_FONT_PIXELS, "cm": 37.8, "mm": 3
 _SIZE_WORDS = {"xx-small": 9.0, "x-small": 10.0, "small": 13.0, "medium": 16.0, "large": 18.0, "x-large": 24.0}
 _STEPS = {"smaller": 0.83, "larger": 1.2}
 _TAG_STEPS = {"small": 0.83, "sub": 0.83, "sup": 0.83, "big": 1.2}
-_LENGTH = re.compile(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in|%)?")
-_HEX = re.compile(r"#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
-_FUNCTION = re.compile(r"(rgb|hsl)a?\(([^()]{1,60})\)")
-_NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})(%?)")
+_LENGTH = late_pattern(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in|%)?")
+_HEX = late_pattern(r"#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
+_FUNCTION = late_pattern(r"(rgb|hsl)a?\(([^()]{1,60})\)")
+_NUMBER = late_pattern(r"(\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})(%?)")
 # Colours that are nearly white or black; all other names differ enough from both.
 _NAMES = {
     "aliceblue": "f0f8ff",

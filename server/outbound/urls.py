@@ -3,23 +3,23 @@
 Stricter than browsers: a host has only one spelling here, and ambiguous addresses are rejected."""
 
 import ipaddress
-import re
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Rejected, nearest
 from server.host_names import ascii_host
+from server.late_pattern import late_pattern
 
 MAX_URL_CHARS = 2048  # characters
 MAX_HOST_CHARS = 253  # characters
 PORTS = {"http": 80, "https": 443}
 
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
-_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\Z")
-_NUMBER = re.compile(r"([0-9]+|0x[0-9a-f]*)\Z")  # a host with this last label is an IPv4 address in some notation
-_BRACKETED = re.compile(r"\[([^\]]+)\](?::[0-9]*)?\Z")
-_SECRET = re.compile(r"//[^/@]*@")
-_LONE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_UNSEEN = late_pattern(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
+_LABEL = late_pattern(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\Z")
+_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # a host with this last label is an IPv4 address in some notation
+_BRACKETED = late_pattern(r"\[([^\]]+)\](?::[0-9]*)?\Z")
+_SECRET = late_pattern(r"//[^/@]*@")
+_LONE_PERCENT = late_pattern(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)

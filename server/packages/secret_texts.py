@@ -8,33 +8,34 @@ import re
 from collections.abc import Iterator
 
 from server.dataclass import dataclass
+from server.late_pattern import late_pattern
 from server.record_types.shared.secrets import is_secret
 
 Span = tuple[int, int, str]  # (start, end, name) of a secret in its text
 
 # Names that contain a secret word but name something public.
-_PUBLIC_NAME = re.compile(
+_PUBLIC_NAME = late_pattern(
     r"(?i)^(?:authors?(?:_\w+)?|authentication|key|sig|sign|signature|hash|digest|token_type|.*_ids?|.*_at|is_.*|has_.*)$"
 )
-_MORE_NAMES = re.compile(r"(?i)^(?:pin|pw|pass|passcode|passphrase|salt|bearer|credentials?)$")
-_PUBLIC_VALUE = re.compile(r"(?i)^(?:yes|no|true|false|on|off|null|none|svc:\S*|&\S+|\*\S+)$")
-_SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|key|digest)\s+(?=\S)")
-_LINE = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z_][^\s:{}\"']{0,127}):(?:[ \t]+(?P<value>\S.*?))?[ \t]*$")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_QUOTED = re.compile(r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\r\n])*)(?P=quote)""")
-_WORD = re.compile(r"[^\s,;\"']+")
+_MORE_NAMES = late_pattern(r"(?i)^(?:pin|pw|pass|passcode|passphrase|salt|bearer|credentials?)$")
+_PUBLIC_VALUE = late_pattern(r"(?i)^(?:yes|no|true|false|on|off|null|none|svc:\S*|&\S+|\*\S+)$")
+_SCHEME = late_pattern(r"(?i)^(?:bearer|basic|token|apikey|key|digest)\s+(?=\S)")
+_LINE = late_pattern(r"^(?P<indent> *)(?P<key>[A-Za-z_][^\s:{}\"']{0,127}):(?:[ \t]+(?P<value>\S.*?))?[ \t]*$")
+_TEMPLATE = late_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_QUOTED = late_pattern(r"""(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\r\n])*)(?P=quote)""")
+_WORD = late_pattern(r"[^\s,;\"']+")
 _PUBLIC_WORDS = frozenset(("base64", "bearer", "basic", "hex", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"))
 # A random value that stands alone: 24 characters or more, with letters and digits.
-_RANDOM = re.compile(r"^(?=[^A-Za-z]*[A-Za-z])(?=[^0-9]*[0-9])[A-Za-z0-9+/_=-]{24,}$")
-_PAIR = re.compile(
+_RANDOM = late_pattern(r"^(?=[^A-Za-z]*[A-Za-z])(?=[^0-9]*[0-9])[A-Za-z0-9+/_=-]{24,}$")
+_PAIR = late_pattern(
     r"""(?<![\w.-])["']?(?P<name>[A-Za-z_][\w.-]{0,63})["']?\s{0,9}[:=]\s{0,9}(?P<quote>["'])"""
     r"""(?P<value>(?:\\.|(?!(?P=quote))[^\\\r\n])+)(?P=quote)"""
 )
-_PARAMETER = re.compile(r"(?:^|[?&;\s])(?P<name>[A-Za-z_][\w.\[\]-]{0,63})=(?P<value>[^&\s\"'<>{}]+)")
-_HMAC = re.compile(r"""hash_hmac\s{0,9}\(\s{0,9}(?P<quote>["'])(?P<value>(?:(?!(?P=quote))[^\r\n])+)(?P=quote)""")
-_LOGIN = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/@:\"']{0,128}:(?P<value>[^\s/@\"'{}]{1,256})@")
-_SCHEMED = re.compile(r"(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{8,})")
-_TOKEN = re.compile(
+_PARAMETER = late_pattern(r"(?:^|[?&;\s])(?P<name>[A-Za-z_][\w.\[\]-]{0,63})=(?P<value>[^&\s\"'<>{}]+)")
+_HMAC = late_pattern(r"""hash_hmac\s{0,9}\(\s{0,9}(?P<quote>["'])(?P<value>(?:(?!(?P=quote))[^\r\n])+)(?P=quote)""")
+_LOGIN = late_pattern(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/@:\"']{0,128}:(?P<value>[^\s/@\"'{}]{1,256})@")
+_SCHEMED = late_pattern(r"(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{8,})")
+_TOKEN = late_pattern(
     r"(?P<value>-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
     r"|\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{8,}|\bwhsec_[A-Za-z0-9+/=]{8,}|\bsk-[A-Za-z0-9_-]{20,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}"
@@ -43,7 +44,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 # Addresses whose path is the secret: this service's webhooks and those of chat programs.
-_ADDRESS = re.compile(
+_ADDRESS = late_pattern(
     r"(?:/webhooks/(?P<own>[A-Za-z0-9_-]{16,64}))"
     r"|(?:hooks\.slack\.com/(?:services|workflows)/(?P<slack>[A-Za-z0-9/_-]{8,}))"
     r"|(?:discord(?:app)?\.com/api/webhooks/(?P<discord>[A-Za-z0-9/_-]{8,}))"

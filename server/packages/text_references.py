@@ -7,22 +7,23 @@ import re
 from collections.abc import Iterator, Mapping
 
 from server.fields import Id
+from server.late_pattern import late_pattern
 from server.record_types.registry import Registry
 from server.record_types.shared.custom_types import context_of
 
 Place = tuple[int, int, str, int]  # (start, end) of the number in its text, (type, id) of the record
 
-_CUSTOM_TYPE = re.compile(rf"{re.escape(context_of(0)).removesuffix('0')}(?P<id>[1-9][0-9]{{0,17}})\b")
-_CUSTOM_FIELD = re.compile(r"\bcustom_(?P<id>[1-9][0-9]{0,17})\b")
-_URI = re.compile(r"\bsvc:(?P<type>[a-z_]{2,64}):(?P<id>[1-9][0-9]{0,17})\b")
-_KEY = re.compile(
+_CUSTOM_TYPE = late_pattern(rf"{re.escape(context_of(0)).removesuffix('0')}(?P<id>[1-9][0-9]{{0,17}})\b")
+_CUSTOM_FIELD = late_pattern(r"\bcustom_(?P<id>[1-9][0-9]{0,17})\b")
+_URI = late_pattern(r"\bsvc:(?P<type>[a-z_]{2,64}):(?P<id>[1-9][0-9]{0,17})\b")
+_KEY = late_pattern(
     r"""(?<![\w.])["']?(?P<name>[a-z][a-z_]{1,40}_id)["']?(?:@\w+)?\s{0,4}[:=]\s{0,4}["']?(?P<id>[1-9][0-9]{0,17})(?![\w.])"""
 )
-_FILTER = re.compile(
+_FILTER = late_pattern(
     r"(?<![\w])(?P<name>[a-z][a-z.]{1,40})(?:\.id|:\s{0,4}\(\s{0,4}id):"
     r"(?P<ids>\[[0-9, ]{1,2000}\]|=?[1-9][0-9]{0,17}(?!\w))"
 )
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+_NUMBER = late_pattern(r"[1-9][0-9]{0,17}")
 
 
 def targets(registry: Registry) -> dict[str, str]:

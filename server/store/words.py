@@ -9,6 +9,7 @@ import unicodedata
 from functools import lru_cache
 
 from server.dataclass import dataclass
+from server.late_pattern import late_pattern
 
 RULES = "2"  # raised when the words of a text change: existing texts are then indexed again
 MAX_CACHED_RUN = 8  # characters; longer runs seldom repeat
@@ -28,11 +29,11 @@ _HANGUL = "\u1100-\u11ff\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
 _STAND_IN = 0xF0000
 _MARKS = "".join(each if each == "-" else chr(_STAND_IN + ord(each)) for each in _SOUTH_EAST_ASIAN + "\u3099\u309a")
 _UNSPACED_CLASS = f"{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_HANGUL}{_MARKS}"
-_UNSPACED = re.compile(f"[{_UNSPACED_CLASS}]+")
-_WRAPPED = re.compile(f"([{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}])\r?\n(?=[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}])")
+_UNSPACED = late_pattern(f"[{_UNSPACED_CLASS}]+")
+_WRAPPED = late_pattern(f"([{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}])\r?\n(?=[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}])")
 _WORD_CLASS = "\\w\U000f0000-\U000fffff"
 _WORD = re.compile(f"[{_WORD_CLASS}]+")
-_PART = re.compile(f"(?P<unspaced>[{_UNSPACED_CLASS}]+)|(?:(?![{_UNSPACED_CLASS}])[{_WORD_CLASS}])+")
+_PART = late_pattern(f"(?P<unspaced>[{_UNSPACED_CLASS}]+)|(?:(?![{_UNSPACED_CLASS}])[{_WORD_CLASS}])+")
 _WORD_ASCII = re.compile(r"[^\W_]+")
 # Letters without a Unicode decomposition, in their common ASCII spelling.
 _PLAIN = str.maketrans({
@@ -41,7 +42,7 @@ _PLAIN = str.maketrans({
 })  # fmt: skip
 # Combining classes of marks that distinguish words as letters do: kana voicing, viramas, Thai, Lao and Tibetan vowels.
 _LETTER_MARKS = frozenset((0, 8, 9, 103, 118, 129, 130, 132))
-_IGNORED_MARKS = re.compile("[\u034f\u180b-\u180d\u180f\u20dd-\u20e4\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_IGNORED_MARKS = late_pattern("[\u034f\u180b-\u180d\u180f\u20dd-\u20e4\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
 @dataclass(frozen=True, slots=True)

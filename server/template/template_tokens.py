@@ -8,6 +8,7 @@ from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import BudgetSpent, TemplateFailed
+from server.late_pattern import late_pattern
 
 MAX_INTERPOLATED = 20  # nested interpolations
 MAX_TOKENS = 50_000  # in all tags of a template
@@ -20,15 +21,15 @@ SYMBOLS = (
     "<=>", "...", "**", "//", "??", "?:", "==", "!=", "<=", ">=", "=>", "..", "+", "-", "*", "/", "%", "~", "<", ">",
     "?", ":", "|", ".", ",", "(", ")", "[", "]", "{", "}", "=",
 )  # fmt: skip
-_WORDS = re.compile(
+_WORDS = late_pattern(
     "|".join(rf"{re.escape(each).replace(chr(92) + ' ', r'[ ]+')}(?![A-Za-z0-9_])" for each in OPERATORS)
 )
-_SYMBOL = re.compile("|".join(map(re.escape, SYMBOLS)))
-_NAME = re.compile(r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_BLANK = re.compile(r"\s+")
+_SYMBOL = late_pattern("|".join(map(re.escape, SYMBOLS)))
+_NAME = late_pattern(r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*")
+_NUMBER = late_pattern(r"[0-9]+(?:\.[0-9]+)?")
+_BLANK = late_pattern(r"\s+")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = late_pattern(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 
 
 @dataclass(frozen=True)

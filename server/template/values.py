@@ -4,21 +4,21 @@ A value is text, a whole number, a float, a boolean, null, a list, a map with te
 with the keys 0, 1, 2..., so functions that preserve keys may turn one into the other."""
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import TemplateFailed
+from server.late_pattern import late_pattern
 
 MAX_INT, MIN_INT = 2**63 - 1, -(2**63)
 MAX_DIGITS = 400  # of a number as text
 MAX_NUMBER_CHARS = 1000  # a longer text does not count as a number
 CHARS_A_STEP = 1024  # of compared texts
-_NUMERIC = re.compile(r"[ \t\n\r\v\f]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\v\f]*\Z")
-_PREFIX = re.compile(r"[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
-_INDEX = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
+_NUMERIC = late_pattern(r"[ \t\n\r\v\f]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\v\f]*\Z")
+_PREFIX = late_pattern(r"[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_INDEX = late_pattern(r"(0|-?[1-9][0-9]{0,17})\Z")
 Step = Callable[[int], None]
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from server.late_pattern import late_pattern
 from server.times import phrases
 from server.times.time_parts import TimeParts
 from server.times.vocabulary import (
@@ -56,7 +57,7 @@ def _phrase(reading: TimeParts, text: str, at: int) -> int:
 
 
 def _rules(*rows: tuple[str | re.Pattern[str], Say]) -> list[Rule]:
-    return [(re.compile(row, re.ASCII) if isinstance(row, str) else row, say) for row, say in rows]
+    return [(late_pattern(row, re.ASCII) if isinstance(row, str) else row, say) for row, say in rows]
 
 
 _SUFFIX = r"(?:st|nd|rd|th)?"

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
+from server.late_pattern import late_pattern
+
 MONTH_NAMES = [
     "january",
     "february",
@@ -129,8 +131,8 @@ _NUMBER = rf"(?:{_DIGITS}|{one_of(NUMBERS)}(?= ))"
 _UNIT = one_of([*UNITS, *WEEKDAYS])
 
 # '2 hours', 'a week', '1.5h', '1 sat', and a chain of them with one sign: '+ 1 day', '-1d12h'.
-AMOUNT = re.compile(rf"({_NUMBER}) ?({_UNIT})", re.ASCII)
-AMOUNTS = re.compile(rf"(?P<sign>[+-]?) ?(?P<chain>{_NUMBER} ?{_UNIT}(?:{_DIGITS} ?{_UNIT})*)", re.ASCII)
+AMOUNT = late_pattern(rf"({_NUMBER}) ?({_UNIT})", re.ASCII)
+AMOUNTS = late_pattern(rf"(?P<sign>[+-]?) ?(?P<chain>{_NUMBER} ?{_UNIT}(?:{_DIGITS} ?{_UNIT})*)", re.ASCII)
 
 
 def amounts_in(chain: str) -> list[tuple[Decimal, str]]:

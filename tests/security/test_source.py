@@ -94,12 +94,12 @@ def test_secrets_are_not_drawn_by_lot() -> None:
 
 
 def written(parts: list[ast.AST]) -> Iterator[str | bytes]:
-    """The patterns passed to re as literals."""
+    """The patterns passed to re and to late_pattern as literals."""
     for node in parts:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            of, first = node.func.value, node.args[0]
-            is_ours = isinstance(of, ast.Name) and of.id == "re" and node.func.attr != "escape"
-            if is_ours and isinstance(first, ast.Constant) and isinstance(first.value, str | bytes):
+        if isinstance(node, ast.Call) and node.args:
+            function, first = ast.unparse(node.func), node.args[0]
+            is_pattern = function == "late_pattern" or (function.startswith("re.") and function != "re.escape")
+            if is_pattern and isinstance(first, ast.Constant) and isinstance(first.value, str | bytes):
                 yield first.value
 
 

@@ -8,29 +8,30 @@ import re
 from urllib.parse import quote_plus, unquote_plus
 
 from server.automation.webhooks.secret_requests import HIDDEN
+from server.late_pattern import late_pattern
 from server.record_types.shared.secrets import is_secret
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 # Most bodies contain none of these and can skip the full scan.
-_LIKELY = re.compile(
+_LIKELY = late_pattern(
     rb"auth|token|secret|passw|pwd|cookie|key|sig|hmac|jwt|session|credential|hash|digest|\\u00|%[2-7]", re.IGNORECASE
 )
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-_NAME = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_PLAIN = re.compile(rb"[^,\]}\s]*+")
+_STRING = late_pattern(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NAME = late_pattern(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
+_STRUCTURE = late_pattern(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_PLAIN = late_pattern(rb"[^,\]}\s]*+")
 _TELLS_NOTHING = (b"null", b"true", b"false", b'""', b"{}", b"[]", b"")
 # Names and values in free-form texts, such as lines, forms sent as text/plain, and XML.
-_PAIR = re.compile(
+_PAIR = late_pattern(
     rb"""(?:^|(?<=[\s&;,?]))(?P<name>[A-Za-z][\w.\[\]-]{0,99}+)=(?P<value>"[^"\r\n]++"|'[^'\r\n]++'|[^&\s<>"']++)"""
 )
-_ELEMENT = re.compile(rb"<(?P<name>[A-Za-z][\w:.-]{0,99}+)(?:\s[^<>]{0,500}+)?>(?P<value>[^<]++)</")
-_LINE = re.compile(
+_ELEMENT = late_pattern(rb"<(?P<name>[A-Za-z][\w:.-]{0,99}+)(?:\s[^<>]{0,500}+)?>(?P<value>[^<]++)</")
+_LINE = late_pattern(
     rb"^[ \t>]{0,20}+(?P<name>[A-Za-z][\w.-]{0,49}+(?: [\w.-]{1,49}+){0,3})(?: ?:| =)[ \t]*+(?P<value>[^\r\n]++)",
     re.MULTILINE,
 )
-_BOUNDARY = re.compile(r'boundary="?([^";]{1,200})"?', re.IGNORECASE)
-_PART_NAME = re.compile(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
+_BOUNDARY = late_pattern(r'boundary="?([^";]{1,200})"?', re.IGNORECASE)
+_PART_NAME = late_pattern(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
 
 
 def redacted(body: bytes, content_type: str) -> bytes:

@@ -6,6 +6,8 @@ differ, since programs on a worker's own machine use any free port; its empty pa
 import re
 from urllib.parse import urlsplit
 
+from server.late_pattern import late_pattern
+
 MAX_CALLBACK_CHARS = 2000
 # Browsers handle these schemes themselves, so an app would not receive the code.
 NO_APP = frozenset(
@@ -27,11 +29,11 @@ NO_APP = frozenset(
     )
 )
 
-_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+\Z")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_AUTHORITY = re.compile(r"https?://[^/?@]+(?:[/?]|\Z)")
-_OWN_MACHINE = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?(?:[/?]|\Z)", re.IGNORECASE)
-_LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?((?:[/?].*)?)\Z")
+_CHARACTERS = late_pattern(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+\Z")
+_SCHEME = late_pattern(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_AUTHORITY = late_pattern(r"https?://[^/?@]+(?:[/?]|\Z)")
+_OWN_MACHINE = late_pattern(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?(?:[/?]|\Z)", re.IGNORECASE)
+_LOOPBACK = late_pattern(r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?((?:[/?].*)?)\Z")
 
 
 def registered(text: str) -> tuple[str, ...]:

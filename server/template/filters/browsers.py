@@ -1,8 +1,8 @@
 """Reads browser and platform from a User-Agent header. The first matching row counts."""
 
-import re
 from typing import Any
 
+from server.late_pattern import late_pattern
 from server.template.registry import filter
 from server.template.run import Rendering
 from server.template.shared.text_values import read_text
@@ -28,9 +28,9 @@ BROWSERS = (
     ("Chrome", "HeadlessChrome|Chromium|Chrome|CriOS"), ("Safari", "Version(?=.*Safari)|Safari"),
     ("curl", "curl"), ("Wget", "Wget"),
 )  # fmt: skip
-_PLATFORMS = tuple((name, re.compile(rf"\b(?:{words})\b")) for name, words in PLATFORMS)
-_BROWSERS = tuple((name, re.compile(rf"\b(?:{words})[/ :]v?([0-9][0-9A-Za-z.]*)")) for name, words in BROWSERS)
-_FIRST = re.compile(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
+_PLATFORMS = tuple((name, late_pattern(rf"\b(?:{words})\b")) for name, words in PLATFORMS)
+_BROWSERS = tuple((name, late_pattern(rf"\b(?:{words})[/ :]v?([0-9][0-9A-Za-z.]*)")) for name, words in BROWSERS)
+_FIRST = late_pattern(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
 
 
 @filter("parse_user_agent")

@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterator
 
 from server.dataclass import dataclass
 from server.errors import TemplateFailed
+from server.late_pattern import late_pattern
 from server.template.run import Rendering
 from server.template.shared.xml_tree import Element
 
 MAX_PATH_CHARS = 1000
 FOUND_BYTES = 160  # of an entry in the set of visited elements
-_PIECES = re.compile(r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""")
-_STEP = re.compile(r"\.\.?|\*|text\(\)|node\(\)|@(?:\*|[\w.-]+(?::[\w.-]+)?)|[\w.-]+(?::(?:[\w.-]+|\*))?")
+_PIECES = late_pattern(r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""")
+_STEP = late_pattern(r"\.\.?|\*|text\(\)|node\(\)|@(?:\*|[\w.-]+(?::[\w.-]+)?)|[\w.-]+(?::(?:[\w.-]+|\*))?")
 _OPERAND = r"(\.|text\(\)|local-name\(\)|name\(\)|@[\w.:-]+|[\w.-]+(?::[\w.-]+)?)"
 _LITERAL = r"""("[^"]*"|'[^']*'|-?[0-9]+(?:\.[0-9]+)?)"""
-_COMPARISON = re.compile(rf"{_OPERAND}\s*(?:(!?=)\s*{_LITERAL})?")
-_CALL = re.compile(rf"(contains|starts-with)\(\s*{_OPERAND}\s*,\s*{_LITERAL}\s*\)")
-_POSITION = re.compile(r"(?:position\(\)\s*(=|<=|>=|<|>)\s*)?([0-9]{1,9}|last\(\))")
-_NOT = re.compile(r"not\((.*)\)", re.DOTALL)
+_COMPARISON = late_pattern(rf"{_OPERAND}\s*(?:(!?=)\s*{_LITERAL})?")
+_CALL = late_pattern(rf"(contains|starts-with)\(\s*{_OPERAND}\s*,\s*{_LITERAL}\s*\)")
+_POSITION = late_pattern(r"(?:position\(\)\s*(=|<=|>=|<|>)\s*)?([0-9]{1,9}|last\(\))")
+_NOT = late_pattern(r"not\((.*)\)", re.DOTALL)
 Found = Element | str
 Fits = Callable[[Element, int, int], bool]  # (element, its position from 1, number of elements)
 
