@@ -76,19 +76,14 @@ class RecordPages:
         assert self.records is not None
         return worklist.page(visit, self.records)
 
-    def show_one(self, visit: Visit, id: int = 0) -> PageResponse:
-        instead = self.instead(visit)
-        if instead is not None:
-            return instead
-        fields = self.open(visit, id)
+    def show_one(self, visit: Visit) -> PageResponse:
+        """The form of the record in the path, or of a new one."""
+        fields = self.open(visit, visit.record_id)
         return self.shown(visit, fields.take_up() if self.takes_up else fields)
 
-    def store(self, visit: Visit, id: int = 0) -> PageResponse:
+    def store(self, visit: Visit) -> PageResponse:
         """Creates or changes the record of the submitted form, or shows the form with its mistakes."""
-        instead = self.instead(visit)
-        if instead is not None:
-            return instead
-        fields = self.open(visit, id)
+        fields = self.open(visit, visit.record_id)
         held = self.hold(visit, fields)
         if held is not None:
             return held
@@ -107,26 +102,31 @@ class RecordPages:
 
     def delete(self, visit: Visit) -> PageResponse:
         """Deletes a record; an error is shown on its form."""
-        fields = self.open(visit, visit.id)
-        uri = fields.type.uri
+        assert isinstance(self.form, RecordForm)
+        uri = self.form.uri
         name = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
         try:
             records.delete(visit.ctx, uri, visit.id)
         except HelpdeskError as error:
-            return self.shown(visit, fields.refuse(error))
+            return self.shown(visit, self.open(visit, visit.id).refuse(error))
         visit.flash(_(self.deleted, name=name))
         return see(self.back or self.base)
 
 
 def declare_pages(pages: RecordPages) -> RecordPages:
-    """Declare the pages."""
+    """Declares the pages."""
     new, one = f"{pages.base}/new", pages.one or f"{pages.base}/{{id}}"
+
+    def unless_instead(show: Callable[[Visit], PageResponse]) -> Callable[[Visit], PageResponse]:
+        return lambda visit: pages.instead(visit) or show(visit)
+
     if pages.records is not None:
         page("GET", pages.base, pages.list_access)(pages.show_list)
-    page("GET", new, pages.access)(pages.show_one)
-    page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(pages.store)
-    page("GET", one, pages.access)(lambda visit: pages.show_one(visit, visit.id))
-    page("POST", one, pages.access, form_bytes=pages.form_bytes)(lambda visit: pages.store(visit, visit.id))
+    show_one, store = unless_instead(pages.show_one), unless_instead(pages.store)
+    page("GET", new, pages.access)(show_one)
+    page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(store)
+    page("GET", one, pages.access)(show_one)
+    page("POST", one, pages.access, form_bytes=pages.form_bytes)(store)
     if pages.deleted:
         page("POST", f"{one}/delete", pages.access)(pages.delete)
     return pages

@@ -110,6 +110,11 @@ class Visit:
         """The id in the path."""
         return id_of(self.arguments["id"])
 
+    @property
+    def record_id(self) -> int:
+        """The id in the path, 0 for a path without one, as that of a new record."""
+        return self.id if "id" in self.arguments else 0
+
     @cached_property
     def language(self) -> str:
         """The locale of the worker, else the preferred one of the browser, such as `de_CH`."""

@@ -116,7 +116,7 @@ def show_list(visit: Visit) -> PageResponse:
 
 def _kinds(visit: Visit) -> PageResponse | None:
     """The kinds to choose from, before the form of a new field."""
-    if visit.is_post or "id" in visit.arguments or visit.query.text("kind", "") in KINDS:
+    if visit.is_post or visit.record_id or visit.query.text("kind", "") in KINDS:
         return None
     record_type, fieldset = _type(visit, visit.query.text("type", "")), visit.query.text("set", "0")
     return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
@@ -170,7 +170,7 @@ def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]
 
 def _created(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
     visit.flash(_("The field {label} is made: custom_{id}.", label=field["_label"], id=field["id"]))
-    return see(_list_path(_type_of(visit, {})))
+    return see(_list_path(_type_of(visit, fields.stored)))
 
 
 def _saved(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:

@@ -74,7 +74,7 @@ def _type(visit: Visit) -> RecordType:
 
 def _own_page(visit: Visit) -> PageResponse | None:
     """The page of administrators for such a record, which may ask for the password again; None if there is none."""
-    own = place_of(visit, _type(visit).uri, visit.id if "id" in visit.arguments else 0)
+    own = place_of(visit, _type(visit).uri, visit.record_id)
     return see(own) if own else None
 
 
