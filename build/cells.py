@@ -30,7 +30,7 @@ def code(*names: str) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def told(note: str, function: Callable[..., Any]) -> str:
+def described(note: str, function: Callable[..., Any]) -> str:
     """The first paragraph of a function's docstring for users: no names of Python's, numbers of limits."""
     text = note.replace("Ours: without", "Without")
     text = re.sub(r"\bRaises \w+(?: and \w+)?\.", "", text)

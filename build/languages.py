@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cells import code, head, row, shown, told
+from cells import code, described, head, row, shown
 
 from server.automation import commands, inputs
 from server.automation.behaviors import actions
@@ -149,7 +149,7 @@ def _callees(found: dict[str, Callee], title: str, written: Callable[[str, str],
         rows.setdefault(each.call, []).append(name)
     for call, names in rows.items():
         each = found[names[0]]
-        yield row(code(*(written(name, _arguments(each)) for name in names)), told(each.note, call))
+        yield row(code(*(written(name, _arguments(each)) for name in names)), described(each.note, call))
 
 
 def _arguments(each: Callee) -> str:
@@ -193,7 +193,7 @@ def behavior_actions() -> Iterator[str]:
     actions.load()
     yield from head("Action", "What it does", "Parameters", "Its result goes to")
     for name, each in sorted(ACTIONS.items()):
-        more = told((inspect.getdoc(each.call) or "").partition("\n\n")[0], each.call)
+        more = described((inspect.getdoc(each.call) or "").partition("\n\n")[0], each.call)
         place = f"the placeholder that `{each.placeholder}` names" if each.placeholder else ""
         place += f", else `{each.default}`" if each.default else ""
         effects = " In a simulation only with `run_in_simulator`." if each.effects else ""

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 SCRATCH = ROOT / ".work" / "pyinstaller"
 NAME = "helpdesk.exe" if os.name == "nt" else "helpdesk"
-SUMS = "SHA256SUMS"  # as sha256sum --check reads it
+SUMS = "SHA256SUMS"  # in the format of sha256sum --check
 FIXED_TIME = "1767225600"  # 2026-01-01, for a source folder without history
 MAX_EXECUTABLE_BYTES = 40 * 2**20  # bytes; it is unpacked at every start
 

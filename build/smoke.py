@@ -338,7 +338,7 @@ def walk_in_a_browser(built: Program, is_required: bool) -> None:
         say(f"WARNING: THE WALK IN A BROWSER IS LEFT OUT: {missing}")
         return
     with serving(built) as address:
-        link = told(built, r"set-up link\s+(\S+)")
+        link = announced(built, r"set-up link\s+(\S+)")
         try:
             smoke_browser.walk(address, link)
         except smoke_browser.Wrong as wrong:
@@ -414,7 +414,7 @@ def serving(program: Program, is_told: bool = True) -> Iterator[str]:
         )  # fmt: skip
     try:
         program.lines = lines_of(process)
-        address = told(program, r"listening on (http://\S+)")
+        address = announced(program, r"listening on (http://\S+)")
         if is_told:
             say(f"start: {address}")
         yield address
@@ -455,8 +455,8 @@ def lines_of(process: subprocess.Popen[str]) -> "queue.Queue[str]":
     return lines
 
 
-def told(program: Program, form: str) -> str:
-    """The first group of the first line that a started server says of this form."""
+def announced(program: Program, form: str) -> str:
+    """The first group of the first output line of a started server that matches a pattern."""
     while True:
         try:
             line = program.lines.get(timeout=START_SECONDS)

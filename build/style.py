@@ -20,11 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TOPS = ("server", "console", "tests", "build")
 MAX_PER_1000_WORDS = 10.0  # in a room
-FEWEST_WORDS = 400  # of a room; in a smaller one a single sentence decides
+FEWEST_WORDS = 400  # words of a room; in a smaller one a single sentence would decide
 MAX_NAMES_PER_1000_LINES = 25.0  # in a room
 MAX_FILES, MAX_LINES = 60, 8_000  # in a folder without its subfolders; above them a reader gets a warning
 
-# Each with what to write.
+# {what is wrong: a pattern that finds it}; STYLE.md says what to write instead.
 SENTENCES = {
     "a clause in place of a noun": re.compile(
         r"(?:^|[.:;,(]\s|\b(?:and|of|with|for|by|to)\s)(?:[Ww]hat|[Ww]ho|[Ww]hoever|[Ww]hose)\s"
@@ -77,6 +77,12 @@ class Room:
     def name_rate(self) -> float:
         """Marked names per 1,000 lines."""
         return 1000 * self.names / self.lines if self.lines else 0.0
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether somebody should read the room again."""
+        has_sentences = self.words >= FEWEST_WORDS and self.sentence_rate > MAX_PER_1000_WORDS
+        return has_sentences or self.name_rate > MAX_NAMES_PER_1000_LINES
 
 
 def texts(source: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -131,37 +137,34 @@ def room_of(path: Path) -> str:
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
 
 
-def large_folders(files: list[Path]) -> Iterator[str]:
-    """Yields a sentence for each folder that holds so much that it may be several things."""
-    counts = Counter(path.parent for path in files)
-    for folder, count in sorted(counts.items()):
-        lines = sum(path.read_text("utf-8").count("\n") for path in files if path.parent == folder)
-        if count > MAX_FILES or lines > MAX_LINES:
-            yield f"{folder.relative_to(ROOT)}: {count} files, {lines} lines: are these several things?"
+def large_folders(lines: dict[Path, int]) -> Iterator[str]:
+    """Yields a sentence for each folder that holds so much that it may be several things. lines: of each file."""
+    files = Counter(path.parent for path in lines)
+    for folder, count in sorted(files.items()):
+        total = sum(number for path, number in lines.items() if path.parent == folder)
+        if count > MAX_FILES or total > MAX_LINES:
+            yield f"{folder.relative_to(ROOT)}: {count} files, {total} lines: are these several things?"
 
 
 def main(places: list[str]) -> int:
-    files = [path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))]
     rooms: dict[str, Room] = {}
     marks: dict[str, list[Mark]] = {}
-    for path in files:
+    lines: dict[Path, int] = {}
+    for path in (path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))):
         name = room_of(path)
-        marks.setdefault(name, []).extend(marks_of(path, rooms.setdefault(name, Room())))
+        room = rooms.setdefault(name, Room())
+        before = room.lines
+        marks.setdefault(name, []).extend(marks_of(path, room))
+        if path.relative_to(ROOT).parts[0] != "tests":
+            lines[path] = room.lines - before
     if places:
-        wanted = [ROOT / place for place in places]
-        shown = [
-            mark for each in marks.values() for mark in each if any(mark.path.is_relative_to(place) for place in wanted)
-        ]
-        print(*shown, sep="\n")
+        folders = [ROOT / place for place in places]
+        every_mark = (mark for each in marks.values() for mark in each)
+        print(*(mark for mark in every_mark if any(map(mark.path.is_relative_to, folders))), sep="\n")
         return 0
-    for sentence in large_folders([path for path in files if path.relative_to(ROOT).parts[0] != "tests"]):
+    for sentence in large_folders(lines):
         print(f"warning: {sentence}")
-    crowded = {
-        name: room
-        for name, room in rooms.items()
-        if (room.words >= FEWEST_WORDS and room.sentence_rate > MAX_PER_1000_WORDS)
-        or room.name_rate > MAX_NAMES_PER_1000_LINES
-    }
+    crowded = {name: room for name, room in rooms.items() if room.is_crowded}
     for name, room in crowded.items():
         print(*marks[name], sep="\n")
         print(

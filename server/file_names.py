@@ -5,7 +5,7 @@ import re
 from server.late_pattern import late_pattern
 
 MAX_CHARS, MAX_BYTES = 200, 255  # per name; the second is the limit of file systems
-READ_CHARS = 65_536  # of an incoming name; the rest is ignored
+READ_CHARS = 65_536  # length of an incoming name; the rest is ignored
 EXTENSION_CHARS = 20  # a longer ending is not an extension
 # Control and zero-width characters, direction marks, lone surrogates, and characters that Windows forbids.
 _UNSAFE = late_pattern(

@@ -281,3 +281,31 @@ def test_nothing_is_asked_of_the_system_that_another_one_lacks() -> None:
     sources = [path for top in ("server", "console") for path in sorted((ROOT / top).rglob("*.py"))]
     found = {str(path): told for path in sources if (told := unguarded(path.read_text("utf-8")))}
     assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "count"),
+    [
+        ("Returns the id, or None for an unknown name.", 0),
+        ("The caller who may read it, and those that wait.", 1),
+        ("Answers the id. What is kept is told anew.", 4),
+        ("# of a text that is read", 1),
+        ("# characters of a text", 0),
+    ],
+)
+def test_style_marks_sentences_that_read_as_translated(sentence: str, count: int) -> None:
+    style = script("style")
+    assert sum(len(pattern.findall(sentence)) for pattern in style.SENTENCES.values()) == count
+
+
+def test_style_marks_names_that_say_nothing() -> None:
+    tree = ast.parse("def of(told):\n    found = [kept for kept in told]\n    rows = found\n")
+    assert sorted(name for _, name in script("style").vague_names(tree)) == ["found", "kept", "of()", "told"]
+
+
+def test_a_room_with_many_marks_is_crowded() -> None:
+    style = script("style")
+    assert style.Room(words=1000, lines=1000, sentences=11).is_crowded
+    assert style.Room(words=1000, lines=1000, names=26).is_crowded
+    assert not style.Room(words=1000, lines=1000, sentences=10, names=25).is_crowded
+    assert not style.Room(words=100, lines=1000, sentences=100).is_crowded  # too few words to judge

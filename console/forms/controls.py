@@ -84,27 +84,32 @@ class Control:
         return bool(self.attributes.get("required"))
 
 
-def of_field(registry: Registry, record_type: RecordType, told: Control) -> Control:
+def of_field(registry: Registry, record_type: RecordType, control: Control) -> Control:
     """A control completed by what its field declares."""
-    declared = record_type.fields.get(told.name)
-    if told.name == "owner" and set(OWNER) <= set(record_type.fields):
-        return _owner(record_type, told)
-    if declared is None or told.is_own:
-        return replace(told, label=told.label or sheet.named(told.name), hint=told.hint or "", kind=told.kind or "line")
-    target = told.target or _target(registry, declared)
-    kind = told.kind or _kind(declared, target)
-    label = told.label or sheet.named(told.name)
+    declared = record_type.fields.get(control.name)
+    if control.name == "owner" and set(OWNER) <= set(record_type.fields):
+        return _owner(record_type, control)
+    if declared is None or control.is_own:
+        return replace(
+            control,
+            label=control.label or sheet.named(control.name),
+            hint=control.hint or "",
+            kind=control.kind or "line",
+        )
+    target = control.target or _target(registry, declared)
+    kind = control.kind or _kind(declared, target)
+    label = control.label or sheet.named(control.name)
     return replace(
-        told,
+        control,
         kind=kind,
         label=label,
         target=target,
-        hint=_hint(declared, label) if told.hint is None else told.hint,
-        options=told.options or _options(registry, declared),
-        none=_none(declared) if told.none is None else told.none,
-        attributes={**_attributes(declared, kind), **told.attributes},
-        is_kept=told.is_kept or kind == "password",
-        also=(*told.also, *filter(None, (declared.alternative_to,))),
+        hint=_hint(declared, label) if control.hint is None else control.hint,
+        options=control.options or _options(registry, declared),
+        none=_none(declared) if control.none is None else control.none,
+        attributes={**_attributes(declared, kind), **control.attributes},
+        is_kept=control.is_kept or kind == "password",
+        also=(*control.also, *filter(None, (declared.alternative_to,))),
     )
 
 
@@ -127,11 +132,11 @@ def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
     )
 
 
-def _owner(record_type: RecordType, told: Control) -> Control:
+def _owner(record_type: RecordType, control: Control) -> Control:
     is_required = record_type.fields[OWNER[0]].required
     none = N_("Nobody") if not is_required else ""
-    label = told.label or N_("Belongs to")
-    return replace(told, label=label, kind="owner", none=none, hint=told.hint or "", also=OWNER)
+    label = control.label or N_("Belongs to")
+    return replace(control, label=label, kind="owner", none=none, hint=control.hint or "", also=OWNER)
 
 
 def _kind(declared: Field, target: str) -> str:
@@ -174,8 +179,8 @@ def _target(registry: Registry, declared: Field) -> str:
 
 
 def _known(registry: Registry, name: str) -> str:
-    found = registry.find(name) if name else None
-    return found.uri if found is not None and found.offers("search") else ""
+    record_type = registry.find(name) if name else None
+    return record_type.uri if record_type is not None and record_type.offers("search") else ""
 
 
 def _options(registry: Registry, declared: Field) -> Sequence[Option]:
@@ -206,17 +211,17 @@ def _hint(declared: Field, label: Words) -> Words:
 
 
 def _attributes(declared: Field, kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     if declared.required and kind not in ("tick", "ticks") and not getattr(declared, "blank_ok", False):
-        found["required"] = True
+        attributes["required"] = True
     if isinstance(declared, Text) and kind not in ("choice", "json", "tick"):
-        found["maxlength"] = declared.max
+        attributes["maxlength"] = declared.max
     if kind == "number" and isinstance(declared, Number):
-        found |= {
+        attributes |= {
             "min": declared.min if "min" in declared.limits() or declared.min == 0 else None,
             "max": declared.limits().get("max"),
         }
-    return found
+    return attributes
 
 
 # -- what it shows -----------------------------------------------------------------------------------------------------
@@ -260,21 +265,21 @@ def _area(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
 
 
 def _chooser(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    found = lookup.choosable(visit, each.target, each.query, form.get(each.name))
+    options = lookup.choosable(visit, each.target, each.query, form.get(each.name))
     none = each.none or ("" if form.get(each.name) else N_("Choose one"))
-    return ui.chooser(form, each.name, each.label, found, hint, none, **each.attributes)
+    return ui.chooser(form, each.name, each.label, options, hint, none, **each.attributes)
 
 
 def _owner_chooser(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
-    found = owners.choosable(visit, form.get(each.name))
-    return ui.chooser(form, each.name, each.label, found, hint, each.none or "", **each.attributes)
+    options = owners.choosable(visit, form.get(each.name))
+    return ui.chooser(form, each.name, each.label, options, hint, each.none or "", **each.attributes)
 
 
 def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
     present = form.get(each.name)
-    known = dict(each.options)
-    first = [("", each.none)] if each.none and "" not in known else []
-    other = [(present, present)] if present and present not in known else []  # or the form would choose another
+    labels = dict(each.options)
+    first = [("", each.none)] if each.none and "" not in labels else []
+    other = [(present, present)] if present and present not in labels else []  # or the form would choose another
     return ui.choice(form, each.name, each.label, [*first, *each.options, *other], hint, **each.attributes)
 
 

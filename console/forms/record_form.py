@@ -26,7 +26,7 @@ from server.translation import Words, _, shown
 More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid
 SHOWN = "_shown"  # a field of the form: digests of the values that it showed, each as `name:digest`
 DIGEST_BYTES = 8
-MAX_CLASH_CHARS = 200  # of a value that somebody else stored meanwhile are shown
+MAX_CLASH_CHARS = 200  # length of a value shown that another worker has stored
 CONFLICT = 409
 CHOSEN_BY_NAME = ("chooser", "owner")  # kinds that are sent as a name or as an id
 NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
@@ -47,23 +47,24 @@ class RecordForm:
         """The form of one request: for a new record, or the one with this id. Raises NotFound, Forbidden."""
         record_type = visit.service.registry.type(self.uri)
         stored = self._values(visit, id) if id else {}
-        told = self.controls or tuple(_all(record_type, stored if id else None))
+        declared = self.controls or tuple(_all(record_type, stored if id else None))
         registry = visit.service.registry
-        found = [
-            controls.of_field(registry, record_type, Control(each) if isinstance(each, str) else each) for each in told
+        form_controls = [
+            controls.of_field(registry, record_type, Control(each) if isinstance(each, str) else each)
+            for each in declared
         ]
         customs = _customs(visit, record_type, stored.get("fieldsets", ())) if self.has_customs else ()
-        found += [controls.of_custom(registry, each) for each in customs]
+        form_controls += [controls.of_custom(registry, each) for each in customs]
         if not id:
-            found = [replace(each, is_kept=False) for each in found]
-        return OpenForm(visit, record_type, id, stored, tuple(found), self.folded)
+            form_controls = [replace(each, is_kept=False) for each in form_controls]
+        return OpenForm(visit, record_type, id, stored, tuple(form_controls), self.folded)
 
     def _values(self, visit: Visit, id: int) -> dict[str, Any]:
         """The values of a record. A page of administrators that names its controls has what is never returned, too."""
-        found = records.editable(visit.ctx, self.uri, id)
+        values = records.editable(visit.ctx, self.uri, id)
         if self.controls and visit.actor.is_admin:
-            found = lookup.record(visit, self.uri, id) | found
-        return found
+            values = lookup.record(visit, self.uri, id) | values
+        return values
 
 
 @dataclass
@@ -82,7 +83,7 @@ class OpenForm:
     def __post_init__(self) -> None:
         self.before = self._stored()
         self.values = self.before
-        self._told: set[str] = set()
+        self._rendered: set[str] = set()
         self._clashes: list[Control] = []  # fields that somebody else changed meanwhile, to other values
 
     # -- what stands in it ---------------------------------------------------------------------------------------------
@@ -132,9 +133,9 @@ class OpenForm:
     def _keep_untouched(self) -> None:
         """Fills fields that the person did not change with their stored values, which somebody else may have changed
         since the form was shown. Notes the fields that both changed."""
-        shown = dict(each.rpartition(":")[::2] for each in self.visit.form.text_list(SHOWN))
+        digests = dict(each.rpartition(":")[::2] for each in self.visit.form.text_list(SHOWN))
         for each in self.controls:
-            digest, before = shown.get(each.name), self._digest(each, self.before)
+            digest, before = digests.get(each.name), self._digest(each, self.before)
             if digest is None or digest == before or controls.is_same(each, self.values, self.before):
                 continue
             if self._digest(each, self.values) != digest:
@@ -209,7 +210,8 @@ class OpenForm:
             for other in each.also:
                 places.setdefault(other, []).append(each.name)
         names = {
-            other: next((name for name in found if name in error.message), found[0]) for other, found in places.items()
+            other: next((name for name in fields if name in error.message), fields[0])
+            for other, fields in places.items()
         }
         self.values.refuse(error, names=names)
         return self
@@ -217,14 +219,14 @@ class OpenForm:
     def fields(self) -> dict[str, Any]:
         """The values to store: of a new record those that were filled in, of an existing one those that were changed.
         Raises Invalid."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         mistakes = Mistakes()
         for each in self.controls:
             with mistakes.collect():
                 if not each.is_own and self._is_sent(each):
-                    found |= controls.values_of(self.visit, each, self.values)
+                    values |= controls.values_of(self.visit, each, self.values)
         mistakes.require_none()
-        return found
+        return values
 
     def _is_sent(self, control: Control) -> bool:
         if controls.is_blank(control, self.values) and (control.is_kept or (not self.id and not self._needs(control))):
@@ -249,11 +251,11 @@ class OpenForm:
 
     def html(self, *names: str) -> Markup:
         """These controls, in this order; all that are not shown yet for none."""
-        left = [each.name for each in self.controls if not each.is_drawn and each.name not in self._told]
-        chosen = names or [name for name in left if name not in self.folded]
-        self._told |= set(chosen)
-        found = Markup("\n").join(self._control_html(self.control(name)) for name in chosen)
-        return found if names else found + self._folded([name for name in left if name in self.folded])
+        remaining = [each.name for each in self.controls if not each.is_drawn and each.name not in self._rendered]
+        chosen = names or [name for name in remaining if name not in self.folded]
+        self._rendered |= set(chosen)
+        html = Markup("\n").join(self._control_html(self.control(name)) for name in chosen)
+        return html if names else html + self._folded([name for name in remaining if name in self.folded])
 
     def _control_html(self, control: Control) -> Markup:
         """A control, with a digest of the stored value if the form changes a record."""
@@ -286,8 +288,8 @@ class OpenForm:
 
 def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Control]:
     """Controls of all fields that people may write, the name first. stored: the values of an existing record."""
-    named = [name for name in NAMED_FIRST if name in record_type.fields]
-    names = dict.fromkeys((*named, *record_type.fields))
+    first = [name for name in NAMED_FIRST if name in record_type.fields]
+    names = dict.fromkeys((*first, *record_type.fields))
     if set(OWNER) <= set(names):
         names = {name: None for name in names if name not in OWNER} | {"owner": None}
     return [
@@ -311,5 +313,5 @@ def _is_for_people(field: Field, stored: Mapping[str, Any] | None) -> bool:
 
 def _customs(visit: Visit, record_type: RecordType, fieldsets: Any) -> list[FieldDefinition]:
     """The custom fields that every record of a type has, and those of the record's own fieldsets."""
-    known = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
-    return [each for each in known if not each.fieldset_id or each.fieldset_id in fieldsets]
+    definitions = records.reading(visit.ctx, lambda tx: custom.definitions(tx).fields_of(record_type.context))
+    return [each for each in definitions if not each.fieldset_id or each.fieldset_id in fieldsets]

@@ -84,9 +84,9 @@ class RecordPages:
     def store(self, visit: Visit) -> PageResponse:
         """Creates or changes the record of the submitted form, or shows the form with its mistakes."""
         fields = self.open(visit, visit.record_id)
-        held = self.hold(visit, fields)
-        if held is not None:
-            return held
+        instead = self.hold(visit, fields)
+        if instead is not None:
+            return instead
         store = fields.update if fields.id else fields.create
         done = store(lambda form: self.more(visit, fields, form))
         if done is None:

@@ -10,7 +10,7 @@ from console.html import ui
 from server.dataclass import dataclass
 from server.translation import N_, Words, shown
 
-HEIGHT = 100  # of the plot, in units of its viewBox; the browser stretches it
+HEIGHT = 100  # height of the plot, in units of its viewBox; the browser stretches it
 SLOT = 10  # width of one place on the axis, such as a day
 GAP = 2  # width of the gap between places
 DAY = N_("Day")

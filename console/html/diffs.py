@@ -4,7 +4,7 @@ import difflib
 
 from server.dataclass import dataclass
 
-MAX_LINES = 5000  # of both texts together; the time to compare them grows with the square
+MAX_LINES = 5000  # lines of both texts together; the time to compare them grows with the square
 AROUND = 3  # lines of context on each side of a change
 
 

@@ -6,7 +6,7 @@ from server.translation import N_, _, listed, ngettext, shown
 
 WEEKDAYS = (locales.WEEKDAYS[-1], *locales.WEEKDAYS[:-1])  # in the order of patterns: Sunday first
 ORDINALS = ("", N_("first"), N_("second"), N_("third"), N_("fourth"), N_("fifth"))
-MAX_TIMES = 6  # of a day that are listed; more are summarized
+MAX_TIMES = 6  # times of a day that are listed; more are summarized
 _MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY = FIELDS
 
 

@@ -14,14 +14,14 @@ from server.records import records
 from server.records.records import SearchRequest
 from server.translation import _, in_sentence
 
-MAX_CHOICES = 500  # of a list to choose from
-MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searches
-MAX_NAMED_WORDS = 6  # of a text that records are looked for by
-LABEL = "_label"  # asked for by name: some types show theirs to nobody who does not
+MAX_CHOICES = 500  # choices of a list
+MAX_LISTED_CHOICES = 60  # choices in the page; with more, the server searches
+MAX_NAMED_WORDS = 6  # words of a text that records are searched by
+LABEL = "_label"  # requested by name, since some types show it only then
 
 Row = TypeVar("Row")
 
-_NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # how a chooser tells which one is meant
+_NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # the id in the text of a chooser
 
 
 def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dict[str, Any], str]:

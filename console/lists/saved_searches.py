@@ -16,7 +16,7 @@ from server.translation import _
 
 URI = "saved_search"
 MAX_OFFERED = 12  # above a list
-MAX_READ = 200  # of a type; administrators may read those of all workers, too
+MAX_READ = 200  # saved searches of a type; administrators may read those of all workers, too
 INBOX, TICKET = "/inbox", "ticket"  # tickets have a list of lists
 _EXPAND = f"{lookup.LABEL},query,context"
 

@@ -12,7 +12,7 @@ from server.records.records import SearchRequest
 from server.translation import _
 
 MAX_SELECTED = 100  # records of one action
-MAX_UNDO_BYTES = 48 * 1024  # of the fields before an action
+MAX_UNDO_BYTES = 48 * 1024  # size of the fields before an action
 REFUSED_NAMED = 3  # refused records that a message names with the reason
 UNDO = "/-/bulk/undo"
 

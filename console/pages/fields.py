@@ -28,7 +28,7 @@ from server.translation import N_, N_pgettext, _, in_sentence, ngettext, shown, 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
 SETS = f"{BASE}/sets"
-TEXT_BYTES = 1024 * 1024  # of a form with many options
+TEXT_BYTES = 1024 * 1024  # size of a form with many options
 # What each kind is for, in the order in which they are offered.
 NOTES = {
     "S": N_("A few words, such as an order number."),

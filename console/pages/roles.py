@@ -45,7 +45,7 @@ FORM = RecordForm(URI, (
 ))  # fmt: skip
 GRANTS = {"": "nothing", "itemized": N_("some privileges"), "all": N_("every privilege")}  # in short
 MAX_MEMBERS = 20  # shown by name
-TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
+TEXT_BYTES = 256 * 1024  # size of a form with all privileges ticked
 # What an operation is called in a sentence.
 VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
 

@@ -24,7 +24,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 BASE = "/help"
 MAX_FOUND = 40  # hits that a search shows
-MAX_WORDS = 10  # of a search; further words are ignored
+MAX_WORDS = 10  # words of a search; further words are ignored
 SHORT_WORD = 2  # characters
 ASKING = frozenset("how what why where when which who can could should does did the and for with are was".split())
 AROUND = 90  # characters of context on each side of a hit

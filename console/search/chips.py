@@ -15,7 +15,7 @@ from server.search.values import split_range
 from server.translation import N_, _, shown
 
 MAX_CHIPS = 40
-MAX_CHARS = 60  # of a chip; longer ones are truncated
+MAX_CHARS = 60  # length of a chip; longer ones are truncated
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TERM = re.compile(r"([A-Za-z0-9_.]+):\s*(!(?!=))?\s*(.*)", re.DOTALL)
 _COMPARED = re.compile(r'"?(>=|<=|!=|>|<|=)\s*(.+?)"?', re.DOTALL)

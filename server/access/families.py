@@ -17,7 +17,7 @@ from server.store.statements import slot
 from server.store.transaction import Transaction
 
 RETRY_SECONDS = 10
-MAX_FAMILY_SECONDS = 365 * 86400  # from the login; then the worker must consent again
+MAX_FAMILY_SECONDS = 365 * 86400  # lifetime since the login; then the worker must consent again
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 RECOVERY_CODES = 10
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without look-alikes
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # no look-alikes
 _CODE_CHARS = 16  # 79 random bits
 
 SECOND_FACTOR = Table(

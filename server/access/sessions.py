@@ -17,7 +17,7 @@ from server.store.transaction import Transaction
 
 ID_BYTES = 32
 STEP_UP_SECONDS = 600  # how long after a password or code prompt secrets and tokens may be changed
-CODE_SECONDS = 600  # for the code of the second factor after the password
+CODE_SECONDS = 600  # time to enter the second factor after the password
 SEEN_EVERY_SECONDS = 300  # precision of "last seen": a write for each request would be too many
 _MARK_CHARS = 16
 MAX_ID_CHARS = 200

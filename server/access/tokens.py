@@ -21,7 +21,7 @@ from server.store.transaction import Row, Transaction
 ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
 PREFIXES = {"access": ACCESS_PREFIX, "refresh": REFRESH_PREFIX}
 MAX_TOKEN_CHARS = 200
-SHOWN_CHARS, SHOWN_ENDING = 6, 4  # after the prefix and at the end, for people to recognize tokens
+SHOWN_CHARS, SHOWN_ENDING = 6, 4  # characters shown after the prefix and at the end, to recognize tokens
 
 TOKEN = Table(
     "oauth_token",

@@ -11,7 +11,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
-KEPT_SECONDS = 7 * 86400  # after the time at which the run should have been resumed
+KEPT_SECONDS = 7 * 86400  # retention after the time at which the run should have been resumed
 TOKEN_BYTES = 48  # gives a token of 64 characters
 
 CONTINUATION = Table(

@@ -22,7 +22,7 @@ DOING = "work with the examples of automations"  # completes the message of Admi
 
 MAX_EXAMPLES = 20  # per automation
 MAX_NAME_CHARS = 100
-MAX_VALUES_CHARS = 256 * 1024  # of the values as JSON
+MAX_VALUES_CHARS = 256 * 1024  # length of the values as JSON
 MAX_OUTCOME_CHARS = 20_000  # stored characters of an outcome; the rest is stored as a digest
 CHECK_SECONDS = 10.0  # limit for checking all examples of an automation together
 

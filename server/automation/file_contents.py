@@ -1,4 +1,4 @@
-"""Reads the bytes behind `svc:attachment:<id>`, `svc:automation_resource:<token>` and `svc:resource:<name>`, and stores
+"""Reads the bytes of `svc:attachment:<id>`, `svc:automation_resource:<token>` and `svc:resource:<name>`, and stores
 the temporary files of automations."""
 
 import secrets

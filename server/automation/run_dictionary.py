@@ -8,7 +8,7 @@ from server.digits import MAX_ID_DIGITS, is_whole
 from server.errors import BudgetSpent
 
 MAX_KEY_CHARS = 512  # longer keys are never loaded from a record
-MAX_VALUES = 1_000_000  # of a stored or returned dictionary; a shared value counts once per reference
+MAX_VALUES = 1_000_000  # values of a stored or returned dictionary; a shared value counts once per reference
 MAX_VALUES_CHARS = 64 * 1024 * 1024  # of all texts, counted per reference too
 CHARS_A_STEP = 1024
 MAX_NESTED = 128  # levels of lists and maps

@@ -18,7 +18,7 @@ from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
-MAX_CHARS = 64 * 1024  # of the values of a run; longer ones are discarded
+MAX_CHARS = 64 * 1024  # length of the values of a run; longer ones are discarded
 
 LAST_VALUES = Table(
     "automation_last_values",

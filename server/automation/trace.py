@@ -32,7 +32,7 @@ class Trace:
         self.at_step: dict[str, Any] | None = None  # the dictionary after command number `state_at`
         self._most = min(most, MAX_TRACED)
         self._state_at = state_at
-        self._step: TraceStep | None = None  # of the running command; None beyond the limit
+        self._step: TraceStep | None = None  # the running command; None beyond the limit
         self._before: dict[str, Any] = {}  # the values at the start of the command
         self._began = 0.0
 

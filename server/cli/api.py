@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 IN_QUERY = ("GET", "DELETE")  # requests without a body
-TIMEOUT_SECONDS = 300  # between two chunks of a response; the server has limits of its own
+TIMEOUT_SECONDS = 300  # wait for the next chunk of a response; the server has its own limits
 PIECE_BYTES = 64 * 1024
 ARGUMENT = re.compile(r"(?P<name>[^=]+?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
 DONE, FAILED = 0, 1

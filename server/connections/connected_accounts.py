@@ -1,6 +1,6 @@
-"""Connected accounts at work: what signs requests in their name, with tokens that are renewed and kept.
+"""Signs requests for connected accounts, with tokens that are renewed and stored.
 
-Who may use an account is who may read it; its credentials go nowhere but into requests."""
+Whoever may read an account may use it; its credentials only go into requests."""
 
 import time
 from dataclasses import replace
@@ -19,7 +19,7 @@ from server.store import lock
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
-KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # for attempts to store a new token, while the renewal lock is held
+KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # time for attempts to store a new token while the renewal lock is held
 AGAIN_SECONDS = 1.0
 _SECRETS = {request_signing.API_KEY: "api_key", request_signing.BEARER: "token", request_signing.BASIC: "password"}
 
@@ -152,7 +152,7 @@ def _keep_surely(ctx: Context, id: int, fetched: dict[str, Any]) -> None:
 
 
 def _require_turn(ctx: Context, reference: str) -> None:
-    """Raises Unavailable in a command beside a running server, which renews tokens itself: providers treat a refresh
+    """Raises Unavailable in a command while a server runs, which renews tokens itself: providers treat a refresh
     token that is used twice as stolen, and revoke it. Processes that share a database use a lock instead."""
     if not ctx.service.store.is_shared and lock.is_held_by_another(Path(ctx.service.settings.data)):
         raise Unavailable(

@@ -1,4 +1,4 @@
-"""Secrets, which an export omits by default: anybody who has one gains access to an account or system.
+"""Secrets, which an export omits by default: each one gives access to an account or system.
 
 Scripts, snippets and mails are content, even if their authors wrote secrets into them."""
 

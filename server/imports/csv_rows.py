@@ -48,7 +48,7 @@ def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:
             field="file",
         )
     text, encoding = decoded(raw)
-    text, named_separator = _told_separator(text)
+    text, named_separator = _declared_separator(text)
     separator = named_separator or _separator(text)
     names: tuple[str, ...] = ()
     rows: list[CsvRow] = []
@@ -85,8 +85,8 @@ def decoded(raw: bytes) -> tuple[str, str]:
     return text, encoding
 
 
-def _told_separator(text: str) -> tuple[str, str]:
-    """The text without a first line such as `sep=;`, which spreadsheets understand, and what it tells."""
+def _declared_separator(text: str) -> tuple[str, str]:
+    """Returns the text without a first line such as `sep=;`, as spreadsheets write, and the separator or ""."""
     first, _, rest = text.partition("\n")
     first_line = first.strip()
     return (rest, first_line[4]) if len(first_line) == 5 and first_line.lower().startswith("sep=") else (text, "")

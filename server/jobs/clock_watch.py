@@ -20,7 +20,7 @@ from server.store.transaction import Transaction
 JUMP_SECONDS = 3600  # smaller differences are only corrections
 HOLD_SECONDS = 3600  # deletions wait this long after a jump
 BACK_SECONDS = 60  # if the clock is set back by more, postponed work is checked
-SEEN_EVERY_SECONDS = 600  # between two writes of the time; while deletions are held, each round writes
+SEEN_EVERY_SECONDS = 600  # time between two writes of the clock; while deletions are held, each round writes
 STATE = "clock"  # the row of META
 LOG = log.get("clock")
 

@@ -29,7 +29,7 @@ class _Resolver:
         self._lines = lines
         self._expanded = 0
         self._path_chars = 0
-        self._children: dict[int, dict[str, str]] = {}  # by id() of a map, which the document keeps alive
+        self._children: dict[int, dict[str, str]] = {}  # keyed by id() of a map, which the document keeps alive
 
     def map(self, tree: "Tree", source: str, path: str, lines: dict[str, int], using: tuple[str, ...]) -> "Tree":
         """Returns the map with its references replaced. source: the path of its keys in the document. path: their path

@@ -1,8 +1,7 @@
-"""Mail that came back: which mail, to whom it could not be delivered, and whether for good.
+"""Reads bounces: which mail bounced, for which address, and whether permanently.
 
-Only reads. A bounce can be forged: whoever marks an address as defunct should see that `original_message_id` is of a
-mail that was sent there.
-"""
+Only reads. A bounce can be forged: before an address is marked as defunct, the caller should check that
+`original_message_id` is the id of a mail that was sent to it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,11 +20,10 @@ _PERMANENT_DIAGNOSTIC = re.compile(r"(?<!\d)5\d\d[ \t-]+#?\d\.\d{1,3}\.\d{1,3}(?
 
 @dataclass(frozen=True, slots=True)
 class Bounce:
-    """`original_message_id`: of the mail that was not delivered, or None. `failed_address`: lower case, or None.
+    """A bounce. original_message_id: of the undelivered mail, or None. failed_address: lower case, or None.
 
-    `is_permanent`: the address does not take mail. `is_failure`: the mail was given up; False for a delay, and for a
-    report that it arrived. `original_references`: of that mail.
-    """
+    is_permanent: the address does not accept mail. is_failure: delivery was given up; False for a delay or a report of
+    success. original_references: of the undelivered mail."""
 
     original_message_id: str | None
     failed_address: str | None
@@ -41,18 +39,17 @@ class _Recipient(NamedTuple):
 
 
 def stand_in(statuses: Sequence[bytes], host: str) -> str:
-    """The address under which a report without one is filed: mailer-daemon at the server that reports, else at host."""
+    """The stand-in for the sender of a report without one: mailer-daemon at the reporting server, else at host."""
     servers = (headers.split(status).first("reporting-mta").rpartition(";")[2].strip().lower() for status in statuses)
     senders = (f"mailer-daemon@{server}" for server in (*servers, host))
     return next((address for address in senders if addresses.valid(address)), "mailer-daemon@localhost")
 
 
 def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes]) -> Bounce | None:
-    """The bounce in a mail, or None.
+    """Returns the bounce in a mail, or None.
 
     is_report: a machine wrote the mail, so the id of an attached message counts. statuses: contents of its
-    message/delivery-status parts. originals: attached messages or their headers.
-    """
+    message/delivery-status parts. originals: attached messages or their headers."""
     original, references = _original_ids(originals) if is_report else (None, ())
     if not statuses and original is None:
         return None
@@ -65,7 +62,7 @@ def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes])
 
 
 def cut_copy(text: str) -> tuple[str, str]:
-    """A text before the line that announces a copy of the original mail, and that copy ("" when there is none)."""
+    """Splits a text before the line that announces a copy of the original mail; without one, the copy is ""."""
     before, line, after = text.partition(_COPY_LINE)
     return (before, after.lstrip()) if line else (text, "")
 
@@ -81,7 +78,7 @@ def _original_ids(originals: Iterable[bytes]) -> tuple[str | None, tuple[str, ..
 
 
 def _recipients(status: bytes) -> list[_Recipient]:
-    """The blocks of a delivery status that tell of a recipient."""
+    """Returns the blocks of a delivery status that are about a recipient."""
     blocks = []
     position = 0
     for _ in range(BLOCKS):

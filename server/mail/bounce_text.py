@@ -1,5 +1,5 @@
-"""Bounces that say in words what happened, as qmail and Exim write them: no part for programs, but the addresses that
-failed, each with its reason, and below them the mail that came back.
+"""Bounces in prose, as qmail and Exim write them: no part for programs, but a list of failed addresses with reasons,
+and below it the original mail.
 
 Only reads. Like every bounce it can be forged; see bounce.py."""
 
@@ -10,10 +10,10 @@ from server.late_pattern import late_pattern
 from server.mail import addresses, automatic, headers
 from server.mail.bounce import Bounce
 
-CHARACTERS = 256 * 1024  # of the text that are looked at
-LINES = 100  # addresses in it
+CHARACTERS = 256 * 1024  # characters of the text that are read
+LINES = 100  # addresses that are read
 
-# A line that is an address and nothing else, or that says why behind it.
+# A line with an address only, or with an address and a reason.
 _FAILED = late_pattern(
     r"^[ \t]{0,8}<?([^\s<>,;:\"@]{1,64}@[^\s<>,;:\"@]{1,255})>?(?:[ \t]*:[^\n]{0,1000})?[ \t]*$", re.MULTILINE
 )
@@ -24,7 +24,7 @@ _QUOTED_ID = late_pattern(
 
 
 def read(head: headers.Head, text: str, bounce: Bounce | None) -> Bounce | None:
-    """The bounce in the text of a mail, or None. bounce: the result of its parts.
+    """Returns the bounce in the text of a mail, or None. bounce: the result of its parts.
 
     Only for mail that a server wrote: people quote headers as well. Follows RFC 5321, section 6.1."""
     if bounce is None and "<" not in text:  # no id
@@ -48,7 +48,7 @@ def _is_from_server(head: headers.Head) -> bool:
 
 
 def _failed(text: str) -> tuple[str | None, bool]:
-    """(address, whether it takes no mail at all): the first that takes none, else the first that is named."""
+    """Returns (address, whether it accepts no mail): the first that accepts none, else the first in the list."""
     matches = [match for match in islice(_FAILED.finditer(text), LINES) if addresses.valid(match[1])]
     ends = [*(each.start() for each in matches[1:]), len(text)]
     failed = []

@@ -1,7 +1,6 @@
-"""What the bytes of a part mean: transfer encoding undone, then the character set read into text.
+"""Decodes the bytes of a part: first the transfer encoding, then the character set.
 
-Never raises on bad bytes. Not for headers' encoded words (headers.py), which only borrow from here.
-"""
+Never raises on bad bytes. Encoded words of headers are decoded in headers.py, which uses some of these functions."""
 
 import binascii
 import codecs
@@ -11,16 +10,16 @@ from encodings.aliases import aliases
 from functools import lru_cache
 
 LABEL_CHARACTERS = 60  # no registered charset name is longer
-BASE64_PIECES = 1_000  # padded pieces joined in one part; more is no honest mail
-HTML_START_BYTES = 16 * 1024  # searched; programs of offices write pages of settings first
-REPLACED_SHARE = 10  # at most one unreadable character in so many non-ASCII ones, or the charset was the wrong one
+BASE64_PIECES = 1_000  # padded pieces joined in one part; honest mail has fewer
+HTML_START_BYTES = 16 * 1024  # bytes to search; office programs write pages of settings first
+REPLACED_SHARE = 10  # non-ASCII characters per unreadable one, at least; otherwise the charset is wrong
 
-# Text codecs by Python's own mark, but made for source code or host names, slow on long input, or bound to the machine.
+# Codecs that Python marks as text, but that are for source code or host names, slow, or specific to a machine.
 _NOT_FOR_MAIL = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"})
 
 # Python has these codecs without giving them an alias.
 _WITHOUT_ALIAS = frozenset({"koi8_u", "koi8_t", "kz1048", "cp720", "cp737", "cp874", "cp1006", "utf_8_sig"})
-# Looking up an unknown name makes Python remember it for good; only known names are looked up.
+# Python caches every looked-up name forever, so only known names are looked up.
 _KNOWN = frozenset(aliases) | frozenset(aliases.values()) | _WITHOUT_ALIAS
 
 _OTHER_NAMES = {
@@ -59,7 +58,7 @@ _PAGES_OF_MAC = {
     10079: "mac_iceland", 10081: "mac_turkish", 10082: "mac_croatian",
 }  # fmt: skip
 
-# Senders name the small set and use the larger one.
+# Senders declare the smaller charset and use the larger one.
 _READ_AS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -108,15 +107,16 @@ def decode(content: bytes, label: str | None = None) -> str:
 
 
 def _escaped_codec(content: bytes) -> str | None:
-    """The codec of a text without a label that switches sets by escapes, as mail from Japan and Korea does."""
+    """Returns the codec of an unlabelled text that switches charsets by escapes, as in mail from Japan and Korea."""
     if b"\x1b$" not in content:
         return None
     return "iso2022_kr" if b"\x1b$)C" in content else "iso2022_jp_ext"
 
 
 def _wide(content: bytes, codec: str) -> tuple[bytes, str | None]:
-    """A text of two or four bytes a character, as its bytes show it: some programs only claim to write one, others
-    leave out the mark of the byte order, and the line end of the part is one byte a character."""
+    """Decodes a text of two or four bytes per character, as far as its bytes show it: some programs declare such a
+    charset without using it, others omit the byte order mark, and the line end of the part has one byte per
+    character."""
     if b"\0" not in content:
         return content, None
     content = content.removesuffix(b"\r\n")
@@ -155,11 +155,10 @@ def is_utf8(content: bytes) -> bool:
 
 @lru_cache(maxsize=512)
 def codec_of(label: str) -> str | None:
-    """Python's name of the text codec that reads a charset label, or None when there is none or it tells nothing.
+    """Returns Python's name of the text codec for a charset label, None for an unknown or useless label.
 
     >>> codec_of("GB2312"), codec_of("zlib"), codec_of("us-ascii")
-    ('gb18030', None, None)
-    """
+    ('gb18030', None, None)"""
     name = _known_name(label)
     if not name:
         return None
@@ -167,14 +166,14 @@ def codec_of(label: str) -> str | None:
         info = codecs.lookup(name)
     except LookupError:
         return None
-    # "us-ascii" tells nothing: where it is true any other set reads the same, and often it is not true.
+    # "us-ascii" is useless: if it is right, any charset gives the same text, and often it is wrong.
     if not getattr(info, "_is_text_encoding", False) or info.name in _NOT_FOR_MAIL or info.name == "ascii":
         return None
     return _READ_AS.get(info.name, info.name)
 
 
 def _known_name(label: str) -> str:
-    """A name that Python knows, of a label that may be followed by other words; "" for none."""
+    """Returns the name of a codec from a label that may be followed by other words; "" if it is unknown."""
     label = label[:LABEL_CHARACTERS].lower().strip(_AROUND).removeprefix("charset=").strip(_AROUND)
     for words in (label, _AFTER_LABEL.split(label, maxsplit=1)[0]):
         name = re.sub(r"[\s_.:-]+", "_", words.strip(_AROUND))
@@ -199,10 +198,7 @@ def fit(text: str) -> str:
 
 
 def decode_transfer(content: bytes, encoding: str) -> tuple[bytes, str] | None:
-    """`content` with its transfer encoding undone, and what was wrong with it ("" for nothing).
-
-    None: the encoding is not one that is known.
-    """
+    """Returns `content` without its transfer encoding, and a problem or ""; None for an unknown encoding."""
     name = encoding.strip().lower()
     if name in _AS_IT_IS:
         return content, ""
@@ -226,7 +222,7 @@ def decode_base64(content: bytes) -> tuple[bytes, str]:
 
 
 def _unpadded(piece: bytes) -> bytes:
-    whole = piece[:-1] if len(piece) % 4 == 1 else piece  # one letter holds six bits: no byte
+    whole = piece[:-1] if len(piece) % 4 == 1 else piece  # a single letter has six bits, less than a byte
     return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
 
 
@@ -245,13 +241,14 @@ def _stricter_first(codec: str | None) -> tuple[str, ...]:
 
 def _strictly(content: bytes, codec: str) -> str | None:
     if codec == "iso2022_jp_2004":
-        # Circled digits and the like, which mailers put into the plain set, are in the larger one at the same place.
+        # Circled digits and similar characters, which mailers use in the plain charset, have the same code in the
+        # larger.
         content = content.replace(b"\x1b$B", b"\x1b$(Q")
     try:
         text = content.decode(codec)
     except ValueError:
         return None
-    # Vietnamese marks of tone are characters of their own there.
+    # Vietnamese tone marks are separate characters there.
     return unicodedata.normalize("NFC", text) if codec == "cp1258" else text
 
 

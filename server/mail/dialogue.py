@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-MAX_LINES = 200  # of one dialogue; further lines are dropped
-MAX_LINE_CHARACTERS = 300  # of one line
+MAX_LINES = 200  # lines of a dialogue; further lines are dropped
+MAX_LINE_CHARACTERS = 300  # characters of a line
 _SECRET = re.compile(r"^(\S+ +)?(AUTH(?:ENTICATE)? +\S+|LOGIN|PASS)\b.*", re.IGNORECASE | re.DOTALL)
 _current: ContextVar["Dialogue | None"] = ContextVar("dialogue", default=None)
 

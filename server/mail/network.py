@@ -10,7 +10,7 @@ from server.translation import N_, lazy_gettext
 
 MAX_ANSWER_CHARACTERS = 500
 PROBE_SECONDS = 5.0  # timeout of the test whether a port speaks TLS
-GREETING_CHARACTERS = 100  # of a greeting in a message
+GREETING_CHARACTERS = 100  # length of a greeting in a message
 Protocol = Literal["SMTP", "IMAP", "POP3"]
 Encryption = Literal["none", "starttls", "tls"]
 # Usual ports: with TLS from the start, and with STARTTLS or none.

@@ -1,4 +1,4 @@
-"""What shows that a part is encrypted with OpenPGP: RFC 3156, section 4, RFC 9580, section 6.2."""
+"""Recognizes parts that are encrypted with OpenPGP. Follows RFC 3156, section 4, and RFC 9580, section 6.2."""
 
 CONTROL_TYPES = frozenset({"application/pgp-encrypted"})  # the part "Version: 1", which holds nothing else
 ENCRYPTED_NOTE = "encrypted with OpenPGP; only the recipient's key opens it"

@@ -31,7 +31,7 @@ from server.mail.bounce import Bounce
 NOTES = 50  # kept
 NOTE_CHARACTERS = 300
 ANSWERED = 20  # ids of In-Reply-To that are looked up
-SKEW_SECONDS = 3600  # that a clock may be ahead, or a zone be wrong in summer, without a note
+SKEW_SECONDS = 3600  # tolerated difference of clocks and of summer time; a larger one is noted
 DATE_CHARACTERS = 100  # characters of an invalid Date field in its note
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # bytes of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
@@ -61,7 +61,7 @@ _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _HTML_START = re.compile(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
 _OCTETS = "application/octet-stream"
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
-# Of those files in a winmail.dat that a browser can show; it often does not tell their types.
+# Types of the files in a winmail.dat that browsers can show, by extension; the file often does not declare them.
 _TYPE_OF_SUFFIX = {"gif": "image/gif", "jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png"}
 HTML = "text/html"
 RIGHTS_TYPE = "application/x-microsoft-rpmsg-message"
@@ -76,7 +76,7 @@ class ParseLimits:
     parts: int = 1_000
     levels: int = 30
     file_bytes: int = 50 * 1024 * 1024
-    text_bytes: int = 8 * 1024 * 1024  # of all text parts together; a cut text is also attached as a file
+    text_bytes: int = 8 * 1024 * 1024  # all text parts together; a truncated text is also attached as a file
     addresses: int = addresses.ADDRESSES
 
 
@@ -97,21 +97,26 @@ class AttachedFile:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """What a mail says. Addresses are lower case; texts have `\\n` line ends and no NUL; times are Unix seconds.
+    """A parsed mail. Addresses are lower case; texts have `\\n` line ends and no NUL; times are Unix seconds.
 
-    sender: first usable address of Reply-To, From, Return-Path, else what stands in for that of a report.
-    senders: who else may have written it where that is an address of ours: those of Reply-To and From, then of headers
-    in which mailing lists and forms keep the author. has_one_author: From names one address and stands there once.
+    sender: the first usable address of Reply-To, From, Return-Path; for a report, a stand-in for its server.
+    senders: possible authors, for mail whose sender is an address of this service: the addresses of Reply-To and From,
+    then of the headers in which mailing lists and forms preserve the author.
+    has_one_author: From occurs once, with one address.
     subject: one line, of any length.
-    routed_to: further addresses that it was sent to on its way, of headers of servers and providers.
-    sent_at: what Date says, by the clock of the sender; 0 where it cannot be read. date: the same for mail whose Date
-    is believed, else when the last server before this one received it, else `now`; never after `now`.
-    message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference last.
-    header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
-    text: the plain parts, or made from the HTML where they say next to nothing of it (then `has_plain` is False).
-    other_words: of the one that was not taken. html: with its `cid:` references.
-    loop_token: which installation of this program sent it. notes: what was left out or repaired, to be shown.
-    is_machine_written, is_automatic: as automatic.py tells them. is_notice: written by a program, and no failure.
+    routed_to: further recipient addresses, from headers that servers and providers add.
+    sent_at: the Date by the clock of the sender; 0 if it is unreadable.
+    date: the same if it is plausible, else the time at which the last server before this one received the mail, else
+    `now`; never after `now`.
+    message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference is last.
+    header_text: one header per line, unfolded, with encoded words as they came.
+    headers: (name, decoded value).
+    text: the plain parts, or the text of the HTML if they say next to nothing of it (then `has_plain` is False).
+    other_words: the words of the alternative that was not chosen.
+    html: with its `cid:` references.
+    loop_token: identifies the installation of this program that sent the mail.
+    notes: omitted and repaired content, for display.
+    is_machine_written, is_automatic: see automatic.py. is_notice: a program wrote it, and it is not a failure.
     """
 
     sender: str | None
@@ -179,8 +184,7 @@ def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str =
 
 
 def _declared_charset(raw: bytes) -> str:
-    """The first charset that a part, else its HTML, declares and that is more than UTF-8; "" when nothing needs one to
-    be read."""
+    """The first charset other than UTF-8 that a part, else its HTML, declares; "" if no raw bytes need one."""
     if raw.isascii() and b"\x1b" not in raw:
         return ""
     labels = [match[1].decode("ascii", "replace") for match in _DECLARED.finditer(raw, 0, DECLARED_BYTES)]
@@ -350,7 +354,7 @@ class _Part:
 
     @property
     def is_attached(self) -> bool:
-        """Whether it is to be shown as a file, whatever it holds."""
+        """Whether it is shown as a file, even if it is text."""
         return headers.parameters(self.head.first("content-disposition"))[0] == "attachment"
 
 
@@ -401,7 +405,7 @@ class _Content:
         return body_choice.choose_text(plain, html_text, are_alternatives=are_alternatives), html
 
     def bounce(self, is_from_machine: bool) -> Bounce | None:
-        """What bounced. The delivery status becomes a file unless the failure is permanent."""
+        """Returns the bounce in the mail. The delivery status becomes a file unless the failure is permanent."""
         contents = [content for _, content in self.statuses]
         bounced = bounce.read(is_from_machine or self.is_report, contents, self.originals)
         if bounced is None or not bounced.is_permanent:
@@ -410,7 +414,7 @@ class _Content:
         return bounced
 
     def stand_in(self, host: str) -> str:
-        """The sender of a report that names none."""
+        """The sender of a report that does not name one."""
         return bounce.stand_in([content for _, content in self.statuses], host)
 
     def _leaves(self, head: headers.Head, level: int) -> Iterator[_Part]:
@@ -428,7 +432,7 @@ class _Content:
                 inner = "message/rfc822" if mime_type == "multipart/digest" else "text/plain"
                 heads = [self._part_head(*piece) for piece in slices]
                 if 0 < len(slices) == room and self.raw.find(b"\n--", slices[-1][0], end) >= 0:
-                    # What is left over is not cut up: it is opened as a multipart for which there is no room.
+                    # The rest is not split: it is opened as a multipart without room for parts.
                     heads[-1] = _REST, slices[-1][0]
                 alternative = start if mime_type == "multipart/alternative" else alternative
                 waiting += [
@@ -456,7 +460,7 @@ class _Content:
         parts = _between(self.raw, boundary, start, end, room) if boundary else []
         if parts:
             return parts
-        # A boundary that is not declared, or another than declared: the first line that looks like one is taken.
+        # If the boundary is missing or wrong, the first line that looks like one counts.
         line = _BOUNDARY_LINE.search(self.raw, start, end)
         if line is None:
             return []
@@ -623,10 +627,10 @@ class _Content:
 
 
 def _bodies(parts: list[_Part]) -> set[int]:
-    """The places of the parts that are the text of the mail. A text with a file name is one where none comes without:
-    the first, and its alternative."""
+    """The places of the text parts of the mail. A text with a file name counts only if no other text exists: then the
+    first one and its alternative."""
     texts = [(place, part) for place, part in enumerate(parts) if part.mime_type in TEXTS]
-    if len(parts) == 1:  # the mail is nothing else, even where it calls itself a file
+    if len(parts) == 1:  # the only part of the mail, even if it is declared as a file
         return {place for place, _ in texts}
     texts = [(place, part) for place, part in texts if not part.is_attached]
     nameless = {place for place, part in texts if not part.name}
@@ -646,10 +650,9 @@ def _encoding_of(part: _Part) -> str:
 
 
 def _between(raw: bytes, boundary: bytes, start: int, end: int, room: int) -> list[tuple[int, int]]:
-    """(start, end) of what lies between lines of this boundary; the last one found also holds what `room` leaves out.
+    """Yields (start, end) of each part between lines of this boundary; the last one includes everything beyond `room`.
 
-    Without a closing boundary the last part goes on to the end.
-    """
+    Without a closing boundary the last part extends to the end."""
     mark = b"\n--" + boundary
     slices: list[tuple[int, int]] = []
     opened = -1

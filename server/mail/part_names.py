@@ -5,7 +5,7 @@ import secrets
 from server.file_names import safe_name
 from server.mail import headers
 
-NAME_CHARACTERS = 80  # of a subject that is used as a file name
+NAME_CHARACTERS = 80  # length of a subject that is used as a file name
 MESSAGE_FIELDS, MESSAGE_HEAD_BYTES = 100, 16 * 1024  # bytes of an attached message that are searched for its subject
 MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")

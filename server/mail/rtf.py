@@ -1,7 +1,7 @@
-"""The message in the RTF of Outlook: unpacked, and read as text or as the HTML that it was made of.
+"""The message in the RTF of Outlook: decompressed, and read as text or as the HTML that it was made from.
 
-Not for showing RTF as it looks: of a message that was written in RTF the words stay. From [MS-OXRTFCP] for the packing,
-[MS-OXRTFEX] for the HTML inside, RTF 1.9 for the rest."""
+It keeps the words, not the look. Follows [MS-OXRTFCP] for the compression, [MS-OXRTFEX] for the HTML inside, and RTF
+1.9 for the rest."""
 
 import re
 import struct
@@ -11,12 +11,12 @@ from server.dataclass import dataclass
 from server.late_pattern import late_pattern
 from server.mail import charsets
 
-MAX_RTF_BYTES = 512 * 1024  # unpacked; what comes after is left out
-MAX_GROUPS = 1_000  # open at once
+MAX_RTF_BYTES = 512 * 1024  # decompressed; the rest is dropped
+MAX_GROUPS = 1_000  # groups that are open at the same time
 
 _PACKED, _PLAIN = b"LZFu", b"MELA"
 _WINDOW = 4096
-# What programs begin with in common, in the order that the format has it.
+# The initial dictionary of the compression, in the order of the format.
 _KNOWN = (
     rb"{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans Serif"
     rb"SymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0"
@@ -41,7 +41,7 @@ _SYMBOLS = {b"~": "\xa0", b"_": "-", b"\n": "\n", b"\r": "\n", b"\\": "\\", b"{"
 
 
 def unpacked(content: bytes) -> bytes:
-    """The RTF in the packing of Outlook, at most MAX_RTF_BYTES; b"" for what is no such thing. Never raises."""
+    """Decompresses the RTF of Outlook, at most MAX_RTF_BYTES; returns b"" for other content. Never raises."""
     if len(content) < 16:
         return b""
     (size,) = struct.unpack_from("<I", content, 4)
@@ -51,7 +51,7 @@ def unpacked(content: bytes) -> bytes:
 
 
 def words_of(rtf: bytes) -> tuple[str, bool]:
-    """(what an RTF says, whether that is HTML). Takes linear time; never raises.
+    """Returns the text or HTML in an RTF, and whether it is HTML. Takes linear time; never raises.
 
     >>> words_of(rb"{\\rtf1\\ansi{\\fonttbl x;}Gr\\'fc\\'dfe,\\par \\b Ann\\u8364?}")
     ('Grüße,\\nAnn€', False)
@@ -60,7 +60,7 @@ def words_of(rtf: bytes) -> tuple[str, bool]:
     for match in _TOKEN.finditer(rtf[:MAX_RTF_BYTES]):
         reading.take(match)
     reading.flush()
-    # Characters beyond the first 65,536 come in two halves.
+    # Characters beyond U+FFFF come as two surrogates.
     words = "".join(reading.pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return words.strip("\0 \n"), reading.is_html
 
@@ -81,7 +81,7 @@ def _unpacked(content: bytes, size: int) -> bytes:
             reference = int.from_bytes(content[position : position + 2], "big")
             position += 2
             back = (len(out) - (reference >> 4)) % _WINDOW
-            if back == 0:  # the place that is written next: the end
+            if back == 0:  # the next write position: the end
                 return bytes(out[len(_KNOWN) : end])
             if back > len(out):
                 return b""
@@ -91,7 +91,7 @@ def _unpacked(content: bytes, size: int) -> bytes:
 
 def _repeat(out: bytearray, back: int, length: int) -> None:
     start = len(out) - back
-    for place in range(start, start + length):  # what is written may be what is read next
+    for place in range(start, start + length):  # a copy may include bytes that it has just written
         out.append(out[place])
 
 
@@ -102,8 +102,8 @@ def _codepage(rtf: bytes) -> str:
 
 @dataclass(slots=True)
 class _Group:
-    """is_hidden: nothing of it is shown. is_tag: it holds HTML. is_rtf_only: what the HTML says elsewhere.
-    replaced: characters that stand for one in Unicode."""
+    """A group of an RTF. is_hidden: its content is not shown. is_tag: it contains HTML. is_rtf_only: it repeats content
+    of the HTML. replaced: the number of characters that stand in for a Unicode character."""
 
     is_hidden: bool = False
     is_tag: bool = False

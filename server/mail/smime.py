@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 FILE_NAME = "smime.p7m"
-MAX_PIECES = 100_000  # of a content that is written in pieces; programs write 1,000 bytes and more into each
+MAX_PIECES = 100_000  # pieces of segmented content; programs write 1,000 bytes or more into each
 
 _INTEGER, _OCTETS, _OBJECT, _SEQUENCE, _SET = 0x02, 0x04, 0x06, 0x30, 0x31
 _OCTETS_IN_PIECES, _EXPLICIT = 0x24, 0xA0

@@ -1,11 +1,10 @@
-"""Opens `winmail.dat`: the files and the text that Outlook packs into one part of its own format, TNEF.
+"""Opens `winmail.dat`: the files and the text that Outlook packs into one part in its own format, TNEF.
 
-Everything is cut out of the bytes that are there, under limits; what is damaged ends the reading, and what was found
-until then counts. Messages inside are not opened. From [MS-OXTNEF]; names of properties as in [MS-OXPROPS].
+Everything is sliced from the available bytes, within limits; at damaged content the reading ends, and the result so far
+counts. Messages inside are not opened. Follows [MS-OXTNEF]; names of properties are those of [MS-OXPROPS].
 
-Ours, and no library: tnefparse, the one for Python, had its last release in 2021, has no limits, and its licence (LGPL)
-asks for more than one executable file can give.
-"""
+Not a library: tnefparse, the one for Python, had its last release in 2021, has no limits, and its licence (LGPL)
+demands more than a one-file executable can provide."""
 
 import struct
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ TYPES = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
 FILE_NAMES = frozenset({"winmail.dat", "win.dat"})
 SIGNATURE = struct.pack("<I", 0x223E9F78)
 MAX_ATTRIBUTES = 20_000
-MAX_VALUES = 50_000  # of all properties
+MAX_VALUES = 50_000  # values of all properties together
 
 _BODY, _FILE_DATA, _FILE_TITLE, _NEXT_FILE = 0x800C, 0x800F, 0x8010, 0x9002
 _PROPERTIES, _FILE_PROPERTIES, _CODEPAGE = 0x9003, 0x9005, 0x9007
@@ -41,7 +40,7 @@ _FIRST_NAMED, _GUID_BYTES = 0x8000, 16
 
 @dataclass(slots=True)
 class TnefFile:
-    """One file: `mime_type` and `content_id` are "" where it does not tell."""
+    """A file. `mime_type` and `content_id` are "" if they are not declared."""
 
     name: str = ""
     mime_type: str = ""
@@ -51,8 +50,7 @@ class TnefFile:
 
 @dataclass(slots=True)
 class Winmail:
-    """What was in it. rtf: the message as it was packed, for rtf.py. `is_whole` is False when something could not be
-    read."""
+    """The content of a winmail.dat. rtf: the compressed message, for rtf.py. is_whole: everything could be read."""
 
     files: list[TnefFile] = field(default_factory=list)
     text: str = ""
@@ -62,7 +60,7 @@ class Winmail:
 
 
 def unpack(content: bytes) -> Winmail | None:
-    """What is packed in `content`; None when that is no TNEF. Never raises; takes linear time."""
+    """Returns the content of a TNEF part, None for other bytes. Never raises; takes linear time."""
     if not content.startswith(SIGNATURE):
         return None
     reading = _TnefReader(content)
@@ -82,7 +80,7 @@ class _TnefReader:
     values_left: int = MAX_VALUES
 
     def attributes(self) -> None:
-        position = len(SIGNATURE) + 2  # and a key
+        position = len(SIGNATURE) + 2  # followed by a key
         for _ in range(MAX_ATTRIBUTES):
             if position + 9 > len(self.content):
                 return
@@ -91,7 +89,7 @@ class _TnefReader:
             if start + length > len(self.content):
                 raise ValueError("an attribute ends after the end")
             self._take(id, start, start + length)
-            position = start + length + 2  # and a checksum, which programs get wrong
+            position = start + length + 2  # followed by a checksum, which programs get wrong
         raise ValueError("too many attributes")
 
     def _take(self, id: int, start: int, end: int) -> None:
@@ -124,7 +122,7 @@ class _TnefReader:
         file.content_id = _text(values.get(_PR_CONTENT_ID))
         content = values.get(_PR_DATA)
         if isinstance(content, bytes) and content:
-            # Where this is there, the other place for data says that old programs cannot open it.
+            # If this exists, the other data only says that old programs cannot open the file.
             file.content = content
             file.mime_type = file.mime_type or ("application/ms-tnef" if content.startswith(SIGNATURE) else "")
 
@@ -138,7 +136,7 @@ class _TnefReader:
         self.found.rtf = rtf if isinstance(rtf, bytes) else self.found.rtf
 
     def _properties(self, start: int, end: int) -> Iterator[tuple[int, Any]]:
-        """(id, value) of each; of several values the first."""
+        """Yields (id, value) of each property; of several values, the first."""
         (count,) = struct.unpack_from("<I", self.content, start)
         position = start + 4
         for _ in range(count):
@@ -185,7 +183,7 @@ class _TnefReader:
         if kind == _STRING:
             return self._string(content)
         if kind == _OBJECT:
-            return content[_GUID_BYTES:]  # its class stands before it
+            return content[_GUID_BYTES:]  # preceded by its class
         return int.from_bytes(content, "little") if kind == _INTEGER else content
 
     def _string(self, content: bytes) -> str:

@@ -18,7 +18,7 @@ from server.store.transaction import Transaction
 
 DOING = "look after the keys that sign mail"  # allowed to administrators only
 
-MAX_KEYS = 10  # for each domain
+MAX_KEYS = 10  # keys per domain
 
 
 @dataclass(frozen=True)

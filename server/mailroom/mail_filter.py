@@ -23,7 +23,7 @@ from server.records.writing import RecordWriter
 
 FILTER, ROUTE = "mail.filter", "mail.route"
 WARNING = 4  # level in the automation log
-MAX_HEADERS = 50  # for each automation
+MAX_HEADERS = 50  # headers per automation
 LOG = log.get("mail")
 
 

@@ -24,7 +24,7 @@ from server.tickets import requesters
 MAX_ADDED = 100  # recipients of one mail that become requesters, if the service is configured for that
 MAX_SENT_LOOKED_AT = 20  # newest outgoing messages of a ticket whose recipients count as participants
 
-Addresses = dict[str, Record]  # by lower-case email
+Addresses = dict[str, Record]  # {lower-case email: record}
 
 
 def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:

@@ -5,7 +5,7 @@ import random
 # Seconds between attempts, three days in all (Standard Webhooks 1.0, Operational considerations).
 WAITS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 REST = (5, 15, 60, 300, 900)  # seconds after 1, 2, ... consecutive failures; the last one thereafter
-GIVEN_UP_SECONDS = 3 * 86_400  # of failures until the webhook is disabled
+GIVEN_UP_SECONDS = 3 * 86_400  # time of failures until the webhook is disabled
 MOST_ASKED_SECONDS = 86_400  # the longest Retry-After that is honored
 JITTER = 0.2
 

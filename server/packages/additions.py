@@ -21,7 +21,7 @@ from server.translation import lazy_gettext
 
 NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are not records, but results name them
 ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
-MAX_SETTING_CHARS = 65_536  # of a setting or a preference
+MAX_SETTING_CHARS = 65_536  # length of a setting or a preference
 NODE = "node"  # the name of a node in its baseline
 
 

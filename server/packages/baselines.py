@@ -18,7 +18,11 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 CREATE, UPDATE = MODES = ("create", "update")
-REFUSE, KEEP, TAKE = POLICIES = ("refuse", "keep", "take")  # for fields that both the users and the package changed
+REFUSE, KEEP, TAKE = POLICIES = (
+    "refuse",
+    "keep",
+    "take",
+)  # policies for fields that both the users and the package changed
 DIGEST_CHARS = 16
 UNKNOWN = "?"  # digest of a value that only the users have set
 

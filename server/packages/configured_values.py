@@ -20,7 +20,7 @@ from server.store.transaction import Transaction
 KINDS = ("random", "data_query")
 LETTERS = "".join(each for each in string.ascii_uppercase + string.digits if each not in "IO0")
 RANDOM_CHARS = 8
-MAX_RANDOM_CHARS = 255  # of one random placeholder
+MAX_RANDOM_CHARS = 255  # length of a random placeholder
 
 
 def fill(ctx: Context, document: PackageDocument, substitution: Substitution, former: Tree) -> dict[str, str]:

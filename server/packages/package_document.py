@@ -7,7 +7,7 @@ from typing import Any
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Invalid, Required, TimedOut, TooLarge, Unavailable, nearest
 
-MAX_PACKAGE_BYTES = 10 * 1024 * 1024  # of the JSON text
+MAX_PACKAGE_BYTES = 10 * 1024 * 1024  # size of the JSON text
 MAX_DEPTH = 64  # nested maps and lists
 MAX_ENTRIES = 5000  # in all sections together, including nested ones
 MAX_REVISION_CHARS = 80  # for display only

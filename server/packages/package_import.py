@@ -1,4 +1,4 @@
-"""Imports a package: answers are checked first, then everything is created in one transaction or not at all."""
+"""Imports a package: checks the answers first, then creates everything in one transaction."""
 
 from collections.abc import Sequence
 from typing import Any

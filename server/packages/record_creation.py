@@ -69,7 +69,7 @@ class _Importer:
         self.secrets: dict[PackageRecord, Tree] = {}  # shown only in the result of the import
         self.past = prepared.past.entries
         self.baselines: dict[str, Baseline] = {}
-        self.former_grants: dict[PackageRecord, list[str]] = {}  # of records before their update
+        self.former_grants: dict[PackageRecord, list[str]] = {}  # the grants of records before their update
         self.changes = Changes(prepared.conflicts)
         self.additions = Additions(self.writing, self.past, self.changes)
         self.imported = ImportResult()

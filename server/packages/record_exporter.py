@@ -15,7 +15,7 @@ from server.record_types.shared.behavior_events import exported
 from server.records.dictionary import Dictionaries
 
 Tree = dict[str, Any]
-Exported = dict[tuple[str, int], Record]  # by uri and id, in the order of the package
+Exported = dict[tuple[str, int], Record]  # {(uri, id): record}, in the order of the package
 SCRIPTS = frozenset(("script", "policy_kata", "callback_url", "url"))  # besides fields whose name ends in _kata
 _NO_KEY = re.compile(r"[^A-Za-z0-9]+")
 

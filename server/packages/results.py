@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RETENTION_SECONDS = 600
 MAX_STORED = 50  # results; the oldest are deleted first
 CODE_BYTES = 24
-SECRETS = ("client_secret", "secret")  # of apps and outgoing webhooks; only the result of an import shows them
+SECRETS = ("client_secret", "secret")  # fields of apps and outgoing webhooks; only the result of an import shows them
 _NONCE = bytes(12)  # each key encrypts one text
 
 PACKAGE_RESULT = Table(

@@ -11,7 +11,7 @@ from server.template import PACKAGE, SCRIPT, Budget, Surroundings
 from server.template import compile as compiled_template
 from server.template.template_tokens import Delimiters
 
-MAX_RENDERED_CHARS = 64 * 1024 * 1024  # of all templates of a package together
+MAX_RENDERED_CHARS = 64 * 1024 * 1024  # all templates of a package together
 _OPENER = re.compile(r"\{\{[{%#]")
 _SPECIAL = re.compile(_OPENER.pattern + r"|\r")
 _UID = re.compile(r"""\buid\b(?:\s*\.\s*(\w+)|\s*\[\s*(?:'([^']*)'|"([^"]*)")\s*\])?""")

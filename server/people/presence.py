@@ -14,7 +14,7 @@ from server.dataclass import dataclass
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
-CHANNEL = "changes"  # of streams that notify pages of changes to their record
+CHANNEL = "changes"  # channel of the streams that notify pages of changes to their record
 AWAY_SECONDS = 45
 HERE = "here"  # announced to other processes: ticket, worker, act
 AGAIN_SECONDS = AWAY_SECONDS // 3  # interval of announcements of a worker who stays

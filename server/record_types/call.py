@@ -8,7 +8,7 @@ from server.store.tables import Index
 
 
 class Call(RecordType):
-    """A telephone call: who was on the line and what it was about."""
+    """A telephone call, with its participant and subject."""
 
     uri = "call"
     plugin = "svc.calls"

@@ -29,7 +29,7 @@ from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
 Result = TypeVar("Result")
-Condition = Callable[[Transaction, int], None]  # by the id before a change, 0 for a new one; raises to veto
+Condition = Callable[[Transaction, int], None]  # called with the id before a change, 0 for a new record; raises to veto
 MAX_PAGE = 10**9
 NOT_INDEXED = (
     "the database takes no writes, so the words of the newest texts are not in the index yet, and this search does not "

@@ -15,7 +15,7 @@ from server.store.file_watch import OpenFiles
 
 LOG_PAGES = 8000  # length of the log that starts a checkpoint: pages that change often are then copied once
 BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
-WAIT_SECONDS = 0.1  # for readers of the log, while writes wait
+WAIT_SECONDS = 0.1  # wait for readers of the log, during which writes wait
 LOOK_SECONDS = 0.001
 PATIENCE = 1.5  # growth of the log until a failed checkpoint is repeated
 LOG = log.get("store")

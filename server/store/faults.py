@@ -5,7 +5,7 @@ import apsw
 from server.errors import Damaged, Full, HelpdeskError, TimedOut, Unavailable
 
 RETRY_AFTER_SECONDS = 5
-MOMENT_SECONDS = 1  # for conditions that pass soon
+MOMENT_SECONDS = 1  # Retry-After for conditions that pass soon
 
 
 def timed_out() -> TimedOut:

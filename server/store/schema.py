@@ -35,7 +35,7 @@ META = Table("meta", [Column("name", "TEXT"), Column("value", "TEXT")], key=("na
 MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
 MOVING = Table(
     "moving", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",)
-)  # of an unfinished copy: moving.py
+)  # marks an unfinished copy: moving.py
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
 
 

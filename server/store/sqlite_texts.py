@@ -23,7 +23,7 @@ class Texts:
     programs killed; the tables are authoritative."""
 
     def __init__(self) -> None:
-        self._weights: dict[str, int] = {}  # of waiting texts, by index
+        self._weights: dict[str, int] = {}  # {index: weight of its waiting texts}
         self._unsearched = FEW  # texts since the last search for words
         self.are_stuck = False  # the last search could not index the waiting texts
         self._moving: dict[str, str] = {}  # statements, by index

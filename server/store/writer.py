@@ -48,7 +48,7 @@ class Writer:
 
     def __init__(self, store: "Store", queue_limit: int, batch_limit: int) -> None:
         self._store = store
-        self._connection: Any = None  # of the running transaction
+        self._connection: Any = None  # the connection of the running transaction
         self._queue: deque[PendingWrite] = deque()
         self._queue_limit = queue_limit
         self._batch_limit = batch_limit

@@ -30,7 +30,7 @@ __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile",
 
 GIVE_BACK_BYTES = 32 * 1024 * 1024  # memory used by a rendering, above which it is returned to the system at once
 MAX_CACHED = 1024  # compiled templates
-MAX_CACHED_CHARS = 16 * 1024  # of a cached template; compiled, it takes a hundred times its size
+MAX_CACHED_CHARS = 16 * 1024  # length of a cached template; compiled, it takes a hundred times its size
 
 
 class Template:

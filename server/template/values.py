@@ -13,7 +13,7 @@ from server.errors import TemplateFailed
 from server.late_pattern import late_pattern
 
 MAX_INT, MIN_INT = 2**63 - 1, -(2**63)
-MAX_DIGITS = 400  # of a number as text
+MAX_DIGITS = 400  # digits of a number as text
 MAX_NUMBER_CHARS = 1000  # a longer text does not count as a number
 CHARS_A_STEP = 1024  # of compared texts
 _NUMERIC = late_pattern(r"[ \t\n\r\v\f]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\v\f]*\Z")

@@ -21,7 +21,7 @@ from server.upkeep.finding import Finding, Look, State, at_once
 from server.upkeep.health import WATCH
 
 KIND = "service.look"
-LOOK_SECONDS = 600  # between two lookups of mail servers and names
+LOOK_SECONDS = 600  # interval of the lookups of mail servers and names
 LOOKS = 8  # parallel lookups
 TRUSTED_SECONDS = 5  # validity of results, so that frequent requests rarely connect
 LOOKED = "looked"  # the announcement to other processes

@@ -8,7 +8,7 @@ from server.errors import TooLarge, Unavailable
 MAX_BODIES_BYTES = 512 * 1024 * 1024  # all requests in progress; above it, large ones get a 503
 SHARES = 4  # parts of the limit: one for each address, and one for all webhooks together
 SMALL_BODY_BYTES = 256 * 1024  # a smaller request may use up to twice the limit or share
-LARGE_BYTES = 16 * 1024 * 1024  # after so much was held and released, memory goes back to the system
+LARGE_BYTES = 16 * 1024 * 1024  # amount after whose release memory goes back to the system
 RETRY_SECONDS = 1
 DISCARD_FACTOR = 4  # times the limit: that much of a body is discarded, so that the client can read the response
 ALL = ""

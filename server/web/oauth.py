@@ -222,7 +222,7 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
 
 
 def _answer(status: int, payload: dict[str, Any] | None, headers: dict[str, str] | None = None) -> Answer:
-    """Without the envelope of the API: these bodies are those of the RFCs."""
+    """Returns a response without the envelope of the API: these bodies are defined by the RFCs."""
     more = {"Pragma": "no-cache", **({"WWW-Authenticate": CHALLENGE} if status == 401 else {}), **(headers or {})}
     body = b"" if payload is None else json.dumps(payload).encode()
     return Answer(status=status, headers=more, body=body, content_type=envelope.CONTENT_TYPE if body else "")
@@ -249,8 +249,8 @@ def _form(request: Request) -> Pairs:
 
 
 def pairs(raw: bytes) -> Pairs:
-    """The parameters of a form or a query, in the order sent, names that are repeated included. Raises Invalid for what
-    is no form, is not UTF-8, or has too many fields."""
+    """Returns the parameters of a form or a query in their order, with repeated names. Raises Invalid for other bodies,
+    invalid UTF-8, or too many fields."""
     if raw.count(b"&") >= MAX_FIELDS:
         raise Invalid(f"send at most {MAX_FIELDS} parameters")
     if _BAD_ESCAPE.search(raw):

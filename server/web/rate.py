@@ -15,7 +15,7 @@ from server.jobs import processes
 MAX_KEYS = 100_000  # counted separately in one minute; further keys share one count
 MAX_TOLD = 200  # most frequent keys, published to other processes
 TOLD_SHARE = 0.1  # part of the limit from which a key is published
-NAME_BYTES = 8  # of the digest that identifies a key to other processes
+NAME_BYTES = 8  # size of the digest that identifies a key to other processes
 
 
 class RateLimiter:

@@ -59,7 +59,7 @@ WORKERS = (
 )  # requests with a password are slow
 BIG_BODY_BYTES = 64 * 1024  # a larger body is decoded on a thread
 SMALL_BODY_BYTES = 16 * 1024  # a smaller request may run on the writer itself
-AT_ONCE_SECONDS = 0.002  # between head and body, without another request in between
+AT_ONCE_SECONDS = 0.002  # largest gap between head and body, without another request in between
 FORM_OVERHEAD = 3  # a urlencoded byte may need three
 # Pages of 100 records or more take longer than the event loop may be held, however few steps they need. What counting
 # takes shows when it begins: see counting/combinations.py.

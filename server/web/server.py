@@ -187,7 +187,7 @@ class Exchange(HTTPMessageDelegate):
         self.is_reading = True  # the head, or the body
         self.since = time.monotonic()  # it waits for the head, and then for the body
         self.is_known_host = False
-        self.pool: Pool | None = None  # of the thread that runs it
+        self.pool: Pool | None = None  # the pool of the thread that runs it
         self.awaits_texts = False  # to be indexed by the writer before the search runs
         self.streaming: asyncio.Future[None] | None = None  # a reference, against garbage collection while it runs
 

@@ -13,7 +13,7 @@ from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
 
 from server import log
 
-MAX_KEPT_CHARS, MAX_KEPT_LINES = 2048, 32  # of headers cached for each of possibly thousands of connections
+MAX_KEPT_CHARS, MAX_KEPT_LINES = 2048, 32  # headers cached for each of possibly thousands of connections
 UNIX_SOCKET = "127.0.0.1"  # a peer has no address; it is on this machine
 MAX_AHEAD_BYTES = 32 * 1024  # received and not yet read; above it, reading pauses
 LOG = log.get("web")
@@ -26,8 +26,7 @@ class ListeningStream(IOStream):
     _is_filling = False
 
     def reading(self) -> bool:
-        """Whether to listen. While it takes in what came it is what the framework means: whether somebody waits for all
-        that there is, or for no more than one piece."""
+        """Whether to listen. While data is being read, the framework decides whether it needs more."""
         return super().reading() or (not self._is_filling and self._read_buffer_size < MAX_AHEAD_BYTES)
 
     def _handle_read(self) -> None:

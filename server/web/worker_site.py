@@ -15,7 +15,7 @@ class WorkerSite(Site):
     is_apart = True
 
     def limit(self, request: Request) -> int:
-        return sys.maxsize  # of a body, refused before it is read
+        return sys.maxsize  # no limit: the body is refused before it is read
 
     def admit(self, request: Request) -> Answer | None:
         raise Unavailable(MESSAGE)

@@ -25,7 +25,7 @@ ANSWERS: Sequence[Option] = (
     ("done", N_("Answered")),
     ("failed", N_("Failed, with 400 or more")),
 )
-MESSAGE_CHARS = 60  # of an error message are shown
+MESSAGE_CHARS = 60  # characters of an error message that are shown
 
 
 def _rows(visit: Visit, query: RowQuery) -> RowPage:

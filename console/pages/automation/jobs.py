@@ -101,7 +101,7 @@ SCANS_DO = {
     N_("tokens of no use"): N_("Removes what has ended long ago."),
 }
 DAY_SECONDS = 86400
-REFRESH_SECONDS = 2  # until the page of an unfinished job reloads itself
+REFRESH_SECONDS = 2  # wait before the page of an unfinished job reloads itself
 MAX_LINES = 100  # lines of the log about one job
 
 

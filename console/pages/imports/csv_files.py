@@ -27,7 +27,7 @@ from server.record_types.record_type import RecordType
 from server.records import records
 from server.translation import N_, Words, _, in_sentence, ngettext, shown
 
-AGAIN_SECONDS = 2  # until a page with progress reloads itself
+AGAIN_SECONDS = 2  # wait before a page with progress reloads itself
 SAMPLES = 3  # sample values of a column
 SAMPLE_CHARS = 60  # characters of each value
 SEPARATORS = {",": N_("commas"), ";": N_("semicolons"), "\t": N_("tabs")}

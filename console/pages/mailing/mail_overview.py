@@ -33,7 +33,14 @@ FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/p
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
 KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: takes every mail and sends none"))]
 ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
-PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
+PARAMS = (
+    "host",
+    "port",
+    "encryption",
+    "username",
+    "connected_account",
+    "timeout",
+)  # parameters of SMTP, except password and verify
 KEPT_PASSWORD = N_("Blank: the one that is kept stays, as long as host, port and user name do.")
 NEW_PASSWORD = N_("Never shown again.")
 PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better

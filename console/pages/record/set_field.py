@@ -33,7 +33,7 @@ FORM_BYTES = 1024 * 1024
 # What a form for one record asks for, and nobody sets on many: secrets, and what has a syntax of its own.
 _SINGLE = ("password", "json", "code", "hidden", "owner")
 
-Texts = str | list[str]  # of a control: a list for one that is sent as such
+Texts = str | list[str]  # the value of a control, a list if it has several
 
 
 @page("GET", PATH)

@@ -26,7 +26,7 @@ from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
-WARN_SECONDS = 7 * 86400  # without a backup, until a warning
+WARN_SECONDS = 7 * 86400  # time without a backup until a warning
 MAX_TIMES = 6  # times of a day that are listed
 AGAIN_SECONDS = 2  # until a page with progress reloads itself
 KEPT = (

@@ -16,7 +16,7 @@ from server.store.transaction import Transaction
 
 KIND = "behavior.run"
 MAX_WAITING = 1000  # scheduled runs per behavior
-MAX_VALUES_CHARS = 65_535  # of the variables of a run, as JSON
+MAX_VALUES_CHARS = 65_535  # length of the variables of a run, as JSON
 LOG = log.get("behavior")
 
 

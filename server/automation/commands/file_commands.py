@@ -23,7 +23,7 @@ from server.template.values import pairs, printed
 MAX_URI_CHARS = 2048
 MAX_CONTENT_CHARS = 16_777_216
 READ_BYTES, MAX_READ_BYTES = 1_024_000, 16_777_216  # bytes per file.read: default and maximum
-MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # of a compressed file, up to the end of the range that is read
+MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # decompressed bytes, up to the end of the range that is read
 MAX_ZIPPED = 1000  # files in a new archive
 PIECE_BYTES, PIECE_STEPS = 64 * 1024, 512  # bytes unpacked at a time, and their cost in steps of the budget
 NAME_CHARS = 255

@@ -6,7 +6,7 @@ from server.automation.acting import parameters, service_of
 from server.automation.command import CommandCall, Input, command
 from server.queries import query_run
 
-MAX_QUERY_CHARS = 65_536  # of the input; the query language has a lower limit
+MAX_QUERY_CHARS = 65_536  # length of the input; the query language has a lower limit
 
 
 def _policy_values(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from server.search.select import search as compile_search
 from server.store.transaction import Transaction
 
 MAX_EXPAND_CHARS = 2048
-MAX_QUERY_CHARS = 65_536  # of the input; the search language has a lower limit
+MAX_QUERY_CHARS = 65_536  # length of the input; the search language has a lower limit
 DEFAULT_RESULTS = 100  # results of a search without `limit:`
 MAX_TRIES = 5  # tries of an upsert whose match changes while the policy is evaluated
 NAME_CHARS = 255  # characters of a record type

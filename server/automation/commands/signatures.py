@@ -15,7 +15,7 @@ from server.template.shared.text_values import bytes_of
 from server.template.values import is_numeric, printed, read_number
 
 MAX_SIGNED_CHARS = 16_777_216
-MAX_SIGNATURES_CHARS = 8192  # of all signatures of a request together
+MAX_SIGNATURES_CHARS = 8192  # all signatures of a request together
 MAX_TOLERANCE_SECONDS = 86_400
 TOLERANCE_SECONDS = 300
 PLAIN = "plain"

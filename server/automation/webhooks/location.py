@@ -33,7 +33,7 @@ class WebhookLocation:
         return cls(parts.path, parts.scheme == "https", is_apart)
 
 
-NOWHERE = WebhookLocation("/webhooks/-")  # for a request that is run again: its response does not reach a browser
+NOWHERE = WebhookLocation("/webhooks/-")  # the location of a replayed request: its response does not reach a browser
 
 
 def prefix(listener_id: int) -> str:

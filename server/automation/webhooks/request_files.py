@@ -26,7 +26,7 @@ from server.store.transaction import Transaction
 KEYS = "request_files"
 KEPT_SECONDS = 86400  # time for an automation, or a job that it starts, to attach a file
 MAX_FILES = 20  # per request
-MAX_STORED_BYTES = 1024 * 1024 * 1024  # of all unattached files of webhooks
+MAX_STORED_BYTES = 1024 * 1024 * 1024  # all unattached files of webhooks together
 TYPE_CHARS = 255
 FIELD_CHARS = 256
 BATCH = 100  # rows per transaction of the scan

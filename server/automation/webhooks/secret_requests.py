@@ -13,7 +13,7 @@ from server.store.store_local import StoreLocal
 
 HIDDEN = "(hidden)"
 MAX_REMEMBERED = 500  # last requests whose secrets are held in memory
-MAX_SECRET_CHARS = 32_768  # of headers, query and body of a request; the secrets of a longer one are discarded
+MAX_SECRET_CHARS = 32_768  # headers, query and body of a request together; the secrets of a longer one are discarded
 Headers = list[tuple[str, str]]
 
 

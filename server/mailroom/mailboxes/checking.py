@@ -22,7 +22,7 @@ from server.settings import KiB
 
 MAX_MAILS = 500  # in one check, so that other mailboxes get their turn
 MAX_IN_A_ROW = 5  # failed fetches after which the server, not the mail, counts as the cause
-MAX_HEAD_BYTES = 256 * KiB  # of a mail that is too large to fetch
+MAX_HEAD_BYTES = 256 * KiB  # the head of a mail that is too large to fetch
 # Headers, with their continuation lines, that describe an omitted body.
 _OF_BODY = re.compile(rb"^(?:content-[a-z-]+|mime-version)[ \t]*:.*\n?(?:[ \t].*\n?)*", re.IGNORECASE | re.MULTILINE)
 _log = log.get("mailbox")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _CURRENCY = table_named("currency")
 _COLUMNS = [getattr(_CURRENCY.c, name) for name in ("id", "code", "symbol", "decimal_at", "is_default")]
-DECIMALS = 2  # of amounts if there are no currencies
+DECIMALS = 2  # decimals of amounts without a currency
 
 
 @dataclass(frozen=True, slots=True)

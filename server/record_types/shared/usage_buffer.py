@@ -38,7 +38,7 @@ class Totals:
         self.sum += other.sum
 
 
-Samples = dict[tuple[str, int, Dimensions], Totals]  # by (metric, first second of five minutes, dimensions)
+Samples = dict[tuple[str, int, Dimensions], Totals]  # {(metric, first second of five minutes, dimensions): totals}
 
 
 @dataclass

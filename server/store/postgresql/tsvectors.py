@@ -14,7 +14,7 @@ from server.store.words import split
 
 WEIGHTS = "ABC"
 MAX_PLACE = 16383  # the largest position of a tsvector; later words are found, but not in phrases
-MAX_BYTES = 1_000_000  # of a tsvector, below the limit of PostgreSQL; words beyond it are not found
+MAX_BYTES = 1_000_000  # size of a tsvector, below the limit of PostgreSQL; words beyond it are not found
 GAP = 8  # positions between two parts, so that no phrase spans both
 PARTED = "_"  # between the number of a part and a word; not a word character
 _TERM = re.compile(r'"([^"]*)"(\*?)')

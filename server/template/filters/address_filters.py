@@ -10,7 +10,7 @@ from server.template.shared.text_values import read, read_text
 
 MAX_URL_CHARS = 64 * 1024
 MAX_PORT = 65_535
-CHARS_A_STEP = 4  # of a text with mail addresses
+CHARS_A_STEP = 4  # characters of a text with mail addresses per step
 _URL = re.compile(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?![0-9]{1,5}(?:[/?#]|\Z)))?(?P<slashes>//(?P<authority>[^/?#]*))?"
     r"(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?(?:#(?P<fragment>.*))?",

@@ -7,7 +7,7 @@ from server.template.registry import filter
 from server.template.run import Rendering
 from server.template.shared.text_values import read_text
 
-MAX_AGENT_CHARS = 2000  # of the header that are read
+MAX_AGENT_CHARS = 2000  # characters of the header that are read
 
 PLATFORMS = (
     ("Windows Phone", "Windows Phone"),

@@ -24,7 +24,7 @@ CHARSETS = frozenset(
     "iso8859-14 iso8859-15 iso8859-16 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 "
     "koi8-r koi8-u mac-roman shift_jis utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le utf-7 utf-8".split()
 )
-NAME_CHARS = 40  # of the name of a character set
+NAME_CHARS = 40  # length of the name of a character set
 _BASE64 = f"{string.ascii_letters}{string.digits}+/".encode()
 _NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 

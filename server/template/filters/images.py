@@ -11,7 +11,7 @@ from server.template.registry import filter
 from server.template.run import Rendering
 from server.template.shared.text_values import bytes_of, read_text
 
-MAX_SEGMENTS = 1000  # of a JPEG that are read before its size
+MAX_SEGMENTS = 1000  # segments of a JPEG that are read before its size
 NO_IMAGE = "The text is no image; give the bytes or the data URI of a PNG, JPEG, GIF, WebP or BMP"
 _DATA = re.compile(r"data:[^,]{0,200}?;base64,", re.IGNORECASE)
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}

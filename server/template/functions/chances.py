@@ -10,7 +10,7 @@ from server.template.values import is_numeric, items, whole
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ123456789"  # without letters and digits that look alike
 EVEN_BYTES = 256 // len(LETTERS) * len(LETTERS)  # bytes below this number give each letter the same chance
-MAX_LETTERS = 255  # of one random text
+MAX_LETTERS = 255  # length of a random text
 MAX_NUMBER = 2**31 - 1  # if no bound is passed
 _CHANCE = secrets.SystemRandom()
 

@@ -12,7 +12,7 @@ from server.template.run import Rendering
 from server.template.shared import moments
 from server.template.values import Moment, printed, whole
 
-MAX_INSTANTS = 10_000  # of a range, if no limit is passed
+MAX_INSTANTS = 10_000  # instants of a range, if no limit is passed
 SECONDS = {"minute": 60, "hour": 3600}
 DAYS = {"day": 1, "week": 7}
 MONTHS = {"month": 1, "year": 12}

@@ -11,7 +11,7 @@ from server.template.shared.template_host import ask
 from server.template.shared.text_values import read, read_slowly, read_text
 from server.template.values import is_numeric, printed, whole
 
-STEPS_A_LINE = 8  # of KATA
+STEPS_A_LINE = 8  # steps per line of KATA
 
 
 @function("json_decode")

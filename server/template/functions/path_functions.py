@@ -8,7 +8,7 @@ from server.template.run import Rendering
 from server.template.shared.text_values import read
 from server.template.values import child, items, keyed, kind, pairs, printed
 
-MAX_PARTS = 128  # of one path
+MAX_PARTS = 128  # parts of a path
 APPEND = "[]"
 
 

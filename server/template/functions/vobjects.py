@@ -9,7 +9,7 @@ from server.template.registry import function
 from server.template.run import Rendering
 from server.template.shared.text_values import read_slowly, substituted
 
-LINE_BYTES = 512  # of memory for a property
+LINE_BYTES = 512  # memory of a property
 STEPS_A_LINE = 4
 MAX_DEPTH = 32  # nested components
 _FOLD = re.compile(r"\r?\n[ \t]")

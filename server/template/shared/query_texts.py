@@ -9,7 +9,7 @@ from server.template.run import Rendering
 from server.template.shared.text_values import TextBuffer, chunks
 from server.template.values import keyed, pairs, printed
 
-MAX_FIELDS = 1000  # of a query text
+MAX_FIELDS = 1000  # fields of a query text
 MAX_DEPTH = 16  # brackets after a name, nested maps
 _NAME = re.compile(r"([^\[]+)((?:\[[^\[\]]*\])*)")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")

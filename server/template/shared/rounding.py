@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
-MAX_PLACES = 400  # after or before the point; a float has no more digits than that
+MAX_PLACES = 400  # digits after or before the point; a float has no more digits than that
 METHODS = {"common": ROUND_HALF_UP, "ceil": ROUND_CEILING, "floor": ROUND_FLOOR}
 _WIDE = Context(prec=1000)
 

@@ -13,7 +13,7 @@ from server.template.run import Rendering
 from server.template.shared.xml_tree import Element
 
 MAX_PATH_CHARS = 1000
-FOUND_BYTES = 160  # of an entry in the set of visited elements
+FOUND_BYTES = 160  # size of an entry in the set of visited elements
 _PIECES = late_pattern(r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""")
 _STEP = late_pattern(r"\.\.?|\*|text\(\)|node\(\)|@(?:\*|[\w.-]+(?::[\w.-]+)?)|[\w.-]+(?::(?:[\w.-]+|\*))?")
 _OPERAND = r"(\.|text\(\)|local-name\(\)|name\(\)|@[\w.:-]+|[\w.-]+(?::[\w.-]+)?)"

@@ -14,7 +14,7 @@ from server.template.run import Rendering
 from server.template.shared.text_values import TextBuffer, read_slowly
 from server.template.values import Markup, is_numeric, key_text, whole
 
-ELEMENT_BYTES = 768  # of an element with its node and its entry in the parent
+ELEMENT_BYTES = 768  # size of an element with its node and its entry in the parent
 ATTRIBUTE_BYTES = 128
 MAX_DEPTH = 128  # nested elements
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())

@@ -1,5 +1,5 @@
-"""GET /openapi.json: the document, made once for each state of the registry. Anybody gets that of the built-in record
-types; those that administrators made are told to who has a token."""
+"""GET /openapi.json: the document, built once for each state of the registry. The document of the built-in record types
+is public; custom types are included for callers with a token."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ DESCRIPTION: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _CachedDocument:
-    """The document as bytes. state: revision of the registry, and base URL, that it was made of."""
+    """The document as bytes. state: the revision of the registry and the base URL that it was built for."""
 
     state: tuple[int, str]
     body: bytes
@@ -39,14 +39,12 @@ class _CachedDocument:
 
 
 class OpenApiSite(Site):
-    """The one path."""
+    """The site of one path."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
         self._lock = threading.Lock()
-        self._made: dict[
-            tuple[bool, bool], _CachedDocument
-        ] = {}  # by whether custom types are in it, and JSON bodies only
+        self._made: dict[tuple[bool, bool], _CachedDocument] = {}  # keyed by (includes custom types, JSON bodies only)
 
     def limit(self, request: Request) -> int:
         return 0
@@ -67,14 +65,14 @@ class OpenApiSite(Site):
         if has_token:
             self.service.store.read(lambda tx: tokens.check(tx, bearer(request), clock.now()))
         document = self._current(has_token, _wants_only_json(request))
-        # Kept by clients, and asked for again each time.
+        # Clients store it and revalidate it each time.
         headers = {"ETag": document.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
         if entity_tags.is_known(request, document.tag):
             return Answer(status=304, headers=headers)
         return Answer(headers=headers, body=document.body, content_type=envelope.CONTENT_TYPE)
 
     def _current(self, has_custom: bool, only_json: bool) -> _CachedDocument:
-        with self._lock:  # two that ask at once need one document
+        with self._lock:  # concurrent requests share one document
             state = self._state()
             made = self._made.get((has_custom, only_json))
             if made is None or made.state != state:
@@ -90,7 +88,7 @@ class OpenApiSite(Site):
 
 
 def _wants_only_json(request: Request) -> bool:
-    """Whether the query has body=json: bodies of requests as JSON alone. Raises Invalid for another one."""
+    """Whether the query has body=json: only JSON bodies of requests. Raises Invalid for another value."""
     body = decode_query(request.query).get("body", "")
     if body not in ("", "json"):
         raise Invalid("body is json, or left out for all types of bodies", field="body")

@@ -1,5 +1,5 @@
-"""Endpoints as operations. Where a path names a record type, there is one path for each type: readers and generated
-clients then see its own fields and keys; what a type does not offer is left out. Aliases are paths, too."""
+"""Endpoints as operations. If a path names a record type, the document has one path for each type, so that readers and
+generated clients see its fields and keys, and only the operations that it offers. Aliases are paths, too."""
 
 from collections.abc import Iterable
 from urllib.parse import quote

@@ -1,16 +1,15 @@
-"""Words in which an endpoint tells what it answers: `answer=` of routes.endpoint(). JSON Schema, 2020-12.
+"""Schemas of responses, for `answer=` of routes.endpoint(). JSON Schema 2020-12.
 
-Only the payload is told: the envelope's keys stand beside it and are added by the document. Not for record types: their
-schemas are made of their declarations.
+They describe the payload only: the document adds the keys of the envelope. Record types need none: their schemas are
+built from their declarations.
 
     answer=shapes.record("ticket")                                       one record
     answer=shapes.RECORD                                                 one of the type that the path names
     answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT)                   these keys, always
-    answer=shapes.keys({"note": shapes.TEXT}, id=shapes.ID)              `note` only now and then
+    answer=shapes.keys({"note": shapes.TEXT}, id=shapes.ID)              `note` is optional
     answer=shapes.page(shapes.record("comment"))                         results, count, limit, page, total
     answer=shapes.NOTHING                                                the bare envelope
-    answer=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed
-"""
+    answer=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed"""
 
 import hashlib
 import re
@@ -22,7 +21,7 @@ from server.dataclass import dataclass
 Schema = dict[str, Any]
 
 JSON = "application/json"
-# Words of two letters or more, with one underscore between: what generators spell differently when it is different.
+# Words of two letters or more, joined by single underscores: names that stay distinct in every generator's spelling.
 PLAIN_NAME = re.compile(r"[a-z][a-z0-9]+(_[a-z][a-z0-9]+)*")
 
 ANY: Schema = {}
@@ -34,16 +33,19 @@ FLAG: Schema = {"type": "integer", "enum": [0, 1]}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 ID: Schema = {"type": "integer", "minimum": 0}
 TIME: Schema = {"type": "integer", "description": "Unix seconds."}
-OBJECT: Schema = {"type": "object", "additionalProperties": ANY}  # said, since some generators take silence for no key
+OBJECT: Schema = {
+    "type": "object",
+    "additionalProperties": ANY,
+}  # explicit, since some generators treat a missing value as no keys
 NOTHING: Schema = {"type": "object", "additionalProperties": False}
-RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # the document has a path for each type, where it is filled in
+RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # filled in for each type, which has a path of its own
 
 
 @dataclass(frozen=True)
 class Success:
-    """One way in which an endpoint succeeds. schema: of the JSON payload, None for no body or one that is not JSON.
-    media_type: of the body, "" for none. also: another media type, for those who ask for it. headers: {name: note} of
-    what comes with it, and may_have: likewise of what comes with some."""
+    """One way in which an endpoint succeeds. schema: of the JSON payload, None without a JSON body. media_type: of the
+    body, "" for none. also: another media type, on request. headers: {name: note} of all responses; may_have: of
+    some."""
 
     schema: Schema | None = None
     status: int = 200
@@ -61,14 +63,14 @@ REQUEST_ID: Schema = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}
 
 
 def successes(answer: Shape) -> tuple[Success, ...]:
-    """Returns `answer=` in its longest form."""
+    """Returns `answer=` in its full form."""
     if isinstance(answer, tuple):
         return answer
     return (answer,) if isinstance(answer, Success) else (Success(answer),)
 
 
 def keys(sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Schema:
-    """An object with these keys and no others. sometimes: {key: schema} of those that may be absent."""
+    """An object with exactly these keys. sometimes: {key: schema} of optional keys."""
     return {
         "type": "object",
         "properties": {**always, **(sometimes or {})},
@@ -78,12 +80,12 @@ def keys(sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Sch
 
 
 def with_keys(schema: Schema, /, **more: Schema) -> Schema:
-    """The keys of an object schema, such as a record, and these keys."""
+    """The keys of an object schema, such as that of a record, and these keys."""
     return {"allOf": [schema], "properties": more, "required": sorted(more)}
 
 
 def list_of(item: Schema) -> Schema:
-    """A list of these."""
+    """A list of values with this schema."""
     return {"type": "array", "items": item}
 
 
@@ -93,7 +95,7 @@ def map_of(value: Schema) -> Schema:
 
 
 def any_of(*schemas: Schema) -> Schema:
-    """One of these."""
+    """A value with one of these schemas."""
     return {"anyOf": list(schemas)}
 
 
@@ -113,11 +115,10 @@ def component_name(uri: str, part: str) -> str:
 
 
 def spelled(name: str) -> str:
-    """A name that stays apart from others when generators spell it their way, which of `a__b` and `a_b` makes the same.
+    """Returns a name that generators keep distinct: their spelling would turn both `a__b` and `a_b` into the same name.
 
     >>> spelled("custom_fieldset"), spelled("a__b"), spelled("a_b")
-    ('custom_fieldset', 'a_b_x63e5c1', 'a_b_x648fa9')
-    """
+    ('custom_fieldset', 'a_b_x63e5c1', 'a_b_x648fa9')"""
     if PLAIN_NAME.fullmatch(name):
         return name
     words = re.sub("[^0-9A-Za-z]+", "_", name).strip("_")

@@ -6,7 +6,7 @@ from server.web.openapi import shapes
 from server.web.openapi.shapes import JSON, Schema, Success
 from server.web.routes import Endpoint
 
-ANY_BYTES = "application/octet-stream"  # told before another type: generators that know no `*/*` take this one
+ANY_BYTES = "application/octet-stream"  # listed before other types, for generators that do not support `*/*`
 BYTES: Schema = {"type": "string", "format": "binary"}
 ENVELOPE: Schema = {
     "type": "object",

@@ -1,7 +1,7 @@
-"""The schemas of a record type, made of its declaration: <Type>Record as shown, and, where records of the type can be
-made or changed, <Type>Create and <Type>Update as sent.
+"""The schemas of a record type, built from its declaration: <Type>Record for responses and, if records of the type can
+be created or changed, <Type>Create and <Type>Update for requests.
 
-Not for what operations there are: that is operations.py."""
+Not for operations: those are in operations.py."""
 
 import re
 from typing import Any
@@ -35,7 +35,7 @@ CUSTOM = "^custom(_|$)"
 
 
 def schemas(record_type: RecordType) -> dict[str, Schema]:
-    """{component name: schema} of one type."""
+    """Returns {component name: schema} of one type."""
     uri = record_type.uri
     made = {shapes.component_name(uri, "Record"): dictionary_schema(record_type)}
     if record_type.operations["create"]:
@@ -46,7 +46,7 @@ def schemas(record_type: RecordType) -> dict[str, Schema]:
 
 
 def dictionary_schema(record_type: RecordType) -> Schema:
-    """The dictionary of a record: keys that are always there are required, those that `expand` opens are not. It is
+    """Returns the schema of a record's dictionary: permanent keys are required, keys that `expand` opens are not. It is
     not closed, so that it can be combined; `unevaluatedProperties` closes it where it is used."""
     described = record_type.describe()
     always = [each for each in described["keys"] if each["returned"] == "default" and not each.get("for_admins")]
@@ -65,13 +65,13 @@ def dictionary_schema(record_type: RecordType) -> Schema:
     }
     schema["properties"]["_context"] = {"type": "string", "const": record_type.context}
     schema["properties"]["_type"] = {"type": "string", "const": record_type.uri}
-    if has_custom:  # with this key, each custom field stands under its own uri
+    if has_custom:  # this key adds every custom field under its own uri
         schema["dependentSchemas"] = {"customfields": {"additionalProperties": True}}
     return schema
 
 
 def _once(record_type: RecordType) -> list[dict[str, Any]]:
-    """Secrets that are shown by the one answer after they were generated."""
+    """Secrets that only the response that generated them contains."""
     return [
         {"key": each.name, "type": "text", "note": f"{each.note} Only in the answer that it was generated for."}
         for each in record_type.fields.values()
@@ -117,6 +117,6 @@ def _one_of(field: Field) -> Schema:
 
 def _field_schema(field: Field, is_create: bool) -> Schema:
     schema = field.schema()
-    if is_create and field.default not in (None, ""):  # in words: generators take a key with a default for required
+    if is_create and field.default not in (None, ""):  # as text: generators treat a key with a default as required
         schema["description"] = f"{schema['description']} {field.default} when absent."
     return schema

@@ -18,7 +18,7 @@ from server.web.routes import Parameter, endpoint
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 LIMIT, MOST = 100, 500
-MANY_ENDPOINTS = 20  # of scopes; each is compared with the paths of all types
+MANY_ENDPOINTS = 20  # endpoints of scopes; each is compared with the paths of all types
 CHANGE = shapes.keys(
     type=shapes.TEXT, id=shapes.ID, event={"type": "string", "enum": ["created", "updated", "deleted"]}, at=shapes.TIME
 )

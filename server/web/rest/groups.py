@@ -41,7 +41,7 @@ def change_members(call: EndpointCall) -> dict[str, Any]:
     answer=shapes.any_of(shape(GROUPS), shapes.NOTHING),
 )
 def update_group(call: EndpointCall) -> dict[str, Any]:
-    """Clients send rosters to both addresses, whatever group the path names."""
+    """Clients send rosters to both addresses, whichever group the path names."""
     if "json" in call.params:
         return change_members(call)
     return update_record(call, GROUPS)

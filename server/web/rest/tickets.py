@@ -43,7 +43,7 @@ COMMON = (
     EXPAND,
     META,
 )
-# What became of the mail, beside the record: a reply that nobody sends is told to who wrote it.
+# The state of the mail, in addition to the record: the author must learn that a reply cannot be sent.
 DELIVERY = shapes.keys(
     state={"type": "string", "enum": list(delivery.STATES)},
     reason=shapes.TEXT,
@@ -215,7 +215,7 @@ MACRO_INPUT = shapes.keys(
 LISTED_MACRO = shapes.keys(
     id=shapes.ID, name=shapes.TEXT, label=shapes.TEXT, more=shapes.TEXT, inputs=shapes.list_of(MACRO_INPUT)
 )
-# What became of a macro, beside the ticket: texts that wait for a review, and what was done.
+# The result of a macro, in addition to the ticket: texts that wait for review, and executed acts.
 MACRO_DONE = shapes.keys(
     {"delivery": DELIVERY},
     id=shapes.ID,

@@ -13,8 +13,8 @@ Operation = Literal["retrieve", "update", "create", "delete", "search", "list"]
 
 @dataclass(frozen=True)
 class Family:
-    """The endpoints below one path, on one type. only: conditions that its searches always have; order: that of its
-    searches when the caller names none. twins: {key: key} of records shown under a second name too."""
+    """The endpoints below one path, for one type. only: conditions of all its searches; order: the default order of its
+    searches. twins: {key: key} of keys that its records have under a second name."""
 
     path: str
     uri: str
@@ -30,12 +30,12 @@ class Family:
 
     @property
     def shape(self) -> shapes.Schema:
-        """One record as these endpoints show it."""
+        """The schema of a record in the format of these endpoints."""
         shown = shapes.record(self.uri)
         return shapes.with_keys(shown, **{twin: shapes.ANY for twin, _ in self.twins}) if self.twins else shown
 
     def named(self, function: Callable[[EndpointCall], Any]) -> Callable[[EndpointCall], Any]:
-        """A function made for this family, under a name that no other one below the same controller has."""
+        """Returns a function for this family with a name that is unique below the controller."""
         function.__name__ = "_".join([*self.path.split("/")[1:], function.__name__])
         return function
 
