@@ -30,6 +30,7 @@ from server.search.ast import SearchValue as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
 from server.search.filters import AllWords, DeepFilter, Filter, HasManyThrough, Relation
 from server.search.filters.link_filters import ANY, NONE, type_named
+from server.search.searchable import Searchable
 from server.store import blobs
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
@@ -61,7 +62,7 @@ class AttachedFilter(Filter):
         """How records of a context lead to their files, for `on.<type>:`."""
         return HasManyThrough("attached", "attachment_id", "record_id", (("context", context),))
 
-    def _attached(self, on: RecordType | None, scope: "SearchScope") -> Condition:
+    def _attached(self, on: Searchable | None, scope: "SearchScope") -> Condition:
         attached, own = table_named("attached").alias("hung"), peewee.Column(self.table.sql, "id")
         pair = (attached.c.context, attached.c.record_id)
         inner = scope.points_to_readable(*pair) if on is None else scope.points_to(*pair, on)

@@ -13,12 +13,11 @@ from server.dataclass import dataclass
 from server.errors import BadQuery, ScopeDenied, nearest
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import ALWAYS, At, Condition, all_of, any_of, equals, negated
-from server.search.readable import behind, points_to_readable
+from server.search.readable import Readable, behind, points_to_readable
+from server.search.searchable import Searchable, SearchableTypes
 from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
-    from server.record_types.record_type import RecordType
-    from server.record_types.registry import Registry
     from server.store.transaction import Transaction
 
 _COMPARISON = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(==|<>|[<>!]=|[=<>])(.+)", re.DOTALL)
@@ -31,21 +30,21 @@ class SearchScope:
     readable(type): the condition for records that the caller may read, applied to every record a search touches.
     covers(uri): whether the scopes of the caller's token allow a search in related records of a type."""
 
-    registry: "Registry"
+    registry: SearchableTypes
     tx: "Transaction"
     actor_id: int
     now: int
     tz: tzinfo
-    readable: Callable[["RecordType"], Condition]
+    readable: Readable
     memo: dict[Any, Any] = field(default_factory=dict, compare=False)
     covers: Callable[[str], bool] = field(default=lambda uri: True, compare=False)
     language: str = ""  # the caller's, for the sort order of texts
 
-    def record_type(self, name: str) -> "RecordType | None":
+    def record_type(self, name: str) -> Searchable | None:
         """Returns the type with this uri, alias or context, None for an unknown one."""
         return self.registry.find(name)
 
-    def type_spelled(self, name: str) -> "RecordType | None":
+    def type_spelled(self, name: str) -> Searchable | None:
         """Returns the type named in a filter, where dots replace spaces."""
         return self.record_type(name if name.startswith("svc.") else name.replace(".", " "))
 
@@ -62,12 +61,12 @@ class SearchScope:
         linkable = [each for each in self.registry if each.can_be_linked]
         return points_to_readable(linkable, self.readable, context, id)
 
-    def points_to(self, context: Any, id: Any, record_type: "RecordType") -> Condition:
+    def points_to(self, context: Any, id: Any, record_type: Searchable) -> Condition:
         """Returns the condition of points_to_readable for records of one type."""
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
-    def require_covered(self, record_type: "RecordType") -> None:
+    def require_covered(self, record_type: Searchable) -> None:
         """Raises ScopeDenied if the token's scopes do not cover a type, because a search for its values would reveal
         them."""
         if not self.covers(record_type.uri):
@@ -96,7 +95,7 @@ class SearchScope:
         return replace(self, tz=tz)
 
 
-def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchScope) -> Condition:
+def compile_group(record_type: Searchable, group: BooleanGroup, scope: SearchScope) -> Condition:
     """Compiles a group of terms into a condition on records of this type.
 
     Raises BadQuery with the position of the first error."""
@@ -127,7 +126,7 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
     return negated(condition) if group.negated else condition
 
 
-def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) -> Condition:
+def _bare(record_type: Searchable, words: list[BareWord], scope: SearchScope) -> Condition:
     for word in words:
         _refuse_comparison(record_type, word.text, scope)
     default = record_type.default_filter
@@ -141,7 +140,7 @@ def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) 
     return all_of([default.condition(Term("text", word.text, False, word.position), scope) for word in words])
 
 
-def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Condition:
+def _term(record_type: Searchable, term: Term, scope: SearchScope) -> Condition:
     filter = record_type.filter_named(term.field, scope)
     if filter is None:
         raise unknown_filter(record_type, term.field, term.position)
@@ -149,7 +148,7 @@ def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Conditio
     return filter.condition(term, scope)
 
 
-def _refuse_comparison(record_type: "RecordType", text: SearchValue, scope: SearchScope) -> None:
+def _refuse_comparison(record_type: Searchable, text: SearchValue, scope: SearchScope) -> None:
     """Raises BadQuery for a word such as `importance>50`, a comparison in other search languages."""
     match = None if text.quoted else _COMPARISON.fullmatch(text.value)
     if match is None or record_type.filter_named(match[1], scope) is None:
@@ -174,7 +173,7 @@ def _refuse_range(term: Term) -> None:
         )
 
 
-def unknown_filter(record_type: "RecordType", name: str, position: int) -> BadQuery:
+def unknown_filter(record_type: Searchable, name: str, position: int) -> BadQuery:
     """Returns the error for an unknown filter name, with the nearest one."""
     message = lazy_gettext(
         "'{value}' is not a filter of {type}{nearest}",

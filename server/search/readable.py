@@ -3,7 +3,7 @@
 Callers pass the read condition of each type."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from server.search.conditions import (
     ALWAYS,
@@ -16,17 +16,15 @@ from server.search.conditions import (
     one_of,
     slots_from,
 )
+from server.search.searchable import Searchable
 from server.store.peewee_parts import column_name
 from server.store.statements import InFragment
 
-if TYPE_CHECKING:
-    from server.record_types.record_type import RecordType
-
-Readable = Callable[["RecordType"], Condition]
+Readable = Callable[[Any], Condition]  # of a record type of the registry that is searched
 
 
 def points_to_readable(
-    types: Iterable["RecordType"],
+    types: Iterable[Searchable],
     readable: Readable,
     context: Any,
     id: Any,
@@ -47,7 +45,7 @@ def points_to_readable(
     return any_of([one_of(context, open_contexts), *rules]) if is_limited else ALWAYS
 
 
-def behind(column: Any, record_type: "RecordType", condition: Condition) -> Condition:
+def behind(column: Any, record_type: Searchable, condition: Condition) -> Condition:
     """Returns the condition that the column has the id of a record that matches a read condition, whose statement is
     cached for all searches."""
     table = record_type.table.sql

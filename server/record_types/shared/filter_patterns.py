@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from server.record_types.shared import custom
 from server.search.filters import BelongsToContext, DeepFilter, Filter
+from server.search.searchable import Searchable
 
 if TYPE_CHECKING:
     from server.record_types.record_type import RecordType
@@ -29,7 +30,7 @@ def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -
     return custom.org_filter_named(record_type, name, scope) if record_type.org_column else None
 
 
-def _pointing(record_type: "RecordType", base: Filter, name: str, target: "RecordType") -> Filter:
+def _pointing(record_type: "RecordType", base: Filter, name: str, target: Searchable) -> Filter:
     """A filter on records of one type behind a polymorphic pair or a join table, as defined by the filter of the plain
     name."""
     way = (

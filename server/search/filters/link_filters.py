@@ -9,12 +9,12 @@ from server.search.ast import SearchValue
 from server.search.conditions import ALWAYS, Condition, all_of, compared, equals, negated
 from server.search.filters.filter import Filter
 from server.search.filters.service_filter import APP
+from server.search.searchable import Searchable
 from server.search.values import integer
 from server.store.tables import table_named
 from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
-    from server.record_types.record_type import RecordType
     from server.search.compile import SearchScope
 
 ANY = frozenset(("*", "y", "yes", "any", "true"))
@@ -69,7 +69,7 @@ class LinksFilter(Filter):
             return negated(self._linked(None, scope))
         return self._linked(type_named(word, scope), scope)
 
-    def _linked(self, other: "RecordType | None", scope: "SearchScope") -> Condition:
+    def _linked(self, other: Searchable | None, scope: "SearchScope") -> Condition:
         link = table_named("link").alias("links")
         own, context = peewee.Column(self.table.sql, "id"), self.context
         inner = linked_to(link, other, scope)
@@ -81,7 +81,7 @@ class LinksFilter(Filter):
         return Condition(("linked", context, inner.key), inner.values, build)
 
 
-def linked_to(link: Any, other: "RecordType | None", scope: "SearchScope") -> Condition:
+def linked_to(link: Any, other: Searchable | None, scope: "SearchScope") -> Condition:
     """Returns the condition on a link that its other end is a readable record, of this type if one is named."""
     if other is None:
         return scope.links_to_readable(link.c.to_context, link.c.to_id)
@@ -95,7 +95,7 @@ def context_named(word: str, scope: "SearchScope") -> str:
     return type_named(word, scope).context
 
 
-def type_named(word: str, scope: "SearchScope") -> "RecordType":
+def type_named(word: str, scope: "SearchScope") -> Searchable:
     """Returns a record type by name. Raises Invalid with the nearest one."""
     record_type = scope.record_type(word)
     if record_type is None:

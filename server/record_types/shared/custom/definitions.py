@@ -10,12 +10,11 @@ from server.digits import is_whole
 from server.record_types.shared import currencies
 from server.record_types.shared.currencies import Currencies, CurrencyFormat
 from server.record_types.shared.relation_tables import DELETED_FIELD
+from server.search.searchable import Searchable, SearchableTypes
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.record_types.record_type import RecordType
-    from server.record_types.registry import Registry
     from server.store.transaction import Transaction
 
 KINDS = {
@@ -90,7 +89,7 @@ class FieldDefinition:
             raw = raw.splitlines()
         return [str(option) for option in raw]
 
-    def points_to(self, record_type: "RecordType", registry: "Registry") -> bool:
+    def points_to(self, record_type: Searchable, registry: SearchableTypes) -> bool:
         """Whether its values are ids of this type."""
         target = registry.find(self.target) if self.target else None
         return target is record_type
