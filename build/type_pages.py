@@ -9,6 +9,7 @@ from cells import code, head, row, shown
 
 from server.access.parents import PARENTS
 from server.record_types import registry
+from server.record_types.describe import describe
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry, names_of
 from server.record_types.shared.points import POINTS
@@ -67,7 +68,7 @@ def activity_points() -> Iterator[str]:
 
 
 def _page(record_type: RecordType) -> Iterator[str]:
-    about = record_type.describe()
+    about = describe(record_type)
     yield f"# {about['label']['singular']}"
     yield ""
     yield note(about["note"])

@@ -21,6 +21,7 @@ from server.jobs import job_queue, scheduler
 from server.packages import bundle
 from server.queries import query_run
 from server.record_types import registry as record_types
+from server.record_types.describe import describe as describe_type
 from server.store import schema
 from server.template import registry as language
 from server.web import oauth
@@ -59,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _print_type(name: str, *, as_json: bool) -> None:
     """Prints one record type, by any of its names. Raises NotFound for an unknown one."""
-    type_description = record_types.load().type(name).describe()
+    type_description = describe_type(record_types.load().type(name))
     if as_json:
         texts.put(texts.as_json(type_description, indent=1) + "\n")
         return
@@ -81,7 +82,7 @@ def description() -> dict[str, Any]:
     automation_commands.load()
     actions.load()
     return {
-        "record_types": {each.uri: each.describe() for each in registry},
+        "record_types": {each.uri: describe_type(each) for each in registry},
         "field_kinds": record_types.field_kinds(),
         "endpoints": sorted(
             [*(each.describe() for each in ENDPOINTS), openapi.DESCRIPTION, *oauth.DESCRIPTIONS],

@@ -5,6 +5,7 @@ from server.fields import ContextName, CreatedAt, Id, Structure, Text
 from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import entries
 from server.record_types.shared.points import ADMINISTRATIVE, POINTS
+from server.record_types.traits import Search
 from server.search.filters import AllWords, RareFlagFilter, TypeFilter
 from server.store.tables import Column, Index
 
@@ -30,7 +31,7 @@ class ActivityLog(RecordType):
         "audit log",
         "audit logs",
     )
-    features = frozenset(("search",))
+    traits = (Search(),)
     access = Access(read="target", write=("admins",))
     is_log = True
     fields = {

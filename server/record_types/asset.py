@@ -4,6 +4,7 @@ from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
 from server.record_types.record_type import Access, Change, NestedRecord, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
+from server.record_types.traits import Attachments, Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import DeepFilter, Filter, HasMany
 from server.store.tables import Index
 
@@ -26,7 +27,7 @@ class Asset(RecordType):
 
     uri = "asset"
     plugin = "svc.assets"
-    features = frozenset(("attachments", "avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars(), Search())
     ownerless_is_open = True
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {

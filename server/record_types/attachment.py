@@ -25,7 +25,7 @@ from server.record_types.shared.collections import ids_text, listed, readable_pa
 from server.record_types.shared.expand_forms import read_form
 from server.record_types.shared.file_content import FileContent, copied, decoded, keep, take_name
 from server.record_types.shared.relation_tables import ATTACHED
-from server.record_types.traits import Attachments
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search
 from server.search.ast import SearchValue as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
 from server.search.filters import AllWords, DeepFilter, Filter, HasManyThrough, Relation
@@ -96,7 +96,7 @@ class Attachment(RecordType):
 
     uri = "attachment"
     aliases = ("attachments", "file", "files")
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="attached", write=("admins",), create=("privilege",))
     fields = {
         "attach": References("Records to attach the file to, as `<type>:<id>`; a leading `-` detaches."),

@@ -10,6 +10,7 @@ from server.record_types.calendars.calendar_expands import EXPANDS
 from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
 from server.record_types.shared.dangling_references import redirect
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import DeepFilter, HasMany
 from server.store.statements import slot
 from server.store.tables import Index, table_named
@@ -28,7 +29,7 @@ class Calendar(RecordType):
 
     uri = "calendar"
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     bumps = {"service_targets": ()}  # calendars can be the hours of a service target
     fields = {

@@ -5,6 +5,7 @@ from server.errors import Invalid
 from server.fields import Bit, Id, Name, Timestamp
 from server.record_types.calendars.availability_filter import STATUS
 from server.record_types.record_type import Access, Change, Event, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 from server.translation import about_field, lazy_gettext
 
@@ -15,7 +16,7 @@ class CalendarEvent(RecordType):
     uri = "calendar_event"
     aliases = ("calendar event", "calendar events", "event", "events")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="calendar", write=("privilege", "calendar"))
     bumps = {"service_targets": ()}  # events can be the hours of a service target
     fields = {

@@ -6,6 +6,7 @@ from server.fields import Bit, Id, Name, Text, Timestamp
 from server.record_types.calendars import day_patterns, times_of_day
 from server.record_types.calendars.availability_filter import STATUS
 from server.record_types.record_type import Access, Change, Event, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 from server.translation import about_field, lazy_gettext
 
@@ -26,7 +27,7 @@ class CalendarEventRecurring(RecordType):
     )
     label_names = ("Calendar Recurring Event", "Calendar Recurring Events")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="calendar", write=("privilege", "calendar"))
     bumps = {"service_targets": ()}  # events can be the hours of a service target
     fields = {

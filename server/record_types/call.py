@@ -4,6 +4,7 @@ from server import contexts
 from server.fields import Bit, CreatedAt, Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, Event, RecordType, Subtotals, Writing
 from server.record_types.shared.comment_text import comment_words
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 
 
@@ -12,7 +13,7 @@ class Call(RecordType):
 
     uri = "call"
     plugin = "svc.calls"
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "created": CreatedAt("When the call took place; now when omitted."),

@@ -23,7 +23,7 @@ from server.record_types.record_type import (
 from server.record_types.shared import paths
 from server.record_types.shared.comment_text import COMMENT_TEXT
 from server.record_types.shared.mentions import mentioned
-from server.record_types.traits import Comments
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search
 from server.search.filters import DeepFilter, HasManyThrough, TypeFilter, WordsFilter
 from server.store.tables import Index
 from server.translation import about_field, lazy_gettext
@@ -57,7 +57,7 @@ class Comment(RecordType):
 
     uri = "comment"
     aliases = ("comments", "note", "notes")
-    features = frozenset(("attachments", "custom_fields", "links", "search"))
+    traits = (CustomFields(), Links(), Attachments(), Search())
     access = Access(read="target", write=("privilege", "author"))
     fields = {
         "author__context": ContextName("Record type of the author; worker when omitted.", auto="derived", shown=False),

@@ -8,6 +8,7 @@ from server.record_types.record_type import Access, Change, Record, RecordType, 
 from server.record_types.shared import custom
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.relation_tables import CUSTOM_VALUE
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.statements import slot
 from server.store.tables import table_named
 
@@ -19,7 +20,7 @@ class Currency(RecordType):
     aliases = ("currencies",)
     label_names = ("Currency", "Currencies")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",), create=("privilege",))
     is_administrative = True
     fields = {

@@ -21,7 +21,7 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared import custom
 from server.record_types.shared.relation_tables import CUSTOM_VALUE, DELETED_FIELD
-from server.record_types.traits import CustomFields
+from server.record_types.traits import Comments, CustomFields, Search
 from server.search.filters import AllWords, LinksFilter
 from server.store.tables import Index
 
@@ -44,7 +44,7 @@ class CustomField(RecordType):
 
     uri = "custom_field"
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
-    features = frozenset(("comments", "search"))
+    traits = (Comments(), Search())
     access = Access(read="any worker", write=("fieldset",), delete=("privilege", "fieldset"))
     is_administrative = True
     fields = {

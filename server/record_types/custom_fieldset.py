@@ -16,6 +16,7 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared import maps, record_owners
 from server.record_types.shared.relation_tables import FIELDSET_USE
+from server.record_types.traits import Comments, Links, Search
 from server.store.statements import slot
 from server.store.tables import Index, table_named
 
@@ -41,7 +42,7 @@ class CustomFieldset(RecordType):
 
     uri = "custom_fieldset"
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")
-    features = frozenset(("comments", "links", "search"))
+    traits = (Comments(), Links(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     is_administrative = True
     fields = {

@@ -8,6 +8,7 @@ from server.fields import Name, Structure, Text, UpdatedAt
 from server.fields.link import APP
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import custom_types, record_owners
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store import schema
 from server.translation import about_field, lazy_gettext
 
@@ -23,7 +24,7 @@ class CustomRecord(RecordType):
     uri = "custom_record"
     tier = 2
     lookup = "uri"
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "name": Name("One of them, such as Issue.", filter_note="One of them."),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def describe(record_type: "RecordType") -> dict[str, Any]:
     """The declaration as data: names, label, operations, access, fields, keys, expand, filters, sort, subtotals,
     events."""
-    features = {each.name: each in record_type.traits for each in sorted(traits.ALL, key=attrgetter("name"))}
+    features = {each.name: record_type.has(type(each)) for each in sorted(traits.ALL, key=attrgetter("name"))}
     filters = [each.describe() for each in dict.fromkeys(record_type.filter_by_name.values())]
     has_links = "links" in record_type.filter_by_name and record_type.filter_by_name["links"].type == "links"
     patterns = _filter_patterns(record_type, has_links)

@@ -5,6 +5,7 @@ from server.fields import Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
 from server.record_types.shared.comment_text import comment_words
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import UsableByFilter
 from server.store.tables import Index
 
@@ -18,7 +19,7 @@ class FileBundle(RecordType):
     aliases = ("file bundle", "file bundles", "bundle", "bundles")
     tier = 3
     lookup = "tag"
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),

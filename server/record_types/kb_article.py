@@ -19,6 +19,7 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared.maps import pairs_through
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, HasManyThrough, NumberFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index
@@ -65,7 +66,7 @@ class KbArticle(RecordType):
     )
     label_names = ("Knowledgebase Article", "Knowledgebase Articles")
     tier = 3
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "categories": CategoryIds(

@@ -4,6 +4,7 @@ from server.errors import Invalid
 from server.fields import Id, Name, UpdatedAt
 from server.record_types.kb.categories import PLACED, Tree, below
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, ChooserFilter, HasManyThrough
 from server.store.tables import Index
 
@@ -25,7 +26,7 @@ class KbCategory(RecordType):
     )
     label_names = ("Knowledgebase Category", "Knowledgebase Categories")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "name": Name("Name; also the label.", 64),

@@ -16,6 +16,7 @@ from server.record_types.record_type import (
     Subtotals,
     Writing,
 )
+from server.record_types.traits import CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 
 COUNTER, GAUGE = "counter", "gauge"
@@ -33,7 +34,7 @@ class Metric(RecordType):
     is_silent = True
     tier = 3
     lookup = "name"
-    features = frozenset(("custom_fields", "links", "search", "watchers"))
+    traits = (CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",))
     fields = {
         "created_at": CreatedAt(),

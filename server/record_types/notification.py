@@ -15,6 +15,7 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared import entries
+from server.record_types.traits import Links, Search
 from server.search.filters import AllWords
 from server.store.tables import Index
 
@@ -35,7 +36,7 @@ class Notification(RecordType):
     is_silent = True
     aliases = ("notifications", "alert", "alerts")
     tier = 2
-    features = frozenset(("links", "search"))
+    traits = (Links(), Search())
     access = Access(read="worker", write=("privilege", "worker"), update=("worker",))
     fields = {
         "activity_point": Text(

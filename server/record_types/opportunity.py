@@ -5,6 +5,7 @@ from server.fields import CreatedAt, Id, Name, Number, Text, Timestamp, UpdatedA
 from server.record_types.record_type import Access, Change, Event, Key, RecordType, Subtotals, Writing
 from server.record_types.shared import custom
 from server.record_types.shared.comment_text import comment_words
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ChoiceFilter
 from server.store.tables import Index
 from server.translation import N_
@@ -21,7 +22,7 @@ class Opportunity(RecordType):
     aliases = ("opportunities", "opp", "opps")
     label_names = ("Opportunity", "Opportunities")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "amount": Number(

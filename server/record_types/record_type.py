@@ -13,8 +13,6 @@ import peewee
 from server.contexts import context_of
 from server.errors import nearest
 from server.fields import Field, Id, Structure
-from server.record_types import describe as as_data
-from server.record_types import traits
 from server.record_types.parts import (
     Access,
     Caller,
@@ -33,6 +31,7 @@ from server.record_types.parts import (
 )
 from server.record_types.shared import act_sentences, checks, filter_patterns, paths
 from server.record_types.shared.points import POINTS
+from server.record_types.traits.trait import Exported, Search, Trait, overriding
 from server.search.filters import AllWords, Filter, NumberFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index, Table
@@ -65,7 +64,7 @@ class RecordType:
     table_name: ClassVar[str] = ""  # default: the uri
     tier: ClassVar[int] = 1
     lookup: ClassVar[str] = ""
-    features: ClassVar[frozenset[str]] = frozenset()
+    traits: ClassVar[tuple[Trait, ...]] = ()  # see traits/
     operations: ClassVar[dict[str, Any]] = {
         "retrieve": True,
         "search": True,
@@ -121,10 +120,11 @@ class RecordType:
 
     def __init__(self) -> None:
         self.acts = _acts(self)
-        self.traits = traits.of_features(self.features)
-        self.notifying_traits = traits.having(self.traits, "listeners")
-        self.value_traits = traits.having(self.traits, "take", "coerce")
-        self.checking_traits = traits.having(self.traits, "check")
+        self.features = frozenset(each.name for each in self.traits)
+        self.can_be_linked = any(each.allows_links for each in self.traits)
+        self.notifying_traits = overriding(self.traits, "listeners")
+        self.value_traits = overriding(self.traits, "take", "coerce")
+        self.checking_traits = overriding(self.traits, "check")
         self._trait_classes = frozenset(map(type, self.traits))
         self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
         declared = dict(type(self).fields)
@@ -161,17 +161,13 @@ class RecordType:
             other: name for name, each in declared.items() for other in each.alternatives if other not in declared
         }
 
-    def has(self, trait: type[traits.Trait]) -> bool:
+    def has(self, trait: type[Trait]) -> bool:
         """Whether the type has this trait."""
         return trait in self._trait_classes
 
-    @property
-    def can_be_linked(self) -> bool:
-        return self.has(traits.Links)
-
     def offers(self, operation: str) -> bool:
         """Whether an operation is available, such as "create" or "search"; "" is always available."""
-        if operation == "search" and not self.has(traits.Search):
+        if operation == "search" and not self.has(Search):
             return False
         return not operation or bool(self.operations[operation])
 
@@ -243,7 +239,7 @@ class RecordType:
     def opened(self, record: Record, view: DictionaryContext) -> None:
         """Called inside a read that retrieved this record alone."""
 
-    def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
+    def export(self, tx: "Transaction", records: list[Record]) -> Exported:
         """Additional keys in the export lines of these records, besides columns and keys of traits."""
         return ()
 
@@ -328,10 +324,6 @@ class RecordType:
         ]
         switched = dict.fromkeys(of_fields)
         return [*self.events, *of_acts, *(Event(each, POINTS[each].name.lower()) for each in switched)]
-
-    def describe(self) -> dict[str, Any]:
-        """The declaration as data."""
-        return as_data.describe(self)
 
     def sort_names(self) -> list[str]:
         """The names that `sort:` accepts."""

@@ -8,6 +8,7 @@ from server.errors import AdminOnly
 from server.fields import Bit, Name, Text, Timestamp, UpdatedAt
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.file_content import RESOURCE_URI, FileContent, copied, decoded, keep
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.search.filters import NumberFilter
 from server.store import blobs
 from server.store.tables import Column, Index
@@ -34,7 +35,7 @@ class Resource(RecordType):
     tier = 3
     lookup = "name"
     checked = {"automation_kata": "event"}
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="any worker", write=("admins",), create=("privilege",))
     is_administrative = True
     fields = {

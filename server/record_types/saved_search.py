@@ -5,6 +5,7 @@ from server.errors import BadQuery, Invalid
 from server.fields import ContextName, Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.search.filters import ContextFilter
 from server.search.query_parser import parse
 from server.store.tables import Index
@@ -18,7 +19,7 @@ class SavedSearch(RecordType):
     label_names = ("Saved Search", "Saved Searches")
     tier = 3
     lookup = "tag"
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "context": ContextName("Record type that is searched.", required=True),

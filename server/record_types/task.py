@@ -6,6 +6,7 @@ from server import contexts
 from server.fields import CreatedAt, Fieldsets, Id, Name, Timestamp, Uint, UpdatedAt, Word
 from server.record_types.record_type import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
 from server.record_types.shared.comment_text import comment_words
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.ast import SearchValue as SearchText
 from server.search.conditions import Condition, compared, equals
 from server.search.filters import ChoiceFilter, WorkerFilter
@@ -36,7 +37,7 @@ class Task(RecordType):
     """Something to do: open, waiting for a date, or closed."""
 
     uri = "task"
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "completed": Timestamp(

@@ -17,6 +17,7 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared.comment_text import comment_words
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import DurationFilter, WorkerFilter
 from server.store.tables import Index
 
@@ -42,7 +43,7 @@ class TimeEntry(RecordType):
     )
     label_names = ("Time Tracking Entry", "Time Tracking Entries")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege",), create=("privilege", "worker"))
     fields = {
         "activity_id": Id(

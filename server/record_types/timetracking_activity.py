@@ -4,6 +4,7 @@ from server import contexts
 from server.fields import Name, UpdatedAt
 from server.record_types.record_type import Access, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.dangling_references import redirect
+from server.record_types.traits import Comments, CustomFields, Links, Search
 
 
 class TimetrackingActivity(RecordType):
@@ -14,7 +15,7 @@ class TimetrackingActivity(RecordType):
     aliases = ("time tracking activity", "time tracking activities")
     label_names = ("Time Tracking Activity", "Time Tracking Activities")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "name": Name(),

@@ -3,6 +3,7 @@
 from server.fields import CreatedAt, Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import built_in
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 
 PLACES = {
@@ -30,7 +31,7 @@ class Toolbar(RecordType):
     uri = "toolbar"
     tier = 3
     lookup = "name"
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
     access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {

@@ -3,6 +3,7 @@
 from server import contexts
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.record_types.workspaces import contents
 from server.record_types.workspaces.view import fields_of
 from server.store.tables import Index
@@ -15,7 +16,7 @@ class WorkspaceList(RecordType):
     aliases = ("workspace worklist", "workspace worklists", "worklist", "worklists")
     label_names = ("Workspace Worklist", "Workspace Worklists")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="tab", write=("privilege", "tab"))
     fields = {
         "columns": Structure(

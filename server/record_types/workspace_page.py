@@ -15,6 +15,7 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared import record_owners
 from server.record_types.shared.usage_buffer import usage_buffer
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.record_types.workspaces import contents
 from server.record_types.workspaces.visits import VISIT
 from server.store.tables import Index
@@ -28,7 +29,7 @@ class WorkspacePage(RecordType):
     uri, context = "workspace_page", contexts.WORKSPACE_PAGE
     aliases = ("workspace page", "workspace pages", "page", "pages", "workspace_pages")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS), filter="type"),

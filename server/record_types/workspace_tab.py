@@ -15,6 +15,7 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared.record_owners import WORKER
 from server.record_types.shared.usage_buffer import usage_buffer
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.record_types.workspaces import contents
 from server.search.filters import BelongsTo, ChooserFilter, DeepFilter
 from server.store.tables import Index
@@ -28,7 +29,7 @@ class WorkspaceTab(RecordType):
     uri, context = "workspace_tab", contexts.WORKSPACE_TAB
     aliases = ("workspace tab", "workspace tabs", "tab", "tabs")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="page", write=("privilege", "page"))
     fields = {
         "extension_id": Text("Kind of tab.", required=True, allowed=tuple(KINDS), filter="type", match="prefix"),

@@ -3,6 +3,7 @@
 from server import contexts
 from server.fields import Id, Name, Number, Structure, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, Expand, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.record_types.workspaces import contents
 from server.search.filters import AllWords
 from server.store.tables import Index
@@ -14,7 +15,7 @@ class WorkspaceWidget(RecordType):
     uri, context = "workspace_widget", contexts.WORKSPACE_WIDGET
     aliases = ("workspace widget", "workspace widgets", "widget", "widgets")
     tier = 3
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="tab", write=("privilege", "tab"))
     fields = {
         "extension_id": Text("Kind of widget; any name is kept.", required=True, filter="type", match="exact"),

@@ -12,6 +12,7 @@ from server.counting.subtotals import subtotals
 from server.dataclass import dataclass
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.fields import Bit, ContextName, Id, Number, Text
+from server.record_types.describe import describe
 from server.record_types.record_type import Record, RecordType
 from server.record_types.shared.custom import definitions, shown_value, values_of
 from server.record_types.shared.relation_tables import FIELDSET_USE
@@ -310,7 +311,7 @@ def meta(ctx: Context, uri: str) -> dict[str, Any]:
     registry = ctx.service.registry
 
     def add(tx: Transaction, record_type: RecordType, prefix: str, name: str, depth: int) -> None:
-        for key in record_type.describe()["keys"]:
+        for key in describe(record_type)["keys"]:
             if key["type"] != "record":
                 labels[prefix + key["key"]] = f"{name} {key['key'].strip('_').replace('_', ' ')}".strip()
                 types[prefix + key["key"]] = META_CODES.get(key["type"], "S")

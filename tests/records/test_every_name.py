@@ -7,6 +7,7 @@ import pytest
 
 from server.counting.subtotals import subtotals
 from server.errors import BadQuery
+from server.record_types.describe import describe
 from server.record_types.registry import load
 from server.records import records
 from server.store.transaction import Transaction
@@ -142,7 +143,7 @@ def counts(desk: Desk, uri: str, names: tuple[str, ...]) -> tuple[int, dict[str,
 @pytest.mark.parametrize(("family", "uri"), TYPES)
 def test_every_key_and_expand_exists(families: Families, family: str, uri: str) -> None:
     desk, made = families(family)
-    described = REGISTRY.type(uri).describe()
+    described = describe(REGISTRY.type(uri))
     expands = {each["key"]: each for each in described["expand"]}
     # The service itself has no names for a signature; a worker does.
     shown = desk.record(uri, made[uri], by=made["nora"], expand=",".join([*expands, "_label"]))
@@ -161,7 +162,7 @@ OF_FEW_TYPES = {"activity_log": "administrative:no"}
 def test_expanding_costs_the_same_for_many_records(families: Families, family: str, uri: str) -> None:
     desk, _ = families(family)
     record_type = REGISTRY.type(uri)
-    names = [each["key"] for each in record_type.describe()["expand"]]
+    names = [each["key"] for each in describe(record_type)["expand"]]
 
     def statements(tx: Transaction, count: int) -> tuple[int, int]:
         """Returns the number of records, and the statements for `count` of them; records are repeated as needed."""

@@ -17,9 +17,16 @@ def test_a_type_has_the_traits_it_names_and_no_other() -> None:
     assert asset.has(traits.Avatars) and not FileBundle().has(traits.Avatars)
 
 
-def test_every_feature_that_a_type_names_is_a_trait() -> None:
-    known = {each.name for each in traits.ALL}
-    assert [each.uri for each in registry.load() if not each.features <= known] == []
+def test_types_declare_their_traits_in_the_order_of_all() -> None:
+    """The order decides that of filters and expand names."""
+    order = [type(each) for each in traits.ALL]
+    for record_type in registry.load():
+        declared = [type(each) for each in record_type.traits]
+        assert declared == sorted(declared, key=order.index), record_type.uri
+
+
+def test_traits_are_named_by_their_features() -> None:
+    assert [type(each) for each in traits.named(frozenset(("search", "links")))] == [traits.Links, traits.Search]
 
 
 def test_searching_requires_the_trait_and_the_operation() -> None:

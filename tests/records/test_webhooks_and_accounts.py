@@ -8,6 +8,7 @@ import pytest
 
 from server import settings
 from server.errors import BadQuery, Conflict, Forbidden, Invalid, Required
+from server.record_types.describe import describe
 from tests.records.desk import NOW
 
 APP = {"owner__context": "app", "owner_id": 0}
@@ -92,7 +93,7 @@ def test_settings_and_credentials_are_never_returned(desk, ids, connected, uri):
         desk.record(uri, id, expand=everything),
         desk.update(uri, id, expand=everything, params={"password": "canary"}),
         [desk.record(uri, each, expand=everything) for each in desk.found(uri, "")],
-        desk.registry.type(uri).describe(),
+        describe(desk.registry.type(uri)),
     ]
     assert "canary" not in json.dumps(answers) and not any("params" in each for each in answers[:2])
     for q in ("params:canary", "sort:params"):

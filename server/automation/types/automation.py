@@ -19,6 +19,7 @@ from server.record_types.record_type import (
 )
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.triggers import TRIGGERS, WEBHOOK
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Column, Index
 
 NAME_CHARS = 16  # random characters of a generated name, after "automation."
@@ -65,7 +66,7 @@ class Automation(RecordType):
     uri, context = "automation", contexts.AUTOMATION
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",))
     for_admins = frozenset(("policy_kata", "script"))  # only administrators can edit them
     fields = {

@@ -6,6 +6,7 @@ from server.fields import Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, Key, RecordType, Subtotals, Writing
 from server.record_types.shared import built_in
 from server.record_types.shared.triggers import EVENTS, PREFIX
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.store.tables import Index
 
 ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items())
@@ -19,7 +20,7 @@ class AutomationEvent(RecordType):
     tier = 2
     lookup = "name"
     checked = {"automations_kata": "event"}
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
     access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {

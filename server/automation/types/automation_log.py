@@ -4,6 +4,7 @@ from typing import Any
 
 from server.errors import Invalid, nearest
 from server.record_types.record_type import Access, Change, DictionaryContext, Key, Record, RecordType, Writing
+from server.record_types.traits import Search
 from server.search.ast import BareWord, BooleanGroup, Node, Subquery, Term
 from server.search.compile import SearchScope, compile_group
 from server.search.conditions import Condition
@@ -79,7 +80,7 @@ class AutomationLog(RecordType):
     uri, context = "automation_log", ""  # no record links to an entry
     aliases = ()
     is_silent = True
-    features = frozenset(("search",))
+    traits = (Search(),)
     operations = {"retrieve": False, "search": True, "create": False, "update": False, "delete": False}
     access = Access(read="admins", write=("nobody",))
     columns = (

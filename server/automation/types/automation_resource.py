@@ -7,6 +7,7 @@ from server import contexts
 from server.fields import Text, Timestamp, Uint, UpdatedAt
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.file_content import take_name
+from server.record_types.traits import CustomFields
 from server.store import blobs
 from server.store.tables import Column, Index
 
@@ -17,7 +18,7 @@ class AutomationResource(RecordType):
     uri, context = "automation_resource", contexts.AUTOMATION_RESOURCE
     tier = 3
     lookup = "token"
-    features = frozenset(("custom_fields",))
+    traits = (CustomFields(),)
     operations = {"retrieve": True, "search": False, "create": True, "update": True, "delete": True}
     access = Access(read="admins", write=("admins",))
     fields = {

@@ -4,6 +4,7 @@ from server import contexts, times
 from server.automation import bound_automations, recurrence
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
 from server.record_types.record_type import Access, Change, Key, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Column, Index
 
 
@@ -14,7 +15,7 @@ class AutomationTimer(RecordType):
     aliases = ("automation timer", "automation timers", "timer", "timers")
     tier = 3
     checked = {"automations_kata": "event"}
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",))
     fields = {
         "automations_kata": Text("Which automation runs, as KATA. Returned with `expand`.", 65535, shown=False),

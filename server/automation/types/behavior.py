@@ -17,6 +17,7 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared.behavior_events import EVENTS, event_name, refused
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.ast import SearchValue as Value
 from server.search.conditions import Condition, all_of, equals
 from server.search.filters import Filter
@@ -75,7 +76,7 @@ class Behavior(RecordType):
 
     uri = "behavior"
     lookup = "uri"
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="bot", write=("privilege", "bot"))
     is_administrative = True
     fields = {

@@ -3,6 +3,7 @@
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
 from server.fields import CreatedAt, Name, UpdatedAt
 from server.record_types.record_type import Access, Record, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 
 
@@ -12,7 +13,7 @@ class Queue(RecordType):
     uri = "queue"
     tier = 3
     lookup = "name"
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",), create=("privilege",))
     is_administrative = True
     fields = {

@@ -5,6 +5,7 @@ from server.automation import bound_automations
 from server.fields import Bit, Name, Text, Uint, UpdatedAt
 from server.record_types.record_type import Access, Change, Key, RecordType, Subtotals, Writing
 from server.record_types.shared.secrets import random_text
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.store.tables import Index
 
 GUID_CHARS = 40  # 206 random bits
@@ -22,7 +23,7 @@ class WebhookListener(RecordType):
     label_names = ("Webhook", "Webhooks")
     lookup = "guid"
     checked = {"automations_kata": "event"}
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "automations_kata": Text(

@@ -3,6 +3,7 @@
 from server.fields import Id, Name, Structure, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.search.filters import DateFilter
 from server.store.tables import Column, Index
 
@@ -14,7 +15,7 @@ class ConnectedAccount(RecordType):
     aliases = ("connected account", "connected accounts", "account", "accounts")
     tier = 3
     lookup = "uri"
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     is_administrative = True
     fields = {

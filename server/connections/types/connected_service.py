@@ -12,6 +12,7 @@ from server.record_types.record_type import (
     Writing,
 )
 from server.record_types.shared.dangling_references import ids_pointing
+from server.record_types.traits import Comments, CustomFields, Links, Search
 
 PROVIDERS = {
     "svc.service.provider.api_key": "API key",
@@ -37,7 +38,7 @@ class ConnectedService(RecordType):
     aliases = ("connected service", "connected services", "service", "services")
     tier = 3
     lookup = "uri"
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "extension_id": Text(

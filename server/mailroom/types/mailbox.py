@@ -11,6 +11,7 @@ from server.mailroom.types.mailbox_parts.fetch_columns import (
     MAILBOX_TAKEN,
 )
 from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 
 SAME_LOGIN = ("host", "port", "username")  # the stored password is sent only to these
 LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")
@@ -23,7 +24,7 @@ class Mailbox(RecordType):
     aliases = ("email mailbox", "email mailboxes", "mailboxes")
     label_names = ("Email Mailbox", "Email Mailboxes")
     tier = 2
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "checked_at": Timestamp("Last check.", filter_note="Last check; never for one that was not looked at yet."),

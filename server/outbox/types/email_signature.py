@@ -7,6 +7,7 @@ from server.markup.losses import losses
 from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
 from server.record_types.shared.dangling_references import redirect
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search
 from server.store.tables import Column
 
 # Columns of other records that refer to a signature.
@@ -19,7 +20,7 @@ class EmailSignature(RecordType):
     uri, context = "email_signature", contexts.EMAIL_SIGNATURE
     aliases = ("email signature", "email signatures", "signature", "signatures")
     tier = 2
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Attachments(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),

@@ -9,6 +9,7 @@ from server.record_types.shared import record_owners
 from server.record_types.shared.comment_text import comment_words
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.points import PLACEHOLDER
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search
 from server.store.tables import Column
 
 
@@ -25,7 +26,7 @@ class HtmlTemplate(RecordType):
         "html templates",
     )
     label_names = ("Email Template", "Email Templates")
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Attachments(), Search())
     access = Access(read="owner", write=("admins",), delete=("privilege", "owner"))
     is_administrative = True
     fields = {

@@ -9,6 +9,7 @@ from server.mail.transports import TRANSPORTS, transport
 from server.outbox import default_transport, holds
 from server.record_types.record_type import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.dangling_references import redirect
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 
 PASSWORD = "password"
 SAME_LOGIN = ("host", "port", "username")  # an omitted password is preserved only while these stay the same
@@ -30,7 +31,7 @@ class MailTransport(RecordType):
         "transports",
     )
     label_names = ("Email Transport", "Email Transports")
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "created": CreatedAt(),

@@ -16,6 +16,7 @@ from server.record_types.record_type import (
     Subtotals,
     Writing,
 )
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.records import changes
 from server.search.query_parser import parse
 from server.store.tables import Column
@@ -38,7 +39,7 @@ class OutgoingWebhook(RecordType):
     aliases = ("outgoing_webhooks", "outgoing webhook", "outgoing webhooks")
     label_names = ("Outgoing webhook", "Outgoing webhooks")
     tier = 2
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "body": Text(

@@ -3,6 +3,7 @@
 from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, Links, Search
 from server.search.filters import DeepFilter, HasManyThrough
 from server.store.tables import Index
 
@@ -12,7 +13,7 @@ class Package(RecordType):
 
     uri, context = "package", contexts.PACKAGE
     tier = 3
-    features = frozenset(("comments", "links", "search"))
+    traits = (Comments(), Links(), Search())
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": True}
     access = Access(read="any worker", write=("admins",), create=("nobody",))
     fields = {

@@ -23,6 +23,7 @@ from server.record_types.record_type import (
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.comment_text import comment_words
 from server.record_types.shared.named_records import org_named
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, DeepFilter, HasManyThrough, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
@@ -65,7 +66,7 @@ class Address(RecordType):
     aliases = ("email address", "email addresses", "addresses", "sender", "senders", "addy", "addys")
     label_names = ("Email Address", "Email Addresses")
     lookup = "email"
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Search())
     access = Access(read="any worker", write=("privilege",), delete=("admins",))
     is_settled = True
     fields = {

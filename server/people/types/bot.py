@@ -17,6 +17,7 @@ from server.record_types.record_type import (
 from server.record_types.shared import maps, record_owners
 from server.record_types.shared.behavior_events import exported
 from server.record_types.shared.dangling_references import ids_pointing
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Owner, Search, Watchers
 from server.store.tables import Index
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Bot(RecordType):
 
     uri, context = "bot", record_owners.BOT
     aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Owner(), Search())
     access = Access(read="owner", write=("admins",))
     fields = {
         "config": Structure("Settings of the bot; kept by the service.", immutable=True, is_map=True, origin="ours"),

@@ -7,6 +7,7 @@ from server.fields import Bit, Id, Name, Text, UpdatedAt
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.record_types.shared.sending_addresses import check_sender
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.store.statements import slot
 from server.store.tables import Index, table_named
 from server.translation import N_, lazy_gettext
@@ -16,7 +17,7 @@ class Bucket(RecordType):
     """A tray of a group's tickets, such as Inbox or Refunds, optionally with its own sender and signature."""
 
     uri = "bucket"
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="any worker", write=("privilege", "group managers"))
     is_administrative = True
     is_settled = True

@@ -22,6 +22,7 @@ from server.record_types.shared.collections import ids_text
 from server.record_types.shared.comment_text import comment_words
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import address_of, org_named, reindex
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
@@ -59,7 +60,7 @@ class Contact(RecordType):
 
     uri = "contact"
     aliases = ("contacts", "person", "people")
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),

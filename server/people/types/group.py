@@ -26,7 +26,7 @@ from server.record_types.shared import maps, record_owners
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.relation_tables import GROUP_MEMBER
 from server.record_types.shared.sending_addresses import check_sender
-from server.record_types.traits import Exported, together
+from server.record_types.traits import Avatars, Comments, CustomFields, Exported, Links, Owner, Search, together
 from server.search.filters import DeepFilter, HasManyThrough
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
@@ -137,7 +137,7 @@ class Group(RecordType):
 
     uri = "group"
     aliases = ("groups", "team", "teams")
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
+    traits = (Comments(), CustomFields(), Links(), Avatars(), Owner(), Search())
     access = Access(read="any worker", write=("admins",), delete=("privilege", "group manager"))
     is_administrative = True
     is_settled = True

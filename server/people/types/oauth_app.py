@@ -10,6 +10,7 @@ from server.fields import Bit, Id, Name, Text, Timestamp, UpdatedAt, Url
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
 from server.record_types.shared import callbacks, scopes
 from server.record_types.shared.secrets import digest, random_text
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.store.tables import Column, Index
 
 ID_CHARS, SECRET_CHARS = 32, 64
@@ -23,7 +24,7 @@ class OAuthApp(RecordType):
 
     uri, context = "oauth_app", contexts.OAUTH_APP
     label_names = ("OAuth App", "OAuth Apps")
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
         "callback_url": Text(

@@ -7,6 +7,7 @@ from server.record_types.record_type import Access, Change, Record, RecordType, 
 from server.record_types.shared.comment_text import comment_words
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import reindex
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import ByIdFilter, DeepFilter, HasMany, TextFilter, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Index
@@ -23,7 +24,7 @@ class Org(RecordType):
     uri = "org"
     aliases = ("organization", "organizations", "orgs", "company", "companies")
     label_names = ("Organization", "Organizations")
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Avatars(), Search())
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "city": Text("City."),

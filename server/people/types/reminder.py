@@ -3,6 +3,7 @@
 from server.errors import Required
 from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.search.filters import BelongsTo, DeepFilter, WorkerFilter
 from server.store.tables import Index
 from server.translation import N_, lazy_gettext
@@ -13,7 +14,7 @@ class Reminder(RecordType):
 
     uri = "reminder"
     tier = 2
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("privilege", "worker"), update=("worker",))
     fields = {
         "is_closed": Bit("Told already, or no longer wanted; 0 lets it be told again.", filter="closed"),

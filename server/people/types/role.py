@@ -7,6 +7,7 @@ from server.fields import Name, Structure, Text, UpdatedAt
 from server.people import rosters
 from server.record_types.record_type import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Owner, Search
 from server.search.filters import DeepFilter, HasManyThrough
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Role(RecordType):
 
     uri = "role"
     tier = 2
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
+    traits = (Comments(), CustomFields(), Links(), Avatars(), Owner(), Search())
     access = Access(read="any worker", write=("admins",))
     fields = {
         "editor_query_worker": Text(

@@ -29,6 +29,7 @@ from server.record_types.shared import absence, maps, record_owners
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import address_of
 from server.record_types.shared.relation_tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
+from server.record_types.traits import Avatars, Comments, CustomFields, Links, Owner, Search
 from server.search.ast import BareWord, Subquery, Term
 from server.search.conditions import Condition, equals
 from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, HasManyThrough, TextFilter, WordsFilter
@@ -121,7 +122,7 @@ class Worker(RecordType):
         "team members",
     )
     lookup = "at_mention_name"
-    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
+    traits = (Comments(), CustomFields(), Links(), Avatars(), Owner(), Search())
     access = Access(read="any worker", write=("admins",))
     is_settled = True
     fields = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
 from server.fields.link import APP
+from server.record_types import traits
 from server.record_types.asset import Asset, filters
 from server.record_types.record_type import Access, Change, Record, RecordType, Writing
 from server.record_types.shared import record_owners
@@ -59,7 +60,7 @@ def record_type(row: Record) -> RecordType:
         "aliases": (f"contexts.custom_record.{row['id']}",),  # the name in other services of this family
         "label_names": (name, plural),
         "table_name": f"custom_record_{row['id']}",
-        "features": ALWAYS_ON | (options & {"attachments", "avatars", "comments"}),
+        "traits": traits.named(ALWAYS_ON | (options & {"attachments", "avatars", "comments"})),
         "operations": {**Asset.operations, "search": "hide_search" not in options},
         "access": Access("owner" if owned_by else "any worker", rules),
         "fields": _fields(name, owned_by),

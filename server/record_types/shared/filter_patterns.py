@@ -3,7 +3,6 @@
 import re
 from typing import TYPE_CHECKING
 
-from server.record_types.shared import custom
 from server.search.filters import BelongsToContext, DeepFilter, Filter
 from server.search.searchable import Searchable
 
@@ -15,8 +14,7 @@ _PAIR = re.compile(r"(on|owner|author|target|actor)\.(.+)\Z")
 
 
 def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
-    """Returns the filter of a name that matches a pattern: `on.<type>`, patterns of the type's traits, `org.<custom
-    field>`."""
+    """Returns the filter of a name that matches a pattern: `on.<type>`, patterns of the type's traits."""
     match = _PAIR.match(name)
     base = record_type.filter_by_name.get(match[1]) if match else None
     if match and base is not None and base.type == "links":
@@ -27,7 +25,7 @@ def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -
         pattern = trait.filter_named(record_type, name, scope)
         if pattern is not None:
             return pattern
-    return custom.org_filter_named(record_type, name, scope) if record_type.org_column else None
+    return None
 
 
 def _pointing(record_type: "RecordType", base: Filter, name: str, target: Searchable) -> Filter:

@@ -28,6 +28,7 @@ class Links(Trait):
 
     name = "links"
     tables = (LINK,)
+    allows_links = True
 
     def fields(self) -> dict[str, Field]:
         return {"links": References("Records to link, as `<type>:<id>`; a leading `-` unlinks.")}

@@ -24,6 +24,7 @@ class Trait:
     columns: tuple[Column, ...] = ()
     tables: tuple[Table, ...] = ()  # an export includes their rows with the records
     sorts: tuple[str, ...] = ()  # patterns of names for sorting and counting
+    allows_links: bool = False  # whether other records can be linked to records with the trait
     state: tuple[str, ...] = ()  # expand names included in the state of a record before a change, for events
 
     # -- declaration ------------------------------------------------------------------------------------------------
@@ -86,6 +87,19 @@ class Trait:
     def export(self, tx: "Transaction", record_type: "RecordType", records: list[Record]) -> Exported:
         """Additional keys in the export lines of these records, besides columns."""
         return ()
+
+
+class Search(Trait):
+    """Searchable records, unless the type's operations say otherwise."""
+
+    name = "search"
+
+
+def overriding(traits: tuple[Trait, ...], *hooks: str) -> tuple[Trait, ...]:
+    """The traits that override one of these hooks."""
+    return tuple(
+        each for each in traits if any(getattr(type(each), hook) is not getattr(Trait, hook) for hook in hooks)
+    )
 
 
 def together(key: str, pairs: Iterable[tuple[int, Any]]) -> Exported:

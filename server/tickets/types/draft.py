@@ -19,6 +19,7 @@ from server.record_types.record_type import (
 from server.record_types.shared import paths
 from server.record_types.shared.secrets import random_text
 from server.record_types.shared.sending_addresses import DRAFT_TYPES, TRANSACTIONAL
+from server.record_types.traits import Comments, CustomFields, Search
 from server.search.filters import AllWords, DateFilter
 from server.store.tables import Index
 
@@ -42,7 +43,7 @@ class Draft(RecordType):
 
     uri, context = "draft", contexts.DRAFT
     lookup = "token"
-    features = frozenset(("comments", "custom_fields", "search"))
+    traits = (Comments(), CustomFields(), Search())
     access = Access(read="worker or ticket", write=("privilege", "worker"), update=("worker",))
     fields = {
         "is_queued": Bit("1: waiting to be sent.", shown=False, filter="is.queued", filter_note="Waiting to be sent."),

@@ -25,6 +25,7 @@ from server.record_types.shared import paths
 from server.record_types.shared.named_records import address_of, worker_named
 from server.record_types.shared.relation_tables import ATTACHED
 from server.record_types.shared.secrets import random_text
+from server.record_types.traits import Attachments, Comments, CustomFields, Links, Search
 from server.search.filters import (
     BelongsTo,
     BytesFilter,
@@ -59,7 +60,7 @@ class Message(RecordType):
     uri = "message"
     aliases = ("messages", "msg", "msgs", "email", "emails")
     lookup = "token"
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Attachments(), Search())
     access = Access(read="ticket", write=("privilege", "ticket"), update=("ticket",))
     # Content and headers are the last columns, so that large values do not slow down reads of the other columns.
     fields = {

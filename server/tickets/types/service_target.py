@@ -4,6 +4,7 @@ times."""
 from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
 from server.record_types.record_type import Access, Change, RecordType, Subtotals, Writing
+from server.record_types.traits import Comments, CustomFields, Links, Search, Watchers
 from server.tickets import due_times
 from server.translation import N_
 
@@ -18,7 +19,7 @@ class ServiceTarget(RecordType):
     uri = "service_target"
     aliases = ("service_targets", "service target", "service targets", "sla")
     tier = 2
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="any worker", write=("admins",))
     fields = {
         "calendar_id": Id(

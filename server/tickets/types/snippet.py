@@ -11,6 +11,7 @@ from server.fields import Name, Text, Uint, UpdatedAt
 from server.record_types.record_type import Access, Change, Record, RecordType, Subtotals, Writing
 from server.record_types.shared import record_owners
 from server.record_types.shared.relation_tables import SNIPPET_USE
+from server.record_types.traits import Comments, CustomFields, Links, Search
 from server.search.ast import SearchValue as Value
 from server.search.ast import Subquery, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
@@ -99,7 +100,7 @@ class Snippet(RecordType):
 
     uri = "snippet"
     tier = 2
-    features = frozenset(("comments", "custom_fields", "links", "search"))
+    traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "content": Text(

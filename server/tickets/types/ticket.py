@@ -41,7 +41,7 @@ from server.record_types.shared import paths
 from server.record_types.shared.dangling_references import redirect
 from server.record_types.shared.named_records import org_named
 from server.record_types.shared.relation_tables import REQUESTER
-from server.record_types.traits import Exported
+from server.record_types.traits import Attachments, Comments, CustomFields, Exported, Links, Search, Watchers
 from server.records import event_publishing
 from server.search.filters import (
     BelongsTo,
@@ -85,7 +85,7 @@ class Ticket(RecordType):
     uri = "ticket"
     aliases = ("tickets", "mail", "conversation", "conversations", "convo", "convos")
     lookup = "mask"
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
+    traits = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Search())
     operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": "soft"}
     access = Access(
         read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")

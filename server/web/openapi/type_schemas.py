@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from server.fields import Field
+from server.record_types.describe import describe
 from server.record_types.record_type import RecordType
 from server.record_types.traits import CustomFields
 from server.web.openapi import shapes
@@ -48,7 +49,7 @@ def schemas(record_type: RecordType) -> dict[str, Schema]:
 def dictionary_schema(record_type: RecordType) -> Schema:
     """Returns the schema of a record's dictionary: permanent keys are required, keys that `expand` opens are not. It is
     not closed, so that it can be combined; `unevaluatedProperties` closes it where it is used."""
-    described = record_type.describe()
+    described = describe(record_type)
     always = [each for each in described["keys"] if each["returned"] == "default" and not each.get("for_admins")]
     listed = [*described["keys"], *described["expand"], *_once(record_type)]
     opened = [each for each in listed if each["type"] != "record"]

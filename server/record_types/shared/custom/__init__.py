@@ -1,6 +1,6 @@
 """Custom fields, defined by data. A value is one row of `custom_value`, or several for kinds with several values."""
 
-from server.record_types.shared.custom.custom_filters import CustomFilter, countable, filter_named, org_filter_named
+from server.record_types.shared.custom.custom_filters import CustomFilter, countable, filter_named
 from server.record_types.shared.custom.definitions import (
     GEO,
     KINDS,
@@ -40,7 +40,6 @@ __all__ = [
     "filter_named",
     "load_by_id",
     "load_by_uri",
-    "org_filter_named",
     "records_with",
     "shown_text",
     "shown_value",

@@ -35,14 +35,10 @@ if TYPE_CHECKING:
 
 def filter_named(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
     """The filter of a custom field, by its name in searches, `custom_<id>` or uri; with the suffix `.id` for kinds that
-    reference records."""
-    return _of_type(record_type, record_type.context, "id", name, scope)
-
-
-def org_filter_named(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
-    """The filter of a custom field of the record's organization: as filter_named, with the prefix `org.`."""
-    if not name.startswith("org."):
-        return None
+    reference records, with the prefix `org.` for a custom field of the record's organization."""
+    own = _of_type(record_type, record_type.context, "id", name, scope)
+    if own is not None or not record_type.org_column or not name.startswith("org."):
+        return own
     return _of_type(record_type, contexts.ORG, record_type.org_column, name.removeprefix("org."), scope, name)
 
 
