@@ -48,6 +48,7 @@ from server import (
 from server.access import provider
 from server.access.service_actor import own_context
 from server.automation import saving, stopping
+from server.automation.service_automations import ServiceAutomations
 from server.context import Service
 from server.dataclass import dataclass
 from server.discovery import load_all
@@ -108,6 +109,19 @@ LOG = log.get("app")
 SiteMaker = Callable[[Service], dict[str, Site]]
 
 
+class Background:
+    """What a service has besides requests, from one start to the next: the thread of the scheduler, which `wake`
+    wakes, and those of scripts."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.wake = threading.Event()
+        self.scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
+
+    def after_commit(self, callback: Callable[[], None]) -> None:
+        """Runs a callback of Transaction.after_commit on a script thread."""
+        self.scripts.submit(_logged, callback)
+
+
 @dataclass
 class RunningService:
     """A running service. url: its address. mail: the address for incoming mail, if there is one."""
@@ -165,9 +179,9 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def open_service(settings: Settings, wake: threading.Event | None = None) -> Service:
+def open_service(settings: Settings, background: Background | None = None) -> Service:
     """Opens the store and the registry, and adds the records of a first start. Raises Damaged for an unusable file or
-    folder."""
+    folder. background: None for a command, which runs neither a scheduler nor scripts."""
     clock.forward(settings.clock_offset_seconds)
     outbound.limits(settings)  # a wrong outbound_allow stops the start
     folder = Path(settings.data)
@@ -184,6 +198,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         batch_limit=settings.write_batch,
         cache_kib=settings.sqlite_cache_kib,
         max_pages=settings.max_database_pages,
+        after_commit=background and background.after_commit,
     )
     try:  # close it on failure: undoing a restore exchanges the files then
         for file in folder.glob(f"{DATABASE}*"):
@@ -192,7 +207,15 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
             store.write(lambda tx: schema.add_tables(tx, [each.table for each in registry.custom]))
             store.statements.forget()
         installation = store.read(_installation) or secrets.token_hex(16)
-        service = Service(store, registry, settings, settings.base_url.rstrip("/"), installation, wake and wake.set)
+        service = Service(
+            store,
+            registry,
+            settings,
+            settings.base_url.rstrip("/"),
+            installation,
+            wake_scheduler=background and background.wake.set,
+            automations=ServiceAutomations(),
+        )
         live_settings.apply(service)
         setup.prepare(own_context(service))
         # Two processes may start on a new database at once.
@@ -229,9 +252,9 @@ def _forget_useless_tokens(service: Service, now: int) -> None:
 
 
 def serve(
-    settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], again: Callable[[], Settings]
+    settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], reload: Callable[[], Settings]
 ) -> None:
-    """Runs until SIGTERM or Ctrl-C. `ready` is called once it accepts requests, `again` reads the settings at SIGHUP.
+    """Runs until SIGTERM or Ctrl-C. `ready` is called once it accepts requests, `reload` reads the settings at SIGHUP.
     Raises HelpdeskError if it cannot start."""
     require_framework()
     folder = Path(settings.data)
@@ -252,7 +275,7 @@ def serve(
 
     try:
         backup.remove_unfinished(folder / DATABASE)
-        asyncio.run(_serve(settings, sites, publish, again))
+        asyncio.run(_serve(settings, sites, publish, reload))
     finally:
         gc.enable()
         folder_lock.release()
@@ -286,21 +309,21 @@ class Lifecycle:
         self._exchange: Exchange | None = None
         self.is_over = False
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Stops the service; a second call skips the grace period. Called on the event loop."""
         if self.is_over:
             self._hurried.set()
         self.is_over = True
         self._requested.set()
 
-    def again(self, exchange: Exchange) -> None:
+    def restart(self, exchange: Exchange) -> None:
         """Restarts the service and runs `exchange` in between. Callable on any thread."""
 
-        def ask() -> None:
+        def request() -> None:
             self._exchange = exchange
             self._requested.set()
 
-        self._loop.call_soon_threadsafe(ask)
+        self._loop.call_soon_threadsafe(request)
 
     async def wait(self) -> None:
         """Waits for either request."""
@@ -321,30 +344,30 @@ class Lifecycle:
 
 
 async def _serve(
-    settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], again: Callable[[], Settings]
+    settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], reload: Callable[[], Settings]
 ) -> None:
     sockets = bind(settings)
     settings = settings.replace(port=sockets[0].getsockname()[1])
-    turns = Lifecycle()
-    restores = Restores(turns.again)
+    lifecycle = Lifecycle()
+    restores = Restores(lifecycle.restart)
     try:
         sockets += _bind_unix(settings.http_socket)
-        wake = threading.Event()
-        service = open_service(settings, wake)
+        background = Background(settings)
+        service = open_service(settings, background)
         try:
             _require_role(service)
         except HelpdeskError:
             service.store.close()
             raise
-        _stop_on_signals(turns)
-        _read_settings_on_hangup(again)
+        _stop_on_signals(lifecycle)
+        _read_settings_on_hangup(reload)
         while True:
-            await _serve_until_request(service, sites, sockets, wake, turns, restores, ready)
-            exchange = turns.take_exchange()
+            await _serve_until_request(service, sites, sockets, background, lifecycle, restores, ready)
+            exchange = lifecycle.take_exchange()
             if exchange is None:
                 break
-            wake = threading.Event()
-            service = await _open_again(settings, wake, sockets, exchange)
+            background = Background(settings)
+            service = await _reopen(settings, background, sockets, exchange)
     finally:
         for each in sockets:
             each.close()
@@ -365,8 +388,8 @@ async def _serve_until_request(
     service: Service,
     sites: SiteMaker,
     sockets: list[socket.socket],
-    wake: threading.Event,
-    turns: Lifecycle,
+    background: Background,
+    lifecycle: Lifecycle,
     restores: Restores,
     ready: Callable[[RunningService], None],
 ) -> None:
@@ -375,23 +398,24 @@ async def _serve_until_request(
         # Hashing its password is slow: not on this thread, which handles signals.
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, setup.make_administrator, own_context(service))
-        running = _start(service, sites, [each.dup() for each in sockets], wake)
+        running = _start(service, sites, [each.dup() for each in sockets], background)
         try:
             restores.offer(service)
             ready(running)
-            background = [
-                asyncio.create_task(each) for each in (_watch_stalls(running.front.meter), _give_back(), _warm(turns))
+            tasks = [
+                asyncio.create_task(each)
+                for each in (_watch_stalls(running.front.meter), _return_memory(), _warm(lifecycle))
             ]
-            await turns.wait()
-            if turns.is_over:
-                await _leave(running, turns)
+            await lifecycle.wait()
+            if lifecycle.is_over:
+                await _drain(running, lifecycle)
                 for each in sockets:
                     each.close()
                 await running.http.last_call()
-            for task in background:
+            for task in tasks:
                 task.cancel()
         finally:
-            if turns.is_over:
+            if lifecycle.is_over:
                 for each in sockets:
                     each.close()
             await _stop(running)
@@ -399,46 +423,46 @@ async def _serve_until_request(
         service.store.close()
 
 
-async def _open_again(
-    settings: Settings, wake: threading.Event, sockets: list[socket.socket], exchange: Exchange
+async def _reopen(
+    settings: Settings, background: Background, sockets: list[socket.socket], exchange: Exchange
 ) -> Service:
     """Exchanges the files and opens the new ones, while clients are asked to retry."""
-    away = HTTPServer(MaintenanceResponder(), max_header_size=CUT_HEAD_BYTES, max_body_size=settings.max_mail_bytes * 4)
-    away.add_sockets([each.dup() for each in sockets])
+    maintenance = HTTPServer(
+        MaintenanceResponder(), max_header_size=CUT_HEAD_BYTES, max_body_size=settings.max_mail_bytes * 4
+    )
+    maintenance.add_sockets([each.dup() for each in sockets])
     try:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(None, lambda: _exchanged(settings, wake, exchange))
+        return await loop.run_in_executor(None, lambda: _exchange_and_open(settings, background, exchange))
     finally:
-        away.stop()
-        await away.close_all_connections()
+        maintenance.stop()
+        await maintenance.close_all_connections()
 
 
-def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) -> Service:
+def _exchange_and_open(settings: Settings, background: Background, exchange: Exchange) -> Service:
     job_queue.begin_run()
     settings = settings.replace(clock_offset_seconds=0)  # the clock of this process has the offset already
     undo = exchange()
     try:
-        return open_service(settings, wake)
+        return open_service(settings, background)
     except Exception as error:
         if undo is None:
             raise
         LOG.exception("restore.unusable")
         undo(error.message if isinstance(error, HelpdeskError) else str(error))
-        return open_service(settings, wake)
+        return open_service(settings, background)
 
 
-def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event) -> RunningService:
+def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], background: Background) -> RunningService:
     settings = service.settings
     endpoints()
     members = Membership(service, settings.role)
     mail = MailListener(service, is_on=members.does_jobs)
     mail_listening.watch(service, mail)
     sending = Sending(service, max(settings.worker_threads // 2, 1))
-    scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
-    service.store.after_commit = lambda callback: _run_later(scripts, callback)
     courier = Courier(service)
     slots = settings.script_threads if members.does_jobs else 0
-    scheduler = Scheduler(service, scripts, wake, slots=slots, stop_seconds=settings.stop_seconds)
+    scheduler = Scheduler(service, background.scripts, background.wake, slots=slots, stop_seconds=settings.stop_seconds)
     meter = Meter()
     watching = MonitoringSites(
         service, meter, lambda: scheduler.is_alive, lambda: scheduler.running, lambda: not front.is_leaving
@@ -466,7 +490,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     gc.set_threshold(*GC_THRESHOLDS)
     gc.enable()
     url = local_url(settings)
-    return RunningService(service, front, http, scheduler, scripts, mail, sending, courier, members, url)
+    return RunningService(service, front, http, scheduler, background.scripts, mail, sending, courier, members, url)
 
 
 def _sites(service: Service, sites: SiteMaker) -> dict[str, Site]:
@@ -494,13 +518,13 @@ def _follow_others(service: Service, members: Membership) -> None:
     service.store.on_announced = service.hear
 
 
-async def _leave(running: RunningService, turns: Lifecycle) -> None:
+async def _drain(running: RunningService, lifecycle: Lifecycle) -> None:
     """Keeps serving for `stop_grace_seconds`, while telling load balancers to use other processes."""
     running.front.is_leaving = True
     seconds = running.service.settings.stop_grace_seconds
     if seconds:
         LOG.info("leaving", seconds=seconds)
-        await turns.grace(seconds)
+        await lifecycle.grace(seconds)
 
 
 async def _watch_stalls(meter: Meter) -> None:
@@ -516,17 +540,17 @@ async def _watch_stalls(meter: Meter) -> None:
             LOG.warning("loop.stalled", seconds=round(late, 2))
 
 
-async def _give_back() -> None:
+async def _return_memory() -> None:
     """Returns memory that the C library caches to the system, from time to time."""
     while True:
         await asyncio.sleep(TRIM_SECONDS)
         await asyncio.to_thread(memory.trim)
 
 
-async def _warm(turns: Lifecycle) -> None:
+async def _warm(lifecycle: Lifecycle) -> None:
     """Prepares what the first response did not need, before a request waits for it."""
     await asyncio.sleep(WARM_AFTER_SECONDS)
-    await asyncio.get_running_loop().run_in_executor(None, warming.warm, lambda: turns.is_over)
+    await asyncio.get_running_loop().run_in_executor(None, warming.warm, lambda: lifecycle.is_over)
     gc.freeze()
 
 
@@ -570,21 +594,21 @@ def _bind_unix(path: str) -> list[socket.socket]:
         ) from error
 
 
-def _stop_on_signals(turns: Lifecycle) -> None:
+def _stop_on_signals(lifecycle: Lifecycle) -> None:
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT"):
         try:
-            loop.add_signal_handler(getattr(signal, name), turns.end)
+            loop.add_signal_handler(getattr(signal, name), lifecycle.stop)
         except NotImplementedError:  # Windows has no signal handlers on the loop
-            signal.signal(getattr(signal, name), lambda *_: loop.call_soon_threadsafe(turns.end))
+            signal.signal(getattr(signal, name), lambda *_: loop.call_soon_threadsafe(lifecycle.stop))
 
 
-def _read_settings_on_hangup(again: Callable[[], Settings]) -> None:
+def _read_settings_on_hangup(reload: Callable[[], Settings]) -> None:
     """Applies the log level of the new settings at SIGHUP. All others need a restart; invalid settings are ignored."""
 
     def read() -> None:
         try:
-            settings = again()
+            settings = reload()
         except HelpdeskError as error:
             LOG.error("settings.refused", reason=error.message)
             return
@@ -595,14 +619,11 @@ def _read_settings_on_hangup(again: Callable[[], Settings]) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, read)
 
 
-def _run_later(scripts: ThreadPoolExecutor, callback: Callable[[], None]) -> None:
-    def guarded() -> None:
-        try:
-            callback()
-        except Exception:
-            LOG.exception("after_commit.failed")
-
-    scripts.submit(guarded)
+def _logged(callback: Callable[[], None]) -> None:
+    try:
+        callback()
+    except Exception:
+        LOG.exception("after_commit.failed")
 
 
 def local_url(settings: Settings) -> str:

@@ -1,9 +1,9 @@
 """The context of an operation: the caller, the time, the service. Frozen and passed down; there is no global state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from server.dataclass import dataclass
 from server.errors import AdminOnly
@@ -16,13 +16,27 @@ if TYPE_CHECKING:
     from server.store.transaction import Transaction
 
 
+class Automations(Protocol):
+    """Runs automations, for layers below server/automation/, which implements it."""
+
+    def run_event(self, ctx: "Context", name: str, values: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Runs the automations bound to an event; yields their return values, one by one while the caller iterates."""
+
+    def run_query(self, ctx: "Context", name: str, inputs: dict[str, Any], format: str) -> dict[str, Any]:
+        """Runs the automation of a data query; returns {data, _}. Raises NotFound, ScriptError."""
+
+    def refresh_resource(self, ctx: "Context", resource: dict[str, Any]) -> None:
+        """Generates and stores the content of a dynamic resource. Raises Unavailable if it has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """The parts of a running service that operations need.
 
     base_url: the absolute address of the service, without a slash at its end; only `move` changes it. followers: by
     name, called on the writer's thread when there is news on a channel. hearing: {announcement of other processes:
-    handler of its text}; "" is called if announcements may have been missed."""
+    handler of its text}; "" is called if announcements may have been missed. automations: None if the service runs
+    none."""
 
     store: "Store"
     registry: "Registry"
@@ -30,6 +44,7 @@ class Service:
     base_url: str
     installation: str
     wake_scheduler: Any = None
+    automations: Automations | None = None
     followers: list[Callable[[str], None]] = field(default_factory=list)
     hearing: dict[str, Callable[[str], None]] = field(default_factory=dict)
 

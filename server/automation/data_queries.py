@@ -8,10 +8,8 @@ from server.automation.input_values import holds_bytes
 from server.automation.run_dictionary import plain
 from server.context import Context
 from server.errors import NotFound, ScriptError
-from server.queries.kinds import automation_invoke
 
 
-@automation_invoke.answers
 def invoke(ctx: Context, name: str, inputs: dict[str, Any], format: str) -> dict[str, Any]:
     """Returns {data, _} of the automation of a name: its return value, or the `data` key in it.
 

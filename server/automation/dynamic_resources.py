@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 from server import contexts, times
-from server.automation import bindings, file_contents
+from server.automation import bindings
 from server.automation.automation_service import ServiceHost, perform
 from server.automation.host import LogEntry
 from server.context import Context
@@ -19,7 +19,6 @@ TRIGGER = "svc.trigger.resource.get"
 OCTETS = "application/octet-stream"
 
 
-@file_contents.makes
 def refresh(ctx: Context, resource: Record) -> None:
     """Runs the bound automation to generate the content and caches it until `expires_at`.
 

@@ -33,7 +33,6 @@ def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
         pass
 
 
-@event_publishing.register_runner
 def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yields the return values of the automations bound to an event, in order; failed runs yield nothing.
 

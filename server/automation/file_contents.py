@@ -3,7 +3,6 @@ the temporary files of automations."""
 
 import secrets
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from server.access.rules import Rules
@@ -29,26 +28,17 @@ FRESH_SECONDS = 900  # default lifetime of a file of an automation
 BATCH = 100  # expired files removed in one transaction
 
 
-Make = Callable[[Context, Record], None]
-_makers: list[Make] = []
-
-
-def makes(make: Make) -> Make:
-    """Registers the function that generates the content of a dynamic resource: make(ctx, record) writes it."""
-    _makers[:] = [make]
-    return make
-
-
 def find(ctx: Context, uri: str) -> StoredFile:
     """Finds the file of a reference. Raises Invalid if it does not refer to a file, NotFound, Forbidden.
 
     An expired file counts as missing; the content of a dynamic resource is generated again."""
     record_type, name = _named(ctx, uri)
-    if record_type.uri == DYNAMIC and _makers:
+    automations = ctx.service.automations
+    if record_type.uri == DYNAMIC and automations is not None:
         row = ctx.service.store.read(lambda tx: tx.first(record_type.table, name=name))
         record = None if row is None else record_type.record(row)
         if record is not None and record["is_dynamic"] and record["cache_until"] <= ctx.now:
-            _makers[0](ctx, record)
+            automations.refresh_resource(ctx, record)
     return ctx.service.store.read(lambda tx: _stored(ctx, tx, record_type, name))
 
 

@@ -197,7 +197,7 @@ class _Letters:
         group = reader.record("group", ticket["group_id"])
         bucket = reader.record("bucket", ticket["bucket_id"]) if ticket["bucket_id"] else None
         try:
-            return sender_of(reader.tx, reader.registry, group, bucket, 0) if group else None
+            return sender_of(reader.tx, reader.registry, group, bucket) if group else None
         except HelpdeskError:
             return None
 

@@ -47,8 +47,26 @@ def default_sender(tx: Transaction) -> int:
     return int(get(tx, DEFAULT_SENDER, 0) or 0)
 
 
-def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record | None, template_id: int) -> Sender:
+def signature_id(group: Record | None, bucket: Record | None, template: Record | None = None) -> int:
+    """The signature of mail from a bucket: that of its HTML template, else of the bucket, else of the group; 0 for
+    none."""
+    if template is not None and template["signature_id"]:
+        return int(template["signature_id"])
+    places = [each for each in (bucket, group) if each is not None]
+    return next((int(each["reply_signature_id"]) for each in places if each["reply_signature_id"]), 0)
+
+
+def sender_of(
+    tx: Transaction,
+    registry: Registry,
+    group: Record,
+    bucket: Record | None,
+    template_id: int = 0,
+    *,
+    has_html: bool = False,
+) -> Sender:
     """The sender of mail from a bucket. template_id: the requested template, 0 for that of bucket or group.
+    has_html: whether the template is used, and with it its signature.
 
     Raises Invalid if there is no sender address."""
     places = [each for each in (bucket, group) if each is not None]
@@ -70,7 +88,7 @@ def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record
         address["email"],
         str(first("reply_personal") or group["name"]),
         template,
-        _record(tx, registry, "email_signature", int(first("reply_signature_id") or 0)),
+        _record(tx, registry, "email_signature", signature_id(group, bucket, template if has_html else None)),
     )
 
 

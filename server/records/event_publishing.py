@@ -23,23 +23,15 @@ JOB = "event"
 VERSION = "automations"
 CHANGED = "record.changed"
 Values = dict[str, Any]
-Runner = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
-_runners: list[Runner] = []
-
-
-def register_runner(run: Runner) -> Runner:
-    """Registers the function that runs the automations of an event before an action: run(ctx, event, values) yields the
-    return values, one by one while the caller iterates."""
-    _runners[:] = [run]
-    return run
 
 
 def automation_results(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
     """Yields the return values of the automations bound to an event. values: builds their input; called only if an
     automation is bound. Raises NotOnWriter inside a write: a script would block other writes."""
-    if _runners and is_bound(ctx, name):
+    automations = ctx.service.automations
+    if automations is not None and is_bound(ctx, name):
         ctx.service.store.require_off_writer()
-        yield from _runners[0](replace(ctx, depth=ctx.depth + 1), name, values())
+        yield from automations.run_event(replace(ctx, depth=ctx.depth + 1), name, values())
 
 
 def is_bound(ctx: Context, *names: str) -> bool:

@@ -75,13 +75,16 @@ class OfThread(threading.local):
     along: Callable[[Transaction], object] | None = None
 
 
+AfterCommit = Callable[[Callable[[], None]], None]
+
+
 class Store(ABC):
     """Reads on the calling thread through a free connection, and writes through the writer.
 
     A thread that waits for something else, such as a script for another server, holds no connection.
 
-    read_seconds: the time limit of a read. after_commit: runs the callbacks of Transaction.after_commit off the
-    writer's thread; the service replaces it by its script threads. on_announced: called with a name that another
+    read_seconds: the time limit of a read. after_commit: runs the callbacks of Transaction.after_commit, in a
+    running service on a script thread, otherwise on the writer's. on_announced: called with a name that another
     process announced, on a thread of the store, never inside a transaction."""
 
     dialect: ClassVar[str]
@@ -91,11 +94,13 @@ class Store(ABC):
     path: Path | None = None  # if the database is one file
     fault: ClassVar[type[Exception]]  # the base error of the database driver
 
-    def __init__(self, statements: StatementCache, read_seconds: float) -> None:
+    def __init__(
+        self, statements: StatementCache, read_seconds: float, after_commit: AfterCommit | None = None
+    ) -> None:
         self.read_seconds = read_seconds
         self.statements = statements
         self.locals: dict[Any, Any] = {}  # keyed by StoreLocal
-        self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
+        self.after_commit: AfterCommit = after_commit or (lambda callback: callback())
         self.on_announced: Callable[[str], None] = lambda name: None
         self._local = OfThread()
         self._closed = False

@@ -15,7 +15,7 @@ from server.errors import Conflict, Damaged, HelpdeskError
 from server.store import sqlite_schema, sqlite_texts
 from server.store.checkpoints import BUSY_TIMEOUT_MS, Checkpoints
 from server.store.copying import PART, copy_database
-from server.store.database import OfThread, OutOfSteps, Store, TextsWait
+from server.store.database import AfterCommit, OfThread, OutOfSteps, Store, TextsWait
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.file_watch import OpenFiles, require_own_log
@@ -56,12 +56,13 @@ class SqliteStore(Store):
         batch_limit: int = 64,
         cache_kib: int = 4096,
         max_pages: int = 0,
+        after_commit: AfterCommit | None = None,
     ) -> None:
         version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
         if version < MIN_SQLITE:
             needed = ".".join(map(str, MIN_SQLITE))
             raise Damaged(f"SQLite {needed} or newer is needed, this is {apsw.sqlite_lib_version()}; update apsw")
-        super().__init__(StatementCache(SQLITE_COMPOSER.statement), read_seconds)
+        super().__init__(StatementCache(SQLITE_COMPOSER.statement), read_seconds, after_commit)
         self.path = path
         self.cache_kib = cache_kib
         self._claim: IO[str] | None = None  # locked while this file is a copy's target

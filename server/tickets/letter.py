@@ -156,12 +156,9 @@ def facts_of(
 ) -> MailFacts:
     """Reads sender, signature and transport of a mail from a bucket. Raises Invalid."""
     tx, ctx, registry = reading.tx, reading.ctx, reading.registry
-    sender = sender_of(tx, registry, group, bucket, request.html_template_id)
+    sender = sender_of(tx, registry, group, bucket, request.html_template_id, has_html=request.has_html)
     records = {"worker": worker_id, "group": group["id"], "bucket": bucket["id"] if bucket else 0, "ticket": ticket_id}
     values = Placeholders(ctx, tx, records)
-    signature = sender.signature
-    if request.has_html and sender.template is not None and sender.template["signature_id"]:
-        signature = reading.record("email_signature", sender.template["signature_id"]) or signature
     worker = reading.record("worker", worker_id) if worker_id else None
     zone = (worker["timezone"] if worker else "") or ctx.actor.timezone or "UTC"
     return MailFacts(
@@ -169,7 +166,7 @@ def facts_of(
         bucket,
         sender,
         " ".join(values.fill(sender.name).split())[:MAX_NAME],
-        signature_of(signature, values),
+        signature_of(sender.signature, values),
         None if request.dont_send else way_of(tx, registry, sender.address_id),
         customs_of(reading, request.custom),
         zone,

@@ -27,7 +27,7 @@ def outgoing_identity(ctx: Context, group_id: int, bucket_id: int, ticket_id: in
         reader = RecordReader(ctx, tx)
         group, bucket = reader.record("group", group_id), reader.record("bucket", bucket_id)
         try:
-            sender = sender_of(tx, reader.registry, group or {}, bucket, 0) if group else None
+            sender = sender_of(tx, reader.registry, group, bucket) if group else None
         except Invalid:
             sender = None
         if sender is None:

@@ -1,5 +1,8 @@
 """Endpoints as data: method, path, parameters and handler. Routing, `describe --json` and the reference pages read this
-list."""
+list.
+
+The `mode` of an endpoint decides on which thread its handler runs. A handler may run several times for one request,
+so it acts only inside its transaction: see "The life of a request" in ARCHITECTURE.md."""
 
 from collections.abc import Callable
 from dataclasses import field

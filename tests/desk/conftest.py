@@ -11,6 +11,7 @@ import pytest
 
 from server import app, tickets
 from server.access import actor
+from server.automation.service_automations import ServiceAutomations
 from server.context import Context, Service
 from server.first_start import setup
 from server.jobs.scheduler import Scheduler
@@ -44,7 +45,7 @@ class Post:
     def __init__(self, folder: Path, registry: Registry) -> None:
         store = schema.open_store(folder / "helpdesk.db", app.all_tables(registry), registry.texts())
         settings = load({}, {}, folder).replace(base_url=BASE_URL, notification_mail=())
-        self.service = Service(store, registry, settings, BASE_URL, "0" * 32)
+        self.service = Service(store, registry, settings, BASE_URL, "0" * 32, automations=ServiceAutomations())
         self.now = NOW
         self.pool = ThreadPoolExecutor(2)
         setup.prepare(self.context())

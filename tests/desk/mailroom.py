@@ -9,6 +9,7 @@ from typing import Any
 
 from server import mailroom
 from server.access.actor import system
+from server.automation.service_automations import ServiceAutomations
 from server.context import Context, Service
 from server.first_start import setup
 from server.jobs.job_queue import JOB
@@ -57,7 +58,7 @@ class Desk:
         folder.mkdir(exist_ok=True)
         store = schema.open_store(folder / "test.db", tables(registry), registry.texts())
         chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
-        self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32)
+        self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32, automations=ServiceAutomations())
         self.now = NOW
         setup.prepare(self.ctx)
 

@@ -11,6 +11,7 @@ from server import app, settings
 from server.access import actor as actors
 from server.access.actor import Actor
 from server.automation import saving
+from server.automation.service_automations import ServiceAutomations
 from server.context import Context, Service
 from server.record_types.registry import Registry, load
 from server.record_types.shared import entries
@@ -57,7 +58,7 @@ class Desk:
             path.write_bytes(_empty())
         self.store = _opened(path, self.registry)
         loaded = settings.load({}, {}, data_folder=folder)
-        self.service = Service(self.store, self.registry, loaded, BASE_URL, "test")
+        self.service = Service(self.store, self.registry, loaded, BASE_URL, "test", automations=ServiceAutomations())
 
     def close(self) -> None:
         self.store.close()

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 CHANNEL = "deliveries"
 DAY_SECONDS, HOUR_SECONDS = 86400, 3600
 KEPT_FAILURES = 5  # last failures of each webhook that are retained regardless of age
-FAILED = 400  # lowest status of a failure
 MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest are deleted first
 MAX_KEPT_BYTES = 1024 * 1024 * 1024  # all requests and responses together; the oldest are deleted first
 MAX_BODY_BYTES = 1024 * 1024  # stored bytes of a request or response; a longer request cannot be run again

@@ -59,8 +59,7 @@ def _load_names(shown: DictionaryContext, records: list[Record], form: str) -> d
 
 
 class Address(RecordType):
-    """A mail address. Only administrators delete one, after a confirmation that lists its uses; see
-    address_removal.py."""
+    """An email address. Only administrators delete one, after a confirmation that lists its uses."""
 
     uri = "address"
     aliases = ("email address", "email addresses", "addresses", "sender", "senders", "addy", "addys")

@@ -1,9 +1,6 @@
-"""`automation.invoke`: runs an automation that returns the result.
+"""`automation.invoke`: runs an automation that returns the result."""
 
-The runner of automations is in a higher layer and registers itself here (`answers`)."""
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from server.errors import HelpdeskError, nearest
 from server.queries.data_query import DataQuery, KeyValues
@@ -12,19 +9,8 @@ from server.record_types.shared.triggers import PREFIX
 from server.search.ast import Items
 from server.search.conditions import slots_from
 
-if TYPE_CHECKING:
-    from server.context import Context
-
 TRIGGER = PREFIX + "data.query"
 MAX_NAMES = 250  # names considered for a suggestion
-Invoke = Callable[["Context", str, dict[str, Any], str], dict[str, Any]]
-_invoked_by: list[Invoke] = []
-
-
-def answers(invoke: Invoke) -> Invoke:
-    """Registers invoke(ctx, name, inputs, format), which runs an automation and returns {data, _}."""
-    _invoked_by[:] = [invoke]
-    return invoke
 
 
 class AutomationInvoke(QueryType):
@@ -45,13 +31,14 @@ class AutomationInvoke(QueryType):
         names = _names(query, name)
         if name not in names:
             raise values.bad("name", f"'{name[:80]}' is not an automation of {TRIGGER}{nearest(name, names)}")
-        if not _invoked_by:
+        automations = ctx.service.automations
+        if automations is None:
             raise values.bad("name", f"automation '{name[:80]}' cannot be run: this installation runs no automations")
-        inputs, invoke = _inputs(values.group("inputs")), _invoked_by[0]
+        inputs = _inputs(values.group("inputs"))
 
         def later() -> QueryResult:
             try:
-                returned = invoke(ctx, name, inputs, query.format)
+                returned = automations.run_query(ctx, name, inputs, query.format)
             except HelpdeskError as error:
                 raise values.bad("name", f"automation '{name[:80]}' failed: {error.message}") from error
             extra = {key: value for key, value in returned["_"].items() if key not in ("type", "format")}

@@ -16,7 +16,7 @@ import psycopg
 
 from server import log
 from server.errors import Conflict, Damaged, Unavailable
-from server.store.database import OutOfSteps, PendingRead, Store
+from server.store.database import AfterCommit, OutOfSteps, PendingRead, Store
 from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, tsvectors
@@ -58,9 +58,15 @@ class PostgresqlStore(Store):
     fault = psycopg.Error
 
     def __init__(
-        self, address: str, read_seconds: float = 5.0, queue_limit: int = 1024, batch_limit: int = 64, **_: object
+        self,
+        address: str,
+        read_seconds: float = 5.0,
+        queue_limit: int = 1024,
+        batch_limit: int = 64,
+        after_commit: AfterCommit | None = None,
+        **_: object,
     ) -> None:
-        super().__init__(StatementCache(COMPOSER.statement), read_seconds)
+        super().__init__(StatementCache(COMPOSER.statement), read_seconds, after_commit)
         self.address = address
         self._turn = (
             f"SELECT pg_advisory_xact_lock({TURN}), "

@@ -9,6 +9,7 @@ import peewee
 
 from server.contexts import WORKER
 from server.markup import clean_html, escape_markdown, markdown_to_html
+from server.outbox.sender import signature_id
 from server.record_types.parts import DictionaryContext, Expand, Record
 from server.record_types.shared.collections import ids_text
 from server.record_types.shared.points import PLACEHOLDER
@@ -134,18 +135,19 @@ def _html(record: Record, values: Mapping[str, Any]) -> str:
 
 
 def _signatures(view: DictionaryContext, records: list[Record]) -> dict[int, Record | None]:
-    buckets = _column_of(view, "bucket", "reply_signature_id", {record["bucket_id"] for record in records})
-    groups = _column_of(view, "group", "reply_signature_id", {record["group_id"] for record in records})
+    buckets = _records(view, "bucket", {record["bucket_id"] for record in records})
+    groups = _records(view, "group", {record["group_id"] for record in records})
     signature_ids = {
-        record["id"]: buckets.get(record["bucket_id"]) or groups.get(record["group_id"]) or 0 for record in records
+        record["id"]: signature_id(groups.get(record["group_id"]), buckets.get(record["bucket_id"]))
+        for record in records
     }
     by_id = {each["id"]: each for each in view.records("email_signature", signature_ids.values())}
     return {own: by_id.get(id) for own, id in signature_ids.items()}
 
 
-def _column_of(view: DictionaryContext, uri: str, column: str, ids: set[int]) -> dict[int, int]:
-    table = view.type(uri).table
-    return {row[0]: row[table.position[column]] for row in view.tx.get_many(table, ids)}
+def _records(view: DictionaryContext, uri: str, ids: set[int]) -> dict[int, Record]:
+    record_type = view.type(uri)
+    return {row[0]: record_type.record(row) for row in view.tx.get_many(record_type.table, ids)}
 
 
 def _worker_values(view: DictionaryContext) -> dict[str, Any]:
