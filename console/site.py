@@ -67,12 +67,12 @@ class Console(Site):
         if session is None or session.waits_for_code:
             raise NotAuthenticated(
                 _(
-                    "Sign in first: a form without a session has at most {MAX_FORM_BYTES} bytes.",
+                    "Sign in first: without a session, a form can have at most {MAX_FORM_BYTES} bytes.",
                     MAX_FORM_BYTES=f"{MAX_FORM_BYTES:,}",
                 )
             )
         if page.access.endswith("admin") and not session.actor.is_admin:
-            raise AdminOnly(_("Only administrators may open this page."))
+            raise AdminOnly(_("Only administrators can open this page."))
         return None
 
     def looks(self, request: Request) -> bool:
@@ -130,7 +130,7 @@ class Console(Site):
         def context() -> Context:
             session = self._session(id)
             if session.actor.reading != first.actor.reading:
-                raise Forbidden(_("What you may read has changed; load the page again."))
+                raise Forbidden(_("Your permissions have changed. Reload the page."))
             zone = times.zone(session.actor.timezone or "UTC")
             return Context(self.service, session.actor, clock.now(), zone, request.id)
 
@@ -200,7 +200,7 @@ class Console(Site):
         if method not in pages:
             allow = ", ".join(sorted(pages))
             raise NotOffered(
-                _("{method} is not offered here, but {allow}.", method=request.method, allow=allow), allow=allow
+                _("{method} is not allowed here; use {allow}.", method=request.method, allow=allow), allow=allow
             )
         page = pages[method]
         if visit.is_post and page.is_open and FORM_TOKEN not in visit.form:
@@ -233,10 +233,10 @@ class Console(Site):
                 return resume.again(visit, resume.SIGNED_OUT)
             return see(f"{LOGIN}?{urlencode({'next': visit.shown_path})}")
         if self._must_enrol(visit):
-            visit.flash(_("Your administrator asks for a second factor. Set it up first."))
+            visit.flash(_("Your administrator requires a second factor. Set it up first."))
             return see(SECOND_FACTOR if visit.is_post else f"{SECOND_FACTOR}?{urlencode({'next': visit.shown_path})}")
         if page.access.endswith("admin") and not visit.actor.is_admin:
-            raise AdminOnly(_("Only administrators may open this page."))
+            raise AdminOnly(_("Only administrators can open this page."))
         if page.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
             if visit.is_post:
                 return resume.again(visit, resume.CONFIRM)
@@ -254,7 +254,7 @@ class Console(Site):
         own = {self.origin, f"http://{headers.get('Host', '')}", f"https://{headers.get('Host', '')}"}
         is_ours = site in ("same-origin", "none") if site is not None else origin is None or origin in own
         if not is_ours:
-            raise Forbidden(_("This form was sent from another site; nothing was done."))
+            raise Forbidden(_("This form was sent from another site and was ignored."))
 
 
 def _page_of(request: Request, method: str) -> Page | None:

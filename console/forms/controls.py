@@ -27,7 +27,7 @@ from server.translation import N_, Words, shown
 OWNER = ("owner__context", "owner_id")  # two fields that one control chooses together
 LINE_CHARS = 255  # characters; a text that may have more gets several lines
 SEVERAL_LINES = ("area", "code", "json", "lines")
-KEPT = N_("Leave it blank to keep what is stored.")
+KEPT = N_("Leave blank to keep the stored value.")
 JSON_HINT = N_("As JSON.")
 # Notes of fields that are written for programs: codes, names of fields, what zero means.
 _FOR_PROGRAMS = re.compile(r"[`_{}<>;]|\b[0-9]+\b|omitted|also the label|returned|\bid\b|\bId\b|KATA|JSON")
@@ -37,10 +37,10 @@ _CUSTOM_KINDS = {
     "svc.custom_field.slider": "number",
 }  # fmt: skip
 _CUSTOM_HINTS = {
-    "F": N_("The number of a file."),
-    "I": N_("The numbers of files, one a line."),
-    "M": N_("One a line."),
-    "svc.custom_field.record.links": N_("The numbers of records, one a line."),
+    "F": N_("The ID of a file."),
+    "I": N_("File IDs, one per line."),
+    "M": N_("One per line."),
+    "svc.custom_field.record.links": N_("Record IDs, one per line."),
     "svc.custom_field.geo.point": N_("Latitude and longitude, such as 47.37, 8.54."),
 }
 

@@ -7,10 +7,10 @@ from server.translation import N_, _
 
 DAY_SECONDS = 86400
 OVERLAPS: list[Option] = [
-    ("0", N_("ends now")),
-    ("3600", N_("works 1 hour more")),
-    (str(DAY_SECONDS), N_("works 1 day more")),
-    (str(7 * DAY_SECONDS), N_("works 7 days more")),
+    ("0", N_("expires now")),
+    ("3600", N_("works for 1 more hour")),
+    (str(DAY_SECONDS), N_("works for 1 more day")),
+    (str(7 * DAY_SECONDS), N_("works for 7 more days")),
 ]
 
 

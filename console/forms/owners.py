@@ -60,7 +60,7 @@ def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
         record_type = visit.service.registry.type(uri)
         if match and match[1].lower() == in_sentence(record_type.label_names[0]):
             return record_type.context, int(match[2])
-    raise Invalid(_("choose from the list, or write it as Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
+    raise Invalid(_("choose from the list, or enter Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
 
 
 def _present(visit: Visit, text: str) -> list[Option]:
@@ -71,7 +71,7 @@ def _present(visit: Visit, text: str) -> list[Option]:
     for uri in TYPES:
         if visit.service.registry.type(uri).context == stored[1]:
             return [(text, _label(visit, uri, label)) for _, label in lookup.choices(visit, uri, f"id:{stored[2]}")]
-    return [(text, _("As it is: {text}", text=text))]
+    return [(text, _("Unchanged: {text}", text=text))]
 
 
 def _stored(visit: Visit, uri: str, id: str) -> str:

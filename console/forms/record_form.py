@@ -188,7 +188,7 @@ class OpenForm:
             self.values.fail(
                 each.name,
                 _(
-                    "Somebody changed this to “{value}” while you were editing. Save again to replace it with yours.",
+                    "Somebody changed this to “{value}” while you were editing. Save again to overwrite it with yours.",
                     value=now if len(now) <= MAX_CLASH_CHARS else f"{now[:MAX_CLASH_CHARS]}…",
                 ),
             )

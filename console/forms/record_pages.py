@@ -53,9 +53,9 @@ class RecordPages:
     hold: Callable[[Visit, OpenForm], PageResponse | None] = lambda visit, fields: None
     after_create: Done | None = None
     after_save: Done | None = None
-    created: Words = N_("{name} is created.")
-    saved: Words = N_("{name} is saved.")
-    deleted: Words = N_("{name} is deleted.")
+    created: Words = N_("{name} created.")
+    saved: Words = N_("{name} saved.")
+    deleted: Words = N_("{name} deleted.")
     stays_open: bool = False
     one: str = ""
     back: str = ""

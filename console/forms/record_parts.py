@@ -15,11 +15,11 @@ SOON_SECONDS = 60
 # How mail that has not left is shown on its ticket.
 DELIVERIES: dict[State, tuple[str, str]] = {
     "sending": ("info", N_("being sent")),
-    "queued": ("info", N_("waits to be sent")),
+    "queued": ("info", N_("waiting to be sent")),
     "later": ("info", N_("Scheduled")),
     "parked": ("err", N_("not sent")),
     "held": ("warn", N_("not sent yet")),
-    "partly": ("err", N_("not sent to all")),
+    "partly": ("err", N_("not sent to everyone")),
     "failing": ("warn", N_("not sent yet")),
     "failed": ("err", N_("not sent")),
 }

@@ -22,12 +22,12 @@ PAGES, PAGE_SECONDS = 50, 300  # pages that are shown once, held for a form that
 # Fields that may differ between two arrivals of the same form.
 VOLATILE = frozenset((FORM_TOKEN, REPEAT, "_draft", "_email", "_proof", "draft", "revision", "seen", "back"))
 REASONS: dict[str, Words] = {
-    "changed": N_("This was sent already, and you have changed it since. Send it again only if you want both."),
-    "twin": N_("You sent the same a short while ago. Send it again only if you want it twice."),
-    "running": N_("The same form is still being carried out. Look at its result before you send it again."),
+    "changed": N_("You already sent this and have changed it since. Send it again only if you want both."),
+    "twin": N_("You sent the same form a moment ago. Send it again only if you want it twice."),
+    "running": N_("The same form is still being processed. Check its result before you send it again."),
     "interrupted": N_(
-        "The same form arrived before, and the service stopped while it was carried out. Look whether it was done "
-        "before you send it again."
+        "You sent this form before, but the service stopped while it was processing it. Check "
+        "whether it was done before you send it again."
     ),
 }
 
@@ -116,13 +116,13 @@ def _first_response(visit: Visit, form_id: str, claim: Claim) -> PageResponse:
     page = _PAGES.made(visit.service.store, _Pages).get((visit.actor.worker_id, visit.path, form_id), visit.now)
     if page is not None:
         return page
-    visit.flash(_("This form was accepted before. Its result was shown once."))
+    visit.flash(_("This form was already processed. Its result is shown only once."))
     return see(visit.path.removesuffix("/new"))
 
 
 def _ask(visit: Visit, claim: Claim) -> PageResponse:
     if claim.is_by_draft and claim.state == "changed":
-        reason: Words = _("This draft was sent already, and you have changed it since. Send it only if you want both.")
+        reason: Words = _("You already sent this draft and have changed it since. Send it only if you want both.")
     else:
         reason = REASONS[claim.state]
     return resume.repeat(visit, reason, REPEAT)

@@ -46,7 +46,7 @@ def _clock(minute: str, hour: str) -> str:
     step = minutes[1] - minutes[0] if len(minutes) > 1 else 0
     apart = hours[1] - hours[0] if len(hours) > 1 else 1
     if minutes == [0] and apart > 1 and hours == list(range(0, 24, apart)):
-        return _("every {count} hours from 00:00 on", count=apart)
+        return _("every {count} hours from 00:00", count=apart)
     if minutes == [0]:
         often = _("every hour")
     elif len(minutes) == 1:
@@ -59,7 +59,7 @@ def _clock(minute: str, hour: str) -> str:
         return often
     if hours == list(range(hours[0], hours[-1] + 1)):
         return _("{often} from {start} to {end}", often=often, start=f"{hours[0]:02}:00", end=f"{hours[-1]:02}:59")
-    return _("{often} of the hours {hours}", often=often, hours=listed([f"{each:02}" for each in hours]))
+    return _("{often} during the hours {hours}", often=often, hours=listed([f"{each:02}" for each in hours]))
 
 
 def _of_month(part: str) -> str:

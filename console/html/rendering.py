@@ -13,11 +13,11 @@ from server.translation import N_, lazy_gettext
 from server.web import error_bodies
 
 TITLES = {
-    400: N_("This request cannot be read"),
+    400: N_("Invalid request"),
     401: N_("Sign in first"),
     403: N_("No access"),
     404: N_("Not found"),
-    405: N_("Not possible here"),
+    405: N_("Not available here"),
     409: N_("Changed in the meantime"),
     413: N_("Too large"),
     422: N_("Check your entries"),
@@ -27,7 +27,7 @@ TITLES = {
     507: N_("No space left"),
 }
 GLOBALS["files"] = static_files
-OTHER_TITLE = N_("The request was refused")
+OTHER_TITLE = N_("Request refused")
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:

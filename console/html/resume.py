@@ -21,9 +21,9 @@ from server.web.params import Upload
 # Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
 EMAIL, PROOF = "_email", "_proof"
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
-OLDER = N_("This form was older than your session.")
-SIGNED_OUT = N_("You were signed out before this arrived.")
-CONFIRM = N_("What you sent can do harm in wrong hands, and your password was asked for some time ago.")
+OLDER = N_("This form is older than your session.")
+SIGNED_OUT = N_("You were signed out before you sent this.")
+CONFIRM = N_("This action is sensitive, and you have not entered your password for a while.")
 
 
 def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
@@ -33,7 +33,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     headers = visit.request.headers
     is_ours = visit.session is not None and visit.has_form_token()
     if not is_ours and headers.get("Sec-Fetch-Site") is None and headers.get("Origin") is None:
-        raise Forbidden(_("The form carries no token of this session; open its page again, and send it from there."))
+        raise Forbidden(_("This form does not belong to your session. Open its page again, and send it from there."))
     sent = _sent(visit)
     plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
     form = form or Form()
@@ -99,7 +99,7 @@ def prove(visit: Visit, page: Page) -> PageResponse | None:
         if session is None:
             new_session = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
             visit.begin(new_session, is_kept=False)
-            return again(visit, _("Enter the code of your second factor, too.")) if new_session.waits_for_code else None
+            return again(visit, _("Also enter the code of your second factor.")) if new_session.waits_for_code else None
         if session.waits_for_code:
             visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
         elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):

@@ -42,7 +42,7 @@ from server.translation import in_sentence as in_sentence
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
-    ("?", N_("show these keys"), ""),
+    ("?", N_("show shortcuts"), ""),
     ("/", N_("search on this page"), ""),
     (N_("Ctrl K"), N_("jump to anything"), ""),
     *((f"g {each.key}", each.label, each.path) for each in PLACES if each.key),
@@ -52,12 +52,12 @@ KEYS = (
     ("o", N_("open the row"), ""),
     ("x", N_("select the row"), ""),
     (N_("Shift x"), N_("select the rows up to this one"), ""),
-    ("z", N_("undo what was just done"), ""),
-    ("F6", N_("to the message, and back"), ""),
+    ("z", N_("undo the last action"), ""),
+    ("F6", N_("go to the message, and back"), ""),
     (N_("Ctrl Enter"), N_("send the form"), ""),
     (N_("Ctrl Shift Enter"), N_("send later"), ""),
-    (N_("Ctrl Shift M"), N_("preview of the email, and back"), ""),
-    ("F8", N_("next mistake in an editor"), ""),
+    (N_("Ctrl Shift M"), N_("preview the email, and back"), ""),
+    ("F8", N_("next problem in an editor"), ""),
     (N_("Esc"), N_("close, then leave the field"), ""),
 )
 # The macros of each file of console/templates/macros.
@@ -78,7 +78,7 @@ SIGNS = {"ok": "●", "warn": "▲", "err": "✕", "info": "◆", "muted": "·"}
 STATES = {"ok": ("ok", N_("OK")), "warning": ("warn", N_("warning")), "problem": ("err", N_("problem"))}
 # Entries of the rail with a mark when something needs attention, and the part that it is about; "" for all of them.
 MARKED = {"/admin/mail": "mail", "/admin/system": ""}
-WAITS = {"/admin/system/checkup": N_("Asking the mail servers…")}  # shown while pages load that take their time
+WAITS = {"/admin/system/checkup": N_("Checking the mail servers…")}  # shown while pages load that take their time
 DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _AFTER_A_PART = re.compile(r"(?<=[._/:-])")

@@ -193,7 +193,7 @@ PLACES = (
     NavigationItem(
         "/admin/system/log", N_("Service log"), ADMINISTRATION, "admin", words=N_("warnings process"), is_part=True
     ),
-    NavigationItem("/setup", N_("Set-up"), ADMINISTRATION, "admin", words=N_("wizard address demo"), is_part=True),
+    NavigationItem("/setup", N_("Setup"), ADMINISTRATION, "admin", words=N_("wizard address demo"), is_part=True),
     NavigationItem(
         "/admin/system/audit", N_("Audit log"), ADMINISTRATION, "admin", words=N_("who did what"), is_part=True
     ),
@@ -210,7 +210,7 @@ PLACES = (
     ),
     NavigationItem(
         "/account#notifications",
-        N_("Notifications by mail"),
+        N_("Email notifications"),
         YOU,
         words=N_("mail browser notification choose"),
         is_part=True,

@@ -130,7 +130,7 @@ class Visit:
     def who(self) -> Session:
         """The session. Raises NotFound if nobody is signed in."""
         if self.session is None:
-            raise NotFound(_("nobody is signed in"))
+            raise NotFound(_("you are not signed in"))
         return self.session
 
     @property

@@ -67,7 +67,7 @@ def file(
 
 def no_such_format(format: str) -> NotFound:
     """The error for an unknown format."""
-    return NotFound(_("There is no export as “{format}”; use csv, raw or jsonl.", format=format[:20]))
+    return NotFound(_("“{format}” is not an export format; use csv, raw or jsonl.", format=format[:20]))
 
 
 def _readable(visit: Visit, locale: Locale, value: Any, is_time: bool) -> Any:

@@ -131,8 +131,8 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
     if len(exact) == 1:
         return int(exact[0]["id"])
     if exact:
-        raise Invalid(_("several have that name; choose from the list, or enter the number"), field=field)
-    raise Invalid(_("nothing has exactly that name; choose from the list, or enter the number"), field=field)
+        raise Invalid(_("several records have that name; choose from the list, or enter the ID"), field=field)
+    raise Invalid(_("no record has exactly that name; choose from the list, or enter the ID"), field=field)
 
 
 def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
     rows = records.stored(visit.ctx, uri, [id])
     if not rows:
         name = in_sentence(visit.service.registry.type(uri).label_names[0])
-        raise NotFound(_("There is no {name} {id} any more.", name=name, id=id))
+        raise NotFound(_("{name} {id} no longer exists.", name=name, id=id))
     return rows[0]
 
 

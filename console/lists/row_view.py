@@ -124,7 +124,7 @@ def _require_option(name: str, text: str, options: list[str]) -> str:
     if text and text not in options:
         raise Invalid(
             _(
-                "{name}: '{text}' is none{nearest}; use one of {known}",
+                "{name}: '{text}' is not a valid value{nearest}; use one of {known}",
                 name=name,
                 text=text[:60],
                 nearest=nearest(text, options),

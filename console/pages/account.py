@@ -27,12 +27,12 @@ ISSUER = N_("Helpdesk")
 MAILED = (
     ("assigned", N_("A ticket is assigned to me"), ""),
     ("mentioned", N_("Somebody mentions me in a note"), ""),
-    ("message", N_("A customer writes on a ticket that I own or watch"), ""),
-    ("note", N_("Somebody adds a note to what I own or watch"), ""),
-    ("reopened", N_("A ticket that I own or watch is open again"), ""),
-    ("failed", N_("Mail could not be sent or fetched"), N_("And what I wrote by mail was not understood.")),
+    ("message", N_("A customer writes on a ticket I own or watch"), ""),
+    ("note", N_("Somebody adds a note to something I own or watch"), ""),
+    ("reopened", N_("A ticket I own or watch is reopened"), ""),
+    ("failed", N_("Email could not be sent or fetched"), N_("Also when a reply I sent by email was not understood.")),
     ("due", N_("A reminder or a service target is due"), ""),
-    ("other", N_("Everything else on what I own or watch"), ""),
+    ("other", N_("Anything else happens to something I own or watch"), ""),
 )  # labels of notification_mail.KINDS
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
 
@@ -51,7 +51,7 @@ def save_profile(visit: Visit) -> PageResponse:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
         return _account(visit, profile_form=form.refuse(error))
-    visit.flash(_("Your profile is saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
+    visit.flash(_("Profile saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
     return see("/account")
 
 
@@ -66,7 +66,7 @@ def save_absence(visit: Visit) -> PageResponse:
         profile.change(visit.ctx, sent)
     except HelpdeskError as error:
         return _account(visit, absence_form=form.refuse(error))
-    visit.flash(_("Your absence is saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
+    visit.flash(_("Absence saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
     return see("/account#absence")
 
 
@@ -95,7 +95,7 @@ def save_appearance(visit: Visit) -> PageResponse:
     chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
     preferences.choose(visit.ctx, chosen)
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
-    visit.flash(_("The appearance is changed."), "/account/appearance", **was)
+    visit.flash(_("Appearance saved."), "/account/appearance", **was)
     return see("/account#appearance")
 
 
@@ -108,7 +108,7 @@ def save_notifications(visit: Visit) -> PageResponse:
         form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
         return _account(visit, notifications_form=form)
     notification_mail.choose(visit.ctx, frozenset(form.several["mailed"]))
-    visit.flash(_("Your notifications are saved."), visit.path, **{"mailed[]": sorted(before)})
+    visit.flash(_("Notification settings saved."), visit.path, **{"mailed[]": sorted(before)})
     return see("/account#notifications")
 
 
@@ -124,7 +124,7 @@ def save_password(visit: Visit) -> PageResponse:
     except (Invalid, TooMany) as error:
         return _account(visit, password_form=form.refuse(error, ("password", "password_again")))
     visit.set_session(id)
-    visit.flash(_("Your password is changed. You are signed out everywhere else."))
+    visit.flash(_("Password changed. You are signed out everywhere else."))
     return see("/account")
 
 
@@ -133,11 +133,11 @@ def end_session(visit: Visit) -> PageResponse:
     """Signs out a device. Raises NotFound for a session of somebody else."""
     session_id = visit.id
     if not sign_in.end_sessions(visit.ctx, session_id):
-        raise NotFound(_("There is no such session any more."))
+        raise NotFound(_("That session no longer exists."))
     if session_id == visit.who.id:
         visit.drop_session()
         return see("/login?out=1")
-    visit.flash(_("That device is signed out."))
+    visit.flash(_("Device signed out."))
     return see("/account#sessions")
 
 
@@ -145,7 +145,7 @@ def end_session(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign out everywhere else."""
     count = sign_in.end_sessions(visit.ctx, but=visit.who.id, peer=visit.peer)
-    visit.flash(ngettext("{count} other device is signed out.", "{count} other devices are signed out.", count))
+    visit.flash(ngettext("{count} other device signed out.", "{count} other devices signed out.", count))
     return see("/account#sessions")
 
 
@@ -153,7 +153,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 def forget_device(visit: Visit) -> PageResponse:
     """Forgets a known device; its session goes on. Raises NotFound for a device of somebody else."""
     sign_in.forget_device(visit.ctx, visit.id)
-    visit.flash(_("That device is forgotten."))
+    visit.flash(_("Device forgotten."))
     return see("/account#devices")
 
 
@@ -171,7 +171,7 @@ def turn_on(visit: Visit) -> PageResponse:
     """Begin to sign in with codes, once one of them was right; recovery codes are shown this once."""
     form, secret = Form(), visit.form.text("shared_key", "")
     if not _SECRET.match(secret):
-        raise Invalid(_("The key of this form is none of ours; open the page again."))
+        raise Invalid(_("This form is no longer valid. Open the page again."))
     try:
         codes = sign_in.turn_on_code(visit.ctx, secret, visit.form.text("code", ""))
     except (Invalid, TooMany) as error:
@@ -190,7 +190,7 @@ def renew_codes(visit: Visit) -> PageResponse:
 def turn_off(visit: Visit) -> PageResponse:
     """Sign in by password alone from now on."""
     sign_in.turn_off_code(visit.ctx)
-    visit.flash(_("You sign in by password alone now."))
+    visit.flash(_("You now sign in with your password only."))
     return see("/account#second-factor")
 
 
@@ -227,7 +227,7 @@ def _account(
         known=own.known,
         has_code=own.has_code,
         codes_left=own.codes_left,
-        themes=[("system", N_("As the system")), ("light", N_("Light")), ("dark", N_("Dark"))],
+        themes=[("system", N_("Same as system")), ("light", N_("Light")), ("dark", N_("Dark"))],
         stand_ins=lookup.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
         away=profile.absence_of(visit.ctx, worker_id),
         mailed=MAILED,

@@ -37,18 +37,17 @@ FORM = RecordForm(URI, (
     Control("name", N_("Name"), hint=N_("Workers see it when the app asks for their consent.")),
     Control("url", N_("Website"), ""),
     Control("callback_url", N_("Callback addresses"),
-            N_("One a line, compared exactly: https, an address of the app's own such as com.example.app:/back, or "
-               "http://127.0.0.1 with any port for apps on a desktop."), "code",
+            N_("One per line, compared exactly: https, a scheme of the app such as com.example.app:/back, "
+               "or http://127.0.0.1 with any port for desktop apps."), "code",
             attributes={"rows": 3, "class_": "code", "required": True}),
     Control("is_public", N_("Public: the app cannot keep a secret"),
-            N_("Such as one that runs in a browser or on a phone. It has no secret then, and must use a code "
-               "challenge.")),
+            N_("Such as an app that runs in a browser or on a phone. It has no secret and must use a code challenge.")),
     Control("is_pkce_required", N_("Logins must use a code challenge (PKCE)"), ""),
     Control("is_device_flow", N_("Sign-in with a code on another device"),
             N_("For command lines and devices without a browser: the program shows a code, and a worker enters it.")),
-    Control("service_worker_id", N_("Service worker"),
-            N_("With its client ID and secret, the app then gets tokens that act as this worker, and no one is asked. "
-               "Leave it empty for apps that only act for workers who signed in.")),
+    Control("service_worker_id", N_("Service account"),
+            N_("With its client ID and secret, the app gets tokens that act as this worker, without asking "
+               "anyone. Leave blank for apps that act only for workers who signed in.")),
     Control("scopes", N_("Scopes"), kind="code", attributes={"required": True}, is_drawn=True),
     Control("try_method", kind="choice", is_own=True, is_drawn=True),
     Control("try_path", is_own=True, is_drawn=True),
@@ -119,10 +118,10 @@ LIST = declare(
         sort="name",
         intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
         empty=N_(
-            "There are no apps yet. A script of your own needs a token only; a program that others sign in to needs an "
-            "app."
+            "There are no apps yet. A script of your own only needs a token; a program that other people "
+            "sign in to needs an app."
         ),
-        none=N_("No app fits."),
+        none=N_("No app matches."),
         new=(f"{BASE}/new", N_("New app")),
         changes="proven admin",
     )
@@ -140,7 +139,7 @@ def rotate(visit: Visit) -> PageResponse:
     """A new secret, shown this once; the one before it works for as long as it is given."""
     app = lookup.record(visit, URI, visit.id)
     if app["is_public"]:
-        raise Invalid(_("A public app has no secret to be changed."))
+        raise Invalid(_("A public app has no secret to change."))
     form = overlaps.sent(visit)
     if form.is_wrong:
         return _rotate(visit, app, form)
@@ -194,7 +193,8 @@ def _questions(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
         form.fail("callback_url", _("Line {line} {reason}.", line=line, reason=reason))
         questions.append(
             _(
-                "Callback address {line} {reason}. An app that only uses the token generator needs none that works.",
+                "Callback address {line} {reason}. An app that only uses the token generator does not need a "
+                "working address.",
                 line=line,
                 reason=reason,
             )
@@ -225,7 +225,7 @@ def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
         count = sum(each.tokens for each in having)
         if count:
             lost = _(
-                "The scope {name} is gone. What it allowed is no longer possible for: {tokens} of {workers}.",
+                "The scope {name} was removed. What it allowed is no longer possible for {tokens} of {workers}.",
                 name=name,
                 tokens=_tokens(count),
                 workers=_named(having),
@@ -288,7 +288,7 @@ def _tried(defined: dict[str, Scope], form: Form) -> str:
     if not offered:
         return _("refused: 404, there is no such endpoint")
     if method not in offered:
-        return _("refused: 405, offered are {methods}", methods=", ".join(sorted(offered)))
+        return _("refused: 405, allowed methods are {methods}", methods=", ".join(sorted(offered)))
     fitting = [each.id for each in defined.values() if each.allows(method, path)]
     if not fitting:
         return _("refused: 403, no scope covers it")
@@ -304,5 +304,5 @@ def _created(visit: Visit, fields: OpenForm, app: dict[str, Any]) -> PageRespons
 declare_pages(RecordPages(
     BASE, FORM, _form, LIST, "proven admin", form_bytes=TEXT_BYTES, takes_up=True, hold=_held_back,
     first={"scopes": scopes.DEFAULT, "is_pkce_required": "1"},
-    after_create=_created, deleted=N_("{name} is deleted; its tokens work no more."),
+    after_create=_created, deleted=N_("{name} deleted. Its tokens no longer work."),
 ))  # fmt: skip

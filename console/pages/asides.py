@@ -56,7 +56,7 @@ def keep_draft(visit: Visit) -> PageResponse:
     """Keep what was typed into the form `key`; fields: JSON, [[name, text], ...]. Raises Invalid, TooLarge."""
     fields = visit.form.json("fields", [], most=TEXT_BYTES)
     if not isinstance(fields, list) or not all(_is_pair(each) for each in fields):
-        raise Invalid(_("`fields` is a list of pairs of texts"), field="fields")
+        raise Invalid(_("`fields` must be a list of pairs of texts"), field="fields")
     form_drafts.save(visit.ctx, visit.form.text("key", ""), [(name, text) for name, text in fields])
     return json_response({"kept_at": visit.now})
 
@@ -65,8 +65,8 @@ def keep_draft(visit: Visit) -> PageResponse:
 def drop_draft(visit: Visit) -> PageResponse:
     """Forget what was typed; console/html/drafts.py does it for every form that leads on to another page."""
     if not visit.form.text(drafts.FIELD, ""):
-        raise Invalid(_("the form names no draft"), field=drafts.FIELD)
-    visit.flash(_("The draft is dropped."))
+        raise Invalid(_("the form does not name a draft"), field=drafts.FIELD)
+    visit.flash(_("Draft discarded."))
     return see(visit.next)
 
 
@@ -120,7 +120,7 @@ def components(visit: Visit) -> PageResponse:
     )
     wrong = Form.from_values({"name": "<b>x</b>", "time": "mon 25pm", "script": "start:\n  retrun:"})
     for name in ("name", "time", "text", "list", "many", "yes", "script", "worker"):
-        wrong.fail(name, _("This is not right, and here is what to do about it."))
+        wrong.fail(name, _("This value is not valid. Here is how to fix it."))
     differing = diffs.compared("start:\n  log: one\n  return:", "start:\n  log: two\n  log: three\n  return:")
     return render(
         visit,

@@ -28,7 +28,7 @@ def show(visit: Visit) -> PageResponse:
     if visit.session is None or visit.session.waits_for_code:
         return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if visit.lacks_second_factor():
-        visit.flash(_("Your administrator asks for a second factor. Set it up first; then the app is let in."))
+        visit.flash(_("Your administrator requires a second factor. Set it up first; then you can allow the app."))
         return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if provider.needs_consent(visit.service, request, visit.actor.worker_id):
         return _question(visit, request)

@@ -22,7 +22,7 @@ def show(visit: Visit) -> PageResponse:
     if visit.session is None or visit.session.waits_for_code:
         return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if visit.lacks_second_factor():
-        visit.flash(_("Your administrator asks for a second factor. Set it up first; then the app is let in."))
+        visit.flash(_("Your administrator requires a second factor. Set it up first; then you can allow the app."))
         return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     return _code_form(visit, visit.query.text("user_code", ""))
 
@@ -69,5 +69,5 @@ def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str =
         seal=seal,
         user_code=user_code,
         wrong=wrong,
-        title=_("Allow {app} to act for you?", app=request.consent.app_name),
+        title=_("Allow {app} to act on your behalf?", app=request.consent.app_name),
     )

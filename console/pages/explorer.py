@@ -107,7 +107,7 @@ def show(visit: Visit) -> PageResponse:
     for each in all_operations:
         tags[each.tag] = tags.get(each.tag, 0) + 1
     if tag and tag not in tags:
-        raise NotFound(_("There is no part '{tag}' of the API{tags}.", tag=tag[:60], tags=nearest(tag, tags)))
+        raise NotFound(_("The API has no section '{tag}'{tags}.", tag=tag[:60], tags=nearest(tag, tags)))
     fitting = [each for each in all_operations if _fits(each, tag, q)] if tag or q else []
     types = {each.uri: each.label_names[1] for each in visit.service.registry}
     return render(
@@ -241,7 +241,7 @@ def _as(visit: Visit, form: Form) -> tuple[int, str]:
     known_scopes = list(parse(lookup.record(visit, "oauth_app", app_id)["scopes"]))
     if scope and scope not in known_scopes:
         raise Invalid(
-            _("the app has no scope '{scope}', but {known}", scope=scope[:60], known=", ".join(known_scopes)),
+            _("the app has no scope '{scope}'; it has {known}", scope=scope[:60], known=", ".join(known_scopes)),
             field=WITH,
         )
     return app_id, scope
@@ -274,7 +274,7 @@ def _values(one: RequestInput, text: str) -> Iterator[tuple[str, str]]:
         for line in text.split("\n"):
             name, equals, value = line.partition("=")
             if line.strip() and not (equals and name.strip()):
-                raise Invalid(_("'{line}' is not written as name=value", line=line[:60]), field=one.key)
+                raise Invalid(_("'{line}' must be written as name=value", line=line[:60]), field=one.key)
             if line.strip():
                 yield f"{one.name}[{name.strip()}]", value.strip()
     else:

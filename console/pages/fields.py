@@ -34,20 +34,20 @@ NOTES = {
     "S": N_("A few words, such as an order number."),
     "T": N_("Room for paragraphs."),
     "N": N_("A whole number."),
-    "O": N_("A number with digits behind the point."),
-    "Y": N_("An amount of one currency."),
+    "O": N_("A number with decimals."),
+    "Y": N_("An amount in one currency."),
     "C": N_("Yes or no."),
-    "D": N_("One of a list of options."),
-    "X": N_("Any number of a list of options."),
+    "D": N_("One option from a list."),
+    "X": N_("Any number of options from a list."),
     "M": N_("Any number of short texts."),
     "E": N_("A day and time."),
     "U": N_("An address that can be opened."),
-    "W": N_("One of the workers."),
-    "L": N_("One record of another type."),
+    "W": N_("A worker."),
+    "L": N_("A record of another type."),
     LINKS: N_("Any number of records of another type."),
-    "F": N_("One file."),
+    "F": N_("A file."),
     "I": N_("Any number of files."),
-    SLIDER: N_("A number between two ends."),
+    SLIDER: N_("A number between two limits."),
     GEO: N_("A place, by latitude and longitude."),
 }
 # The settings that a kind has.
@@ -66,7 +66,7 @@ SET_FORM = RecordForm(
     SET_URI,
     (
         Control("name", N_("Name"), hint=""),
-        Control("owner", hint=N_("Only they see its fields, and may change them; administrators see all.")),
+        Control("owner", hint=N_("Only they see its fields and can change them. Administrators see all fields.")),
     ),
 )
 
@@ -148,7 +148,7 @@ def _kind_of(visit: Visit, stored: Mapping[str, Any]) -> str:
     """The kind of a field, which never changes. Raises Invalid for a new one without a kind."""
     kind = str(stored.get("type") or visit.query.text("kind", ""))
     if kind not in KINDS:
-        raise Invalid(_("Choose the kind of the field first."))
+        raise Invalid(_("Choose the kind of field first."))
     return kind
 
 
@@ -169,12 +169,12 @@ def _stored_values(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]
 
 
 def _created(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
-    visit.flash(_("The field {label} is made: custom_{id}.", label=field["_label"], id=field["id"]))
+    visit.flash(_("Field {label} created: custom_{id}.", label=field["_label"], id=field["id"]))
     return see(_list_path(_type_of(visit, fields.stored)))
 
 
 def _saved(visit: Visit, fields: OpenForm, field: dict[str, Any]) -> PageResponse:
-    fields.flash_saved(_("The field {name} is saved.", name=field["_label"]))
+    fields.flash_saved(_("Field {name} saved.", name=field["_label"]))
     return see(_list_path(_type_of(visit, fields.stored)))
 
 
@@ -206,8 +206,8 @@ def rename(visit: Visit) -> PageResponse:
         return _form(visit, _open(visit, visit.id), renaming.refuse(error))
     visit.flash(
         ngettext(
-            "The option is renamed, with its value in {count} record.",
-            "The option is renamed, with its value in {count} records.",
+            "Option renamed, with its value in {count} record.",
+            "Option renamed, with its value in {count} records.",
             count,
         )
     )
@@ -229,7 +229,7 @@ def show_delete(visit: Visit) -> PageResponse:
 def delete(visit: Visit) -> PageResponse:
     """Remove a field with its values."""
     field = lookup.remove(visit, URI)
-    visit.flash(_("The field {name} is deleted.", name=field["name"]), f"{BASE}/deleted/{visit.id}/restore")
+    visit.flash(_("Field {name} deleted.", name=field["name"]), f"{BASE}/deleted/{visit.id}/restore")
     return see(_list_path(_type(visit, field["context"])))
 
 
@@ -237,7 +237,7 @@ def delete(visit: Visit) -> PageResponse:
 def restore(visit: Visit) -> PageResponse:
     """Bring a deleted field back with its values."""
     field = deleted_fields.restore(visit.ctx, visit.id)
-    visit.flash(_("The field {name} is back.", name=field["name"]))
+    visit.flash(_("Field {name} restored.", name=field["name"]))
     return see(_list_path(_type(visit, field["context"])))
 
 
@@ -245,7 +245,7 @@ def restore(visit: Visit) -> PageResponse:
 def remove(visit: Visit) -> PageResponse:
     """Remove a deleted field for good."""
     field = deleted_fields.remove(visit.ctx, visit.id)
-    visit.flash(_("The field {name} is gone for good.", name=field["name"]))
+    visit.flash(_("Field {name} permanently deleted.", name=field["name"]))
     return see(BASE)
 
 
@@ -275,7 +275,7 @@ def show_delete_set(visit: Visit) -> PageResponse:
 def delete_set(visit: Visit) -> PageResponse:
     """Remove a fieldset with its fields and their values."""
     found = lookup.remove(visit, SET_URI)
-    visit.flash(_("The fieldset {name} is deleted.", name=found["name"]))
+    visit.flash(_("Fieldset {name} deleted.", name=found["name"]))
     return see(_list_path(_type(visit, found["context"])))
 
 
@@ -331,10 +331,10 @@ def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:
 def _controls(visit: Visit, record_type: RecordType, kind: str, exists: bool) -> RecordForm:
     """The form of a field of a kind. exists: whether it changes a field, and so needs a name for programs."""
     code = {"spellcheck": "false", "autocapitalize": "off", "class_": "code", "required": exists, "maxlength": 200}
-    hint = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts.")
+    hint = N_("Letters, digits and underscores. Replaces the ID of the field in the API and in scripts.")
     blank = N_(
-        "Letters, digits, underscores; stands for the number of the field in the API and in scripts. "
-        "Blank: made of the name."
+        "Letters, digits and underscores. Replaces the ID of the field in the API and in scripts. "
+        "Blank: derived from the name."
     )
     params = [replace(each, is_own=True, also=("params",)) for each in _settings(visit, kind)]
     own = lookup.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
@@ -342,8 +342,8 @@ def _controls(visit: Visit, record_type: RecordType, kind: str, exists: bool) ->
         ("0", _("every {type}", type=in_sentence(record_type.label_names[0]))),
         *((id, _("{name} (fieldset)", name=label)) for id, label in own),
     ]
-    hint_of_place = N_("Fields of a fieldset stand only on the records that it is attached to.")
-    place = Control("custom_fieldset_id", N_("Stands on"), hint_of_place, "choice" if own else "hidden", sets, none="")
+    hint_of_place = N_("Fields of a fieldset appear only on records that it is attached to.")
+    place = Control("custom_fieldset_id", N_("Appears on"), hint_of_place, "choice" if own else "hidden", sets, none="")
     return RecordForm(
         URI,
         (
@@ -359,24 +359,28 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
     """The controls for the settings of a kind."""
     if kind in ("D", "X"):
         hint = _(
-            "One a line, at most {max_options}. Records that have an option which is taken away keep it; to give "
-            "one another name, use the form for that.",
+            "One per line, at most {max_options}. Records keep an option that you remove. To rename an "
+            "option, use its own form.",
             max_options=MAX_OPTIONS,
         )
         return [Control("options", N_("Options"), hint=hint, kind="area", attributes={"rows": 8, "required": True})]
     if kind in ("L", LINKS):
         targets = [(each.uri, shown(each.label_names[1])) for each in visit.service.registry]
         targets.sort(key=lambda each: sort_key(each[1]))
-        return [Control("context", N_("Record type"), N_("What it points to."), "choice", targets)]
+        return [Control("context", N_("Record type"), N_("The record type it links to."), "choice", targets)]
     if kind == "Y":
         currencies = lookup.choices(visit, "currency")
-        return [Control("currency_id", N_("Currency"), N_("It stays while there are amounts."), "choice", currencies)]
+        return [
+            Control(
+                "currency_id", N_("Currency"), N_("Cannot be changed while records have amounts."), "choice", currencies
+            )
+        ]
     number = {"required": True}
     if kind == "O":
         return [
             Control(
                 "decimal_at",
-                N_("Digits behind the point"),
+                N_("Decimals"),
                 kind="number",
                 attributes={**number, "min": "0", "max": str(MAX_DECIMALS)},
             )
@@ -386,7 +390,7 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
             Control("value_min", N_pgettext("range", "From"), kind="number", attributes=number),
             Control("value_max", N_pgettext("range", "To"), kind="number", attributes=number),
         ]
-    told = N_("Tell the worker when they are chosen, and what happens to the record")
+    told = N_("Notify workers when they are chosen, and of what happens to the record")
     return [Control("send_notifications", told, kind="tick")] if kind == "W" else []
 
 
@@ -429,12 +433,12 @@ def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
 
 
 def _set_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.flash(_("The fieldset {label} is created. Give it fields.", label=made["_label"]))
+    visit.flash(_("Fieldset {label} created. Add fields to it.", label=made["_label"]))
     return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{made['id']}")
 
 
 def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    fields.flash_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
+    fields.flash_saved(_("Fieldset {name} saved.", name=saved["_label"]))
     return see(f"{_list_path(_type_of(visit, fields.stored))}#set-{visit.id}")
 
 

@@ -43,31 +43,34 @@ HOURS = (
 )
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
-    Control("is_private", N_("Only members read its tickets"),
-            N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
-    Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
-    Control("reply_address_id", N_("Replies come from")),
-    Control("reply_personal", hint=N_("Shown as the sender's name. Blank for the name of the group; "
-                                      "{{full_name}} is the worker who writes.")),
-    Control("language", N_("Language of its mail"),
-            N_("Of dates and of the line above a quotation. Blank for that of the worker who writes.")),
-    Control("timezone", N_("Time zone of its mail"), N_("Blank for that of the worker who writes.")),
-    Control("reply_to", N_("Answers go to"),
-            N_("Instead of the address that mail comes from, and never into a ticket unless mail to it comes here. "
-               "Usually blank."), "email"),
+    Control("is_private", N_("Only members can read its tickets"),
+            N_("Everybody else cannot see them, not even in lists and searches. Administrators see all tickets.")),
+    Control("is_default", N_("Default group"),
+            N_("Gets email that matches no other group. Exactly one group is the default.")),
+    Control("reply_address_id", N_("Reply address")),
+    Control("reply_personal", hint=N_("Shown as the sender's name. Blank: the name of the group. {{full_name}} is "
+                                      "the worker who writes.")),
+    Control("language", N_("Language of its email"),
+            N_("For dates and the line above a quotation. Blank: the language of the worker who writes.")),
+    Control("timezone", N_("Time zone of its email"), N_("Blank: the time zone of the worker who writes.")),
+    Control("reply_to", N_("Reply-To address"),
+            N_("Replies go here instead of the sender's address. They become part of the ticket only if "
+               "email to this address arrives here. Usually blank."), "email"),
     Control("reply_signature_id", N_("Signature"), ""),
     Control("reply_html_template_id", N_("Mail template"), ""),
-    Control("list_headers", N_("Header fields of a list"),
-            N_("For mail to many, one a line: List-Id: <news.desk.example>. Usually blank."), "area",
+    Control("list_headers", N_("Mailing list headers"),
+            N_("For bulk email, one per line: List-Id: <news.desk.example>. Usually blank."), "area",
             attributes={"rows": 2}),
-    Control("ack_enabled", N_("Answer the first mail of a ticket"),
-            N_("Its sender gets the text below, once. Automatic mail, lists, spam and workers get none.")),
-    Control("ack_subject", N_("Subject"), N_("Blank for that of the ticket. Placeholders as in the text.")),
+    Control("ack_enabled", N_("Acknowledge the first email of a ticket"),
+            N_("Sends the text below to the sender, once. Automatic email, lists, spam and workers get no "
+               "acknowledgement.")),
+    Control("ack_subject", N_("Subject"), N_("Blank: the subject of the ticket. Same placeholders as in the text.")),
     Control("ack_text", N_("Text"),
-            N_("Markdown. Placeholders are those of tickets: {{mask}}, {{subject}}, {{group_name}}, {{bucket_name}}."),
+            N_("Markdown. Placeholders of tickets: {{mask}}, {{subject}}, {{group_name}}, {{bucket_name}}."),
             "area", attributes={"rows": 8}),
     Control("ack_hours", N_("When"), "", "choice", options=HOURS),
-    Control("ack_calendar_id", N_("Calendar"), N_("Its available time is inside, everything else outside."),
+    Control("ack_calendar_id", N_("Calendar"),
+            N_("Available time in the calendar counts as inside, everything else as outside."),
             none=N_("None")),
 ))  # fmt: skip
 ACKNOWLEDGEMENT = tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name[:4] == "ack_")
@@ -75,7 +78,11 @@ BUCKET = RecordForm(
     "bucket",
     (
         Control("name", N_("Name"), hint=""),
-        Control("is_default", N_("New tickets of the group come here"), N_("One bucket of a group takes them.")),
+        Control(
+            "is_default",
+            N_("Default bucket for new tickets of the group"),
+            N_("Exactly one bucket of a group is the default."),
+        ),
     ),
 )
 PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]
@@ -124,7 +131,7 @@ LIST = declare(
         sort="name",
         placeholder=N_("name, or member:(milo), private:yes"),
         quick=((N_("Members only"), "private:yes"), (N_("Default group"), "default:yes")),
-        none=N_("No group fits."),
+        none=N_("No group matches."),
         empty=N_("There are no groups yet. Tickets belong to groups."),
         new=(f"{BASE}/new", N_("New group")),
         tabs=TABS,
@@ -163,7 +170,7 @@ def delete(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
         return _delete(visit, Form().refuse(error))
-    visit.flash(_("{name} is deleted.", name=group["name"]))
+    visit.flash(_("{name} deleted.", name=group["name"]))
     return see(BASE)
 
 
@@ -178,7 +185,7 @@ def create_bucket(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, "bucket", {"name": form.text("bucket"), "group_id": visit.id})
     except HelpdeskError as error:
         return _form(visit, FORM.open(visit, visit.id), form.refuse(error, names={"name": "bucket"}))
-    visit.flash(_("The bucket {label} is made.", label=made["_label"]))
+    visit.flash(_("Bucket {label} created.", label=made["_label"]))
     return see(f"{BASE}/{visit.id}#buckets")
 
 
@@ -195,7 +202,7 @@ def save_bucket(visit: Visit) -> PageResponse:
     saved = fields.update()
     if saved is None:
         return _bucket(visit, fields)
-    fields.flash_saved(_("The bucket {name} is saved.", name=saved["_label"]))
+    fields.flash_saved(_("Bucket {name} saved.", name=saved["_label"]))
     return see(f"{BASE}/{fields.stored['group_id']}#buckets")
 
 
@@ -207,7 +214,7 @@ def delete_bucket(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, "bucket", visit.id)
     except HelpdeskError as error:
         return _bucket(visit, BUCKET.open(visit, visit.id).refuse(error))
-    visit.flash(_("The bucket {name} is deleted.", name=bucket["name"]))
+    visit.flash(_("Bucket {name} deleted.", name=bucket["name"]))
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
 
@@ -237,7 +244,7 @@ def save_rosters(visit: Visit) -> PageResponse:
     count = sum(map(len, changed.values()))
     if count:
         visit.flash(
-            ngettext("{count} place changed.", "{count} places changed.", count),
+            ngettext("{count} membership changed.", "{count} memberships changed.", count),
             visit.shown_path,
             **_back(changed, before),
         )
@@ -253,7 +260,7 @@ def _cells(sent: dict[str, Any]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for group, workers in sent.items():
         if not isinstance(workers, dict):
-            raise Invalid(_("the form is none of ours; open the page again"))
+            raise Invalid(_("this form is no longer valid; open the page again"))
         found[group.removeprefix("g")] = {worker.removeprefix("w"): str(part) for worker, part in workers.items()}
     return found
 
@@ -262,7 +269,7 @@ def _before(visit: Visit) -> dict[str, dict[str, str]]:
     """The values that the page showed for the same cells. Raises Invalid."""
     shown = visit.form.json("before", {})
     if not isinstance(shown, dict) or not all(isinstance(each, dict) for each in shown.values()):
-        raise Invalid(_("the form is none of ours; open the page again"))
+        raise Invalid(_("this form is no longer valid; open the page again"))
     return shown
 
 
@@ -279,7 +286,7 @@ def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]])
 def _rosters(visit: Visit, form: Form) -> PageResponse:
     actor, wrong = visit.actor, ""
     if not actor.is_admin and not actor.manages:
-        raise Forbidden(_("Only administrators, and managers of a group, may change who is in a group."))
+        raise Forbidden(_("Only administrators and managers of a group can change its members."))
     filters, mine = Form.from_values({"group": visit.query.text("group", "")}), _mine(visit)
     only = 0
     try:
@@ -379,7 +386,7 @@ def _sender(visit: Visit, fields: OpenForm) -> Control:
     if hosts and transport:
         query = f"({query} OR (worker.id:0 host:[{','.join(hosts)}]))"
     none = _("The default sender ({email})", email=default) if default else _("The default sender")
-    hint = N_("Addresses with a mail transport, and those of your domains, which use the default one.")
+    hint = N_("Addresses with a mail transport, and addresses of your domains, which use the default transport.")
     return replace(fields.control("reply_address_id"), hint=hint, none=none, query=query)
 
 
@@ -407,7 +414,7 @@ def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
 
 
 def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.flash(_("{label} is created. Choose who is in it.", label=made["_label"]))
+    visit.flash(_("{label} created. Choose its members.", label=made["_label"]))
     return see(f"{ROSTERS}?group={made['id']}")
 
 

@@ -43,7 +43,7 @@ def save(visit: Visit) -> PageResponse:
         live_settings.change(visit.ctx, {setting.name: text})
     except HelpdeskError as error:
         return _form(visit, setting, form.refuse(error))
-    visit.flash(_("{name} is set.", name=setting.name), visit.path, **{setting.name: before})
+    visit.flash(_("{name} saved.", name=setting.name), visit.path, **{setting.name: before})
     return see(f"{SETTINGS}?q={setting.name}")
 
 
@@ -51,7 +51,7 @@ def _setting(visit: Visit) -> Setting:
     name = visit.arguments["name"]
     if name not in LIVE:
         raise NotFound(
-            _("'{name}' is no setting that can be changed here{LIVE}", name=name[:60], LIVE=nearest(name, LIVE))
+            _("'{name}' is not a setting that can be changed here{LIVE}", name=name[:60], LIVE=nearest(name, LIVE))
         )
     return BY_NAME[name]
 

@@ -134,14 +134,14 @@ def new_password(visit: Visit) -> str:
     """The new password of a form. Raises Invalid when its two fields differ."""
     new = visit.form.text("password", "")
     if new != visit.form.text("password_again", ""):
-        raise Invalid(_("The two passwords differ."), field="password_again")
+        raise Invalid(_("The two passwords do not match."), field="password_again")
     return new
 
 
 def _login(visit: Visit, form: Form) -> PageResponse:
     is_set_up = setup.is_set_up(visit.service)
     sentence = _("You are signed out.") if visit.query.flag("out") else ""
-    sentence = _("The new password is set. Sign in with it.") if visit.query.flag("new") else sentence
+    sentence = _("New password set. Sign in with it.") if visit.query.flag("new") else sentence
     return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=sentence)
 
 

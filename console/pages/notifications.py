@@ -41,8 +41,9 @@ LIST = declare(Worklist(
         BulkAction("unread", N_("Mark as unread"), {"is_read": "0"}, restores=("is_read",),
                    says=N_ngettext("Marked as unread.", "{count} notifications marked as unread.")),
     ),
-    none=N_("No notification matches."), empty=N_("You are told here when a ticket is assigned to you, when somebody "
-    "names you with @, and when something happens on what you own or watch."), is_followed=True,
+    none=N_("No notification matches."),
+    empty=N_("Notifications appear here when a ticket is assigned to you, when somebody mentions you with @, and when "
+             "something happens to what you own or watch."), is_followed=True,
 ))  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def _another_count(ctx: Context, last: int) -> News:
 def read_all(visit: Visit) -> PageResponse:
     """Mark all as read."""
     ids = unread.read_all(visit.ctx)
-    visit.flash(ngettext("{count} notification is read.", "{count} notifications are read.", len(ids)))
+    visit.flash(ngettext("{count} notification marked as read.", "{count} notifications marked as read.", len(ids)))
     return see(BASE)
 
 

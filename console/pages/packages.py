@@ -50,15 +50,15 @@ PATHS = {
     "worker": "/admin/people/",
 }
 UNANSWERED = N_("Answer this question.")
-MODE_OPTIONS = [(UPDATE, N_("Update what the last import made")), (CREATE, N_("Create new records"))]
+MODE_OPTIONS = [(UPDATE, N_("Update the records of the last import")), (CREATE, N_("Create new records"))]
 POLICY_OPTIONS = [
-    (REFUSE, N_("Stop, and list it")),
-    (KEEP, N_("Keep what is here")),
-    (TAKE, N_("Take what the package says")),
+    (REFUSE, N_("Stop and list it")),
+    (KEEP, N_("Keep the value here")),
+    (TAKE, N_("Use the value of the package")),
 ]
 STATES = {
     changing.CHANGED: N_("changes"),
-    changing.OVERWRITTEN: N_("changed here, is overwritten"),
+    changing.OVERWRITTEN: N_("changed here, will be overwritten"),
     changing.CONFLICT: N_("changed here and in the package"),
 }
 CHOSEN = ("mode", "conflicts")  # how a package is imported, besides its prompts
@@ -132,9 +132,7 @@ def look(visit: Visit) -> PageResponse:
         try:
             form.values["package_json"] = visit.form.text("file", "")
         except Malformed as error:
-            return _list(
-                visit, form.fail("package_json", _("The file is no JSON text: {message}.", message=error.message))
-            )
+            return _list(visit, form.fail("package_json", _("The file is not JSON: {message}.", message=error.message)))
     text = form.get("package_json")
     try:
         tree = _tree(text)
@@ -199,7 +197,7 @@ def show_result(visit: Visit) -> PageResponse:
     """The result of an import. Raises NotFound when it is no longer shown."""
     result = results.get(visit.ctx, visit.arguments["code"])
     if result is None:
-        raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
+        raise NotFound(_("The result of this import is no longer available. The records exist: search for them."))
     name, imported = result
     return render(
         visit,
@@ -242,7 +240,7 @@ PAST = declare(Worklist(
         ListColumn("there", N_("Still exist"), lambda visit, row, more: (
             _("{count} of {all}", count=row["there"], all=row["made"])), "there"),
     ),
-    changes="admin", empty=N_("No package was imported yet."), source=RowSource(_past_rows),
+    changes="admin", empty=N_("No packages imported yet."), source=RowSource(_past_rows),
 ))  # fmt: skip
 
 
@@ -272,7 +270,7 @@ def show_past(visit: Visit) -> PageResponse:
 def _tree(text: str) -> Any:
     """The value of a pasted text. Raises Malformed, TooLarge, Invalid."""
     if not text.strip():
-        raise Invalid(_("Paste a package, or choose its file."), field="package_json")
+        raise Invalid(_("Paste a package, or choose a file."), field="package_json")
     if len(text.encode("utf-8", "surrogatepass")) > MAX_PACKAGE_BYTES:
         raise TooLarge(
             _("a package has at most {MAX_PACKAGE_BYTES} bytes", MAX_PACKAGE_BYTES=MAX_PACKAGE_BYTES),

@@ -34,10 +34,10 @@ TABS = (
     ("/admin/targets", N_("Service targets")),
     ("/search/calendar", N_("Calendars")),
 )
-LABELS = {"tickets": N_("Their tickets"), "to_id": N_("Who takes them")}
+LABELS = {"tickets": N_("Their tickets"), "to_id": N_("New owner")}
 INVITE = [
-    ("mail", N_("Send mail with a link to choose a password")),
-    ("link", N_("Show me the link, and I hand it over")),
+    ("mail", N_("Email a link to choose a password")),
+    ("link", N_("Show me the link; I will pass it on")),
     ("", N_("Not yet")),
 ]
 FORM = RecordForm(
@@ -45,37 +45,38 @@ FORM = RecordForm(
     (
         Control("first_name", N_("First name"), "", attributes={"autocomplete": "off"}),
         Control("last_name", N_("Last name"), "", attributes={"autocomplete": "off"}),
-        Control("email", N_("Mail address"),
-                N_("They sign in with it; another one counts once they have confirmed it. "
-                   "The service sends no mail from it."), "email",
+        Control("email", N_("Email address"),
+                N_("Used to sign in. A new address takes effect once it is confirmed. The service sends no "
+                   "email from it."), "email",
                 attributes={"autocomplete": "off", "required": True, "maxlength": 255}),
-        Control("at_mention_name", hint=N_("For mentions, such as @ines: letters, digits, dots, hyphens."),
+        Control("at_mention_name", hint=N_("For mentions, such as @ines. Letters, digits, dots and hyphens."),
                 attributes={"autocapitalize": "off"}),
         Control("timezone", hint="", attributes={"maxlength": 64}),
-        Control("language", N_("Language"), hint=N_("Such as en_US or de_DE: how numbers and dates are written.")),
-        Control("is_superuser", N_("Administrator"), N_("May do everything, this page included.")),
+        Control("language", N_("Language"), hint=N_("Such as en_US or de_DE: the format of numbers and dates.")),
+        Control("is_superuser", N_("Administrator"), N_("Can do everything, including opening this page.")),
         Control("is_mfa_required", N_("Must use a second factor"),
-                N_("They are asked to set one up before anything else.")),
-        Control("is_password_disabled", N_("May not sign in by password"),
-                N_("Service accounts (token only).")),
-        Control("away_from", N_("Away from"), N_("A day or a time in words: monday, 24 dec.")),
-        Control("away_until", N_("Away until"), N_("Blank until further notice. Customers are mailed nothing of it.")),
+                N_("They must set one up before they can do anything else.")),
+        Control("is_password_disabled", N_("Cannot sign in by password"),
+                N_("For service accounts, which only use tokens.")),
+        Control("away_from", N_("Away from"), N_("A date or time in words: monday, 24 dec.")),
+        Control("away_until", N_("Away until"), N_("Blank: until further notice. Customers are not notified.")),
         Control("away_stand_in_id", N_("Stand-in"),
-                N_("Told of customers' messages on their tickets meanwhile, besides them."),
+                N_("Also notified of customers' messages on their tickets during the absence."),
                 query="isDisabled:no", none=N_("Nobody")),
         Control("title", N_("Job title"), ""),
         Control("phone", N_("Phone"), hint="", kind="tel"),
         Control("mobile", N_("Mobile"), hint="", kind="tel"),
-        Control("location", N_("Place"), ""),
+        Control("location", N_("Location"), ""),
     ),
     folded=("title", "phone", "mobile", "location"),
 )  # fmt: skip
 NEW = replace(FORM, controls=(
     *FORM.controls,
-    Control("groups", N_("Groups"), N_("They read and answer the tickets of these groups. Managers of a group change "
-            "its members later."), "ticks", is_own=True),
+    Control("groups", N_("Groups"), N_("They can read and answer tickets of these groups. Managers of a group can "
+                                       "change its members later."), "ticks", is_own=True),
     Control("invite", N_("Invitation"),
-            N_("Nobody is given a password: they choose one behind a link that works once."), "choice", INVITE,
+            N_("Nobody is given a password. Everyone chooses their own through a link that works once."), "choice",
+            INVITE,
             is_own=True),
 ))  # fmt: skip
 KEEP, FREE, GIVE = "keep", "free", "give"
@@ -140,7 +141,7 @@ LIST = declare(
             (N_("Deactivated"), "isDisabled:yes"),
         ),
         none=N_("No matches."),
-        empty=N_("There are no workers yet."),
+        empty=N_("No workers yet."),
         new=(f"{BASE}/new", N_("New worker")),
         tabs=TABS,
         tabs_label=N_("People"),
@@ -164,7 +165,7 @@ def invite(visit: Visit) -> PageResponse:
 def mail_confirmation(visit: Visit) -> PageResponse:
     """Mails the link again that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
-    visit.flash(_("Another mail is on its way; the link in the one before no longer works."))
+    visit.flash(_("Another email is on its way. The link in the previous one no longer works."))
     return see(_path(visit.id))
 
 
@@ -173,7 +174,7 @@ def keep_address(visit: Visit) -> PageResponse:
     """Cancels the change of a worker's address."""
     try:
         login_address.cancel(visit.ctx, visit.id)
-        visit.flash(_("They go on signing in with the same address."))
+        visit.flash(_("They still sign in with the same address."))
     except HelpdeskError as error:
         visit.flash(error.message)
     return see(_path(visit.id))
@@ -191,7 +192,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 def turn_off_second_factor(visit: Visit) -> PageResponse:
     """For a worker who lost their phone and recovery codes."""
     sign_in_administration.turn_off_second_factor(visit.ctx, visit.id)
-    visit.flash(_("The second factor is off. The worker signs in by password alone."))
+    visit.flash(_("Second factor turned off. The worker now signs in with the password only."))
     return see(_path(visit.id))
 
 
@@ -211,7 +212,7 @@ def disable(visit: Visit) -> PageResponse:
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
     except HelpdeskError as error:
         return _disable(visit, form.refuse(error))
-    sentence = "" if was_disabled else _("{name} is deactivated.", name=label)
+    sentence = "" if was_disabled else _("{name} deactivated.", name=label)
     if to_id is not None:
         visit.flash(f"{sentence} {_handed_over(visit, to_id)}".strip())
     elif sentence:
@@ -223,15 +224,17 @@ def _taker(visit: Visit, form: Form) -> int | None:
     """The new owner of a worker's tickets: an id, 0 for nobody; None to leave them. Raises Invalid."""
     to_id, way = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
     if way not in dict(TICKETS):
-        raise Invalid(_("choose one of the list"), field="tickets")
+        raise Invalid(_("choose one from the list"), field="tickets")
     if not to_id and way == GIVE:
-        raise Invalid(_("choose who takes the tickets"), field="to_id")
+        raise Invalid(_("choose the new owner of the tickets"), field="to_id")
     if to_id and way == FREE:
-        raise Invalid(_("choose one of the two: they wait for an owner, or somebody takes them"), field="tickets")
+        raise Invalid(
+            _("choose what happens to the tickets: they wait for an owner, or somebody else gets them"), field="tickets"
+        )
     if not to_id:
         return 0 if way == FREE else None
     if to_id == visit.id or lookup.record(visit, URI, to_id)["is_disabled"]:
-        raise Invalid(_("choose somebody who works here"), field="to_id")
+        raise Invalid(_("choose an active worker"), field="to_id")
     return to_id
 
 
@@ -239,7 +242,7 @@ def _taker(visit: Visit, form: Form) -> int | None:
 def enable(visit: Visit) -> PageResponse:
     """Enables a worker."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
-    visit.flash(_("{label} may sign in again.", label=label), f"{_path(visit.id)}/disable", tickets=KEEP)
+    visit.flash(_("{label} can sign in again.", label=label), f"{_path(visit.id)}/disable", tickets=KEEP)
     return see(_path(visit.id))
 
 
@@ -264,9 +267,9 @@ def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     if fields.id:
         return {}
     if form.get("invite") not in dict(INVITE):
-        raise Invalid(_("choose one of the list"), field="invite")
+        raise Invalid(_("choose one from the list"), field="invite")
     if not {*form.several.get("groups", [])} <= {id for id, _name in lookup.choices(visit, "group")}:
-        raise Invalid(_("choose one of the list"), field="groups")
+        raise Invalid(_("choose one from the list"), field="groups")
     if form.text("at_mention_name"):
         return {}
     names = form.text("first_name"), form.text("last_name")
@@ -286,7 +289,7 @@ def _invited(visit: Visit, id: int, way: str, sentence: str, ends_tokens: bool =
         sign_in_administration.invite(visit.ctx, id, ends_tokens)
         sent, waits = (
             _("An invitation is on its way."),
-            _("An invitation waits in the outbox: no mail transport is set up."),
+            _("An invitation is in the outbox. It will be sent once a mail transport is set up."),
         )
         sentence = f"{sentence} {sent if _mail_leaves(visit) else waits}".strip()
     visit.flash(sentence)
@@ -302,8 +305,8 @@ def _handed_over(visit: Visit, to_id: int) -> str:
     try:
         count, remaining = sign_in_administration.hand_over(visit.ctx, visit.id, to_id)
     except HelpdeskError as error:
-        return _("The tickets stay: {reason}", reason=error.message)
-    sentence = ngettext("{count} ticket is handed over.", "{count} tickets are handed over.", count)
+        return _("Tickets not handed over: {reason}", reason=error.message)
+    sentence = ngettext("{count} ticket handed over.", "{count} tickets handed over.", count)
     more = (
         ngettext("{count} is left: hand over again.", "{count} are left: hand over again.", remaining)
         if remaining
@@ -359,20 +362,20 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
 
 def _created(visit: Visit, fields: OpenForm, worker: dict[str, Any]) -> PageResponse:
     """Invite a new worker, if that was asked for."""
-    sentence = _("{name} is added.", name=worker["_label"])
+    sentence = _("{name} added.", name=worker["_label"])
     chosen = fields.values.several.get("groups", [])
     if chosen:
         groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(worker["id"]): "member"}} for id in chosen}})
     else:
-        sentence += " " + _("They belong to no group yet, so they can answer no ticket.")
+        sentence += " " + _("They are not in any group yet, so they cannot answer tickets.")
     return _invited(visit, worker["id"], fields.values.get("invite"), sentence)
 
 
 def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    sentence = _("{name} is saved.", name=saved["_label"])
+    sentence = _("{name} saved.", name=saved["_label"])
     is_another = fields.values.text("email") != fields.before.get("email")
     if is_another and login_address.waiting(visit.ctx, visit.id) is not None:
-        sentence += " " + _("They sign in with the new address once they have confirmed it.")
+        sentence += " " + _("They sign in with the new address once they confirm it.")
     fields.flash_saved(sentence)
     return see(BASE)
 

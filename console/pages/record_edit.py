@@ -47,7 +47,7 @@ def delete(visit: Visit) -> PageResponse:
             return _delete(visit, record_type, Form(), error.message.partition(" Send confirm=1")[0])
         return _delete(visit, record_type, Form().refuse(error))
     drafts.is_saved(visit)
-    visit.flash(_("{name} is deleted.", name=label))
+    visit.flash(_("{name} deleted.", name=label))
     return see(_list(record_type))
 
 
@@ -59,7 +59,7 @@ def _with_losses(text: str, record: Mapping[str, Any]) -> str:
     left = len(lost) - NAMED_LOSSES
     more = ngettext("and {count} more", "and {count} more", left) if left > 0 else ""
     parts = "; ".join(filter(None, (*lost[:NAMED_LOSSES], more)))
-    return " ".join((text, _("Left out of mail: {parts}", parts=parts)))
+    return " ".join((text, _("Left out of emails: {parts}", parts=parts)))
 
 
 def _list(record_type: RecordType) -> str:
@@ -87,12 +87,12 @@ def _open(visit: Visit, id: int) -> OpenForm:
 
 
 def _created(visit: Visit, fields: OpenForm, record: Mapping[str, Any]) -> PageResponse:
-    visit.flash(_with_losses(_("{label} is created.", label=record[LABEL]), record))
+    visit.flash(_with_losses(_("{label} created.", label=record[LABEL]), record))
     return see(paths.record(fields.type.uri, record["id"]))
 
 
 def _saved(visit: Visit, fields: OpenForm, record: Mapping[str, Any]) -> PageResponse:
-    fields.flash_saved(_with_losses(_("{name} is saved.", name=record[LABEL]), record))
+    fields.flash_saved(_with_losses(_("{name} saved.", name=record[LABEL]), record))
     return see(paths.record(fields.type.uri, fields.id))
 
 

@@ -22,7 +22,8 @@ LIST = declare(Worklist(
                    says=N_ngettext("Reminder set for {value}.", "{count} reminders set for {value}.")),
     ),
     none=N_("No reminder matches."),
-    empty=N_("A ticket and any other record can remind you of itself: choose Remind me on its page."), is_followed=True,
+    empty=N_("Tickets and all other records can have reminders: choose Remind me on the record's page."),
+    is_followed=True,
 ))  # fmt: skip
 
 
@@ -36,5 +37,5 @@ def show(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Delete a reminder that was just made. Raises NotFound, Forbidden."""
     records.delete(visit.ctx, URI, visit.id)
-    visit.flash(_("The reminder is deleted."))
+    visit.flash(_("Reminder deleted."))
     return see(BASE)

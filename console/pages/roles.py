@@ -27,20 +27,20 @@ from server.translation import N_, _, in_sentence, shown
 URI = "role"
 BASE = "/admin/people/roles"
 MODES = [
-    ("", N_("nothing: it only owns things")),
-    ("itemized", N_("the privileges that are ticked below")),
-    ("all", N_("every privilege, those of record types to come as well")),
+    ("", N_("nothing: the role only owns things")),
+    ("itemized", N_("the privileges ticked below")),
+    ("all", N_("every privilege, including those of future record types")),
 ]
 CODE = {"class_": "code", "spellcheck": "false"}
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), hint=""),
     Control("member_query_worker", N_("Who has it"),
-            N_("A search of workers, such as group:(name:Support), or id:[3,7]. Blank: nobody."), "line",
+            N_("A search of workers, such as group:(name:Support) or id:[3,7]. Blank: nobody."), "line",
             attributes=CODE),
-    Control("editor_query_worker", N_("Who changes what it owns"),
-            N_("Snippets, pages and the like can belong to a role. Blank: nobody."), "line", attributes=CODE),
-    Control("reader_query_worker", N_("Who reads what it owns"), N_("Blank: nobody."), "line", attributes=CODE),
-    Control("privs_mode", N_("It grants"), "", options=MODES),
+    Control("editor_query_worker", N_("Who can change what it owns"),
+            N_("Roles can own snippets, workspace pages and more. Blank: nobody."), "line", attributes=CODE),
+    Control("reader_query_worker", N_("Who can read what it owns"), N_("Blank: nobody."), "line", attributes=CODE),
+    Control("privs_mode", N_("Grants"), "", options=MODES),
     Control("privs", N_("Privileges"), kind="ticks", is_drawn=True),
 ))  # fmt: skip
 GRANTS = {"": "nothing", "itemized": N_("some privileges"), "all": N_("every privilege")}  # in short
@@ -85,8 +85,8 @@ LIST = declare(
         row=BASE + "/{id}",
         sort="name",
         placeholder=N_("name, or member:(milo)"),
-        none=N_("No role fits."),
-        empty=N_("There are no roles yet: workers answer tickets, and administrators do the rest."),
+        none=N_("No role matches."),
+        empty=N_("There are no roles yet. Workers answer tickets, and administrators do everything else."),
         new=(f"{BASE}/new", N_("New role")),
         tabs=TABS,
         tabs_label=N_("People"),
@@ -165,9 +165,9 @@ declare_pages(
         access="proven admin",
         form_bytes=TEXT_BYTES,
         first={"privs_mode": "itemized"},
-        created=N_("The role {name} is created."),
-        saved=N_("The role {name} is saved."),
-        deleted=N_("The role {name} is deleted."),
+        created=N_("Role {name} created."),
+        saved=N_("Role {name} saved."),
+        deleted=N_("Role {name} deleted."),
     )
 )
 
@@ -183,35 +183,35 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
         return []
     operation, name = form.text("operation"), worker["_label"]
     if operation not in VERBS:
-        form.fail("operation", _("Choose one of the list."))
+        form.fail("operation", _("Choose one from the list."))
         return []
     does = _("{verb} {records}", verb=shown(VERBS[operation]), records=in_sentence(record_type.label_names[1]))
     who = sign_in_administration.rights_of(visit.ctx, worker["id"])
     if who is None:
-        return [("err", _("{name} is deactivated, and may do nothing.", name=name))]
+        return [("err", _("{name} is deactivated and cannot do anything.", name=name))]
     rules = getattr(record_type.access, operation)
     if "nobody" in rules:
-        return [("err", _("Nobody may {do}: only the service does.", do=does))]
+        return [("err", _("Nobody can {do}: only the service does that.", do=does))]
     if who.is_admin:
-        return [("ok", _("{name} may {do}: administrators may do everything.", name=name, do=does))]
+        return [("ok", _("{name} can {do}: administrators can do everything.", name=name, do=does))]
     if "admins" in rules:
-        return [("err", _("{name} may not {do}: only administrators may, and no role grants it.", name=name, do=does))]
+        return [("err", _("{name} cannot {do}: only administrators can, and no role grants it.", name=name, do=does))]
     privilege = f"contexts.{record_type.context}.{operation}"
     reasons: list[tuple[str, str]] = []
     if "privilege" in rules:
         granting = [each["_label"] for each in _granting(visit, worker, privilege)]
         if not granting:
             no = _(
-                "{name} may not {do}: none of their roles grants {privilege}.", name=name, do=does, privilege=privilege
+                "{name} cannot {do}: none of their roles grants {privilege}.", name=name, do=does, privilege=privilege
             )
             return [("err", no)]
-        reasons.append(("ok", _("{name} may {do}, by {roles}.", name=name, do=does, roles=", ".join(granting))))
+        reasons.append(("ok", _("{name} can {do}: granted by {roles}.", name=name, do=does, roles=", ".join(granting))))
     reasons += [
         ("warn", _("Each record is also checked: {rule}.", rule=shown(REASONS[rule])))
         for rule in rules
         if rule in REASONS
     ]
-    return reasons or [("ok", _("Every worker may {do}.", do=does))]
+    return reasons or [("ok", _("Every worker can {do}.", do=does))]
 
 
 def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ ADDRESS_FIELDS = ("base_url", "sender", "mail_mask_pattern")
 MAIL_FIELDS = ("host", "encryption", "port", "username", "recipient")
 LABELS = {
     "first_name": N_("First name"),
-    "email": N_("Mail address"),
+    "email": N_("Email address"),
     "timezone": N_("Time zone"),
     "password": N_("Password"),
     "password_again": N_("Password again"),
@@ -38,15 +38,15 @@ LABELS = {
     "port": N_("Port"),
     "username": N_("User name"),
     "encryption": N_("Encryption"),
-    "recipient": N_("Send a test mail to"),
+    "recipient": N_("Send a test email to"),
     "protocol": N_("Protocol"),
-    "is_mail_kept": N_("Leave mail on the server"),
+    "is_mail_kept": N_("Leave email on the server"),
 }
 TITLES = {
     "you": N_("You"),
     "address": N_("Address"),
     "mail": N_("Mail"),
-    "receive": N_("Mail that comes in"),
+    "receive": N_("Incoming email"),
     "start": N_("Start"),
 }
 RECEIVE_FIELDS = ("protocol", "host", "port", "username", "is_mail_kept")
@@ -111,11 +111,11 @@ def _check(form: Form, password: str, again: str) -> None:
     if not form.text("first_name"):
         form.fail("first_name", _("Enter your first name."))
     if not form.text("email"):
-        form.fail("email", _("Enter your mail address."))
+        form.fail("email", _("Enter your email address."))
     if len(password) < MIN_CHARS:
         form.fail("password", _("The password needs at least {MIN_CHARS} characters.", MIN_CHARS=MIN_CHARS))
     elif password != again:
-        form.fail("password_again", _("The two passwords differ."))
+        form.fail("password_again", _("The two passwords do not match."))
 
 
 def _over(visit: Visit) -> PageResponse | None:
@@ -149,7 +149,7 @@ def skip(visit: Visit) -> PageResponse:
         if step == each:
             return _next(visit, each)
     raise Invalid(
-        _("'{step}' is no step; use one of {STEPS}", step=step[:40], STEPS=", ".join(setup.STEPS)), field="step"
+        _("'{step}' is not a step; use one of {STEPS}", step=step[:40], STEPS=", ".join(setup.STEPS)), field="step"
     )
 
 
@@ -188,7 +188,7 @@ def _require_same(visit: Visit, base_url: str) -> None:
     here = origin if "://" in origin else f"{parts.scheme}://{host}"
     if here.rstrip("/").lower() != f"{parts.scheme}://{parts.netloc}".lower():
         raise Invalid(
-            _("you are at {here} just now; tick the box below if {wanted} is right", here=here, wanted=base_url),
+            _("your browser is at {here}; tick the box below if {wanted} is correct", here=here, wanted=base_url),
             field="base_url",
         )
 
@@ -223,7 +223,7 @@ def save_mail(visit: Visit) -> PageResponse:
         return _mail(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
         return _mail(visit, form.refuse(error))
-    visit.flash(_("Mail leaves by {host} from now on.", host=form.text("host")))
+    visit.flash(_("Email is now sent through {host}.", host=form.text("host")))
     return _next(visit, "mail")
 
 
@@ -250,7 +250,7 @@ def save_receive(visit: Visit) -> PageResponse:
         return _receive(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
         return _receive(visit, form.refuse(error))
-    visit.flash(_("Mail is fetched from {host} from now on.", host=form.text("host")))
+    visit.flash(_("Email is now fetched from {host}.", host=form.text("host")))
     return _next(visit, "receive")
 
 
@@ -259,7 +259,7 @@ def _mailbox_fields(visit: Visit, form: Form) -> dict[str, str]:
     fields = {name: form.text(name) for name in ("protocol", "host", "username")}
     fields["port"] = form.text("port") or PORTS.get(fields["protocol"], "")
     if whole_in(fields["port"], 1, 65_535) is None:
-        raise Invalid(_("the port is a number from 1 to 65535"), field="port")
+        raise Invalid(_("the port must be a number from 1 to 65535"), field="port")
     for name in ("host", "username"):
         if not fields[name]:
             raise Required(
@@ -284,7 +284,7 @@ def show_start(visit: Visit) -> PageResponse:
 def fill(visit: Visit) -> PageResponse:
     """Make the tickets of the demo."""
     demo.fill(visit.ctx)
-    visit.flash(_("Demo data added. Remove it when you have seen enough."), f"{BASE}/demo/remove")
+    visit.flash(_("Demo data added. You can remove it at any time."), f"{BASE}/demo/remove")
     return _next(visit, "start")
 
 
@@ -292,7 +292,7 @@ def fill(visit: Visit) -> PageResponse:
 def remove_demo(visit: Visit) -> PageResponse:
     """Remove the demo data for good."""
     count = demo.remove(visit.ctx)
-    visit.flash(_("The demo data is gone: {count} tickets with all that belonged to them.", count=count))
+    visit.flash(_("Demo data removed: {count} tickets and everything that belonged to them.", count=count))
     return see("/")
 
 

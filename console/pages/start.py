@@ -26,11 +26,11 @@ WAITING = (
 )
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
-    "ticket": (N_("Send yourself a test ticket"), N_("The way an email to the helpdesk creates one."), ""),
-    "token": (N_("Create a token"), N_("The key to the API for your scripts."), "/admin/tokens/new"),
-    "package": (N_("Import a package"), N_("Automations, fields and searches made by others."), "/admin/packages"),
-    "worker": (N_("Invite a worker"), N_("Someone to answer tickets with you."), "/admin/people/new"),
-    "backups": (N_("Set up backups"), N_("Choose a folder on another disk, and how often."), "/admin/backups"),
+    "ticket": (N_("Send yourself a test ticket"), N_("It is created the way an incoming email creates one."), ""),
+    "token": (N_("Create a token"), N_("An API key for your scripts."), "/admin/tokens/new"),
+    "package": (N_("Import a package"), N_("Automations, fields and searches from others."), "/admin/packages"),
+    "worker": (N_("Invite a worker"), N_("Somebody to answer tickets with you."), "/admin/people/new"),
+    "backups": (N_("Set up backups"), N_("Choose a folder on another disk and a schedule."), "/admin/backups"),
 }
 
 
@@ -56,7 +56,7 @@ def show(visit: Visit) -> PageResponse:
             )
         given_up = mail_queue.list_queue(ctx, "failed", 1)[1]
         if given_up:
-            tells.append(("/admin/mail/outbox?state=failed", _("Mails given up: {count}", count=given_up)))
+            tells.append(("/admin/mail/outbox?state=failed", _("Emails given up: {count}", count=given_up)))
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", _("Tokens that expire within a week: {count}", count=ending)))

@@ -58,7 +58,7 @@ def _feed_of_page(visit: Visit, address: str, last: str) -> Feed:
     if each is None or request.path == PATH or each.access not in ("worker", "admin"):
         raise NotFound(_("There is no such page."))
     if each.access == "admin" and not visit.actor.is_admin:
-        raise AdminOnly(_("Only administrators may open this page."))
+        raise AdminOnly(_("Only administrators can open this page."))
     inner = Visit(visit.service, request, visit.now, arguments, visit.session, visit.preferences, visit.secret)
     feed = each.show(inner).feed
     if feed is None:

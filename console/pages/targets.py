@@ -15,20 +15,23 @@ LIST = declare(Worklist(
     URI, BASE, N_("Service targets"),
     ("_label", "group_id", "importance_min", "response_minutes", "resolution_minutes", "calendar_id", "is_disabled"),
     sort="name", none=N_("No service target matches."),
-    empty=N_("Say how soon tickets are to be answered and closed. Lists then show what is due, and workers are told "
-             "before it is late."),
+    empty=N_("Define how soon tickets must be answered and closed. Lists then show what is due, and "
+             "workers are warned in time."),
     new=(f"{BASE}/new", N_("New service target")), row=f"{BASE}/{{id}}", tabs=TABS, tabs_label=N_("People"),
 ))  # fmt: skip
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
-    Control("group_id", N_("Tickets of"), none=N_("Every group")),
-    Control("importance_min", N_("From importance"), N_("0 to 100. Of several targets that fit a ticket, one of its "
-            "group goes before one of every group, then the higher importance.")),
+    Control("group_id", N_("Tickets of"), none=N_("All groups")),
+    Control("importance_min", N_("Minimum importance"),
+            N_("0 to 100. If several targets match a ticket, a target of its group wins over one of all "
+                                                           "groups, then the higher importance.")),
     Control("response_minutes", N_("First response"), N_("In minutes. Blank or 0: no target.")),
-    Control("resolution_minutes", N_("Resolution"), N_("In minutes that the ticket is open. Blank or 0: no target.")),
-    Control("calendar_id", N_("Hours"), N_("Only the available hours of the calendar count."), none=N_("All hours")),
-    Control("warning_minutes", N_("Warn (minutes before)"), N_("Minutes before it is late that the owner and the "
-            "watchers are told; where nobody owns the ticket, the managers of its group.")),
+    Control("resolution_minutes", N_("Resolution"), N_("In minutes of open time. Blank or 0: no target.")),
+    Control("calendar_id", N_("Hours"), N_("Only the available time of the calendar counts."),
+            none=N_("Around the clock")),
+    Control("warning_minutes", N_("Warn (minutes before)"),
+            N_("How long before the deadline the owner and the watchers are notified. For unassigned "
+                                                               "tickets, the managers of the group are.")),
     Control("is_disabled", N_("Disabled")),
 ))  # fmt: skip
 
@@ -43,7 +46,7 @@ declare_pages(
         FORM,
         _form,
         LIST,
-        created=N_("{name} is created. Open tickets get it within a minute."),
-        saved=N_("{name} is saved. Open tickets get it within a minute."),
+        created=N_("{name} created. It applies to open tickets within a minute."),
+        saved=N_("{name} saved. It applies to open tickets within a minute."),
     )
 )

@@ -79,7 +79,7 @@ def any_type(visit: Visit, uri: str) -> Worklist:
         _first_columns(visit, uri),
         actions=actions,
         changes="worker",
-        empty=N_("There are none yet."),
+        empty=N_("None yet."),
         none=N_("No matches."),
         new=new if creates else None,
         import_path=f"/records/{record_type.uri}/import" if creates else "",
@@ -120,7 +120,7 @@ def act(visit: Visit) -> PageResponse:
     reported with the reason. Raises Invalid, AdminOnly, NotFound."""
     listing = asked_list(visit)
     if "admin" in listing.changes and not visit.actor.is_admin:
-        raise AdminOnly(_("Only administrators may do this."))
+        raise AdminOnly(_("Only administrators can do this."))
     action = _action(visit, listing)
     ids, further = _selected(visit, listing)
     if action.page and len(ids) > MAX_SELECTED:
@@ -136,7 +136,7 @@ def act(visit: Visit) -> PageResponse:
         return _ask(visit, listing, action, ids, rest)
     value = visit.form.text(f"value_{action.name}", "")
     if action.field and not value.strip():
-        raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
+        raise Invalid(_("Choose or enter a value for “{action}”.", action=shown(action.label)), field="value")
     if action.run is not None:
         outcome = worklist.run(visit, action.run, [str(id) for id in ids])
         visit.flash(" ".join(_sentences(visit, action, outcome, value)))
@@ -179,7 +179,7 @@ def undo(visit: Visit) -> PageResponse:
     """Undoes an action, each record with the rights of the caller. Raises Invalid, AdminOnly, NotFound."""
     listing = asked_list(visit)
     if "admin" in listing.changes and not visit.actor.is_admin:
-        raise AdminOnly(_("Only administrators may do this."))
+        raise AdminOnly(_("Only administrators can do this."))
     action = _action(visit, listing)
     before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
     values = {

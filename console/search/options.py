@@ -35,7 +35,7 @@ DATES = (
     ("this month", ""),
     ("last month", ""),
     ("this year", ""),
-    ("never", N_("no date is set")),
+    ("never", N_("no date set")),
 )
 EXAMPLES = {
     "number": (">1", "<10", "1...10"),
@@ -44,7 +44,7 @@ EXAMPLES = {
     "duration": (">1 hour", "<2 days", "1 hour...1 day"),
 }
 CONTROLS = (
-    ("sort", N_("the order; - in front of a name turns it around")),
+    ("sort", N_("the order; a - before a name reverses it")),
     ("limit", N_("how many, at most 250")),
     ("page", N_("of the result, from 1")),
     ("set.timezone", N_("of the dates, such as Europe/Zurich")),
@@ -176,7 +176,7 @@ def _values(value_filter: Filter, registry: Registry) -> Iterator[Choice]:
     elif each.type == "bool":
         yield from (("yes", "", "yes"), ("no", "", "no"))
     elif each.target == "worker" and each.type in ("worker", "watchers", "virtual"):
-        yield "me", _("who searches"), "me"
+        yield "me", _("the worker who searches"), "me"
         if isinstance(each, WorkerFilter) and each.type != "virtual":
             yield from (("any", _("anybody"), "any"), ("none", _("nobody"), "none"))
     elif each.type == "date":
@@ -196,9 +196,9 @@ def _further(each: Filter) -> Iterator[Choice]:
         name = each.target.replace("_", " ")
         yield "(", _("a search of {types}", types=name), "("
         if isinstance(each, DeepFilter) and isinstance(each.way, BelongsTo):
-            yield "null", _("without one"), "null"
+            yield "null", _("without a value"), "null"
     elif each.type == "chooser":
-        yield "null", _("without one"), "null"
+        yield "null", _("without a value"), "null"
     elif each.type in EXAMPLES:
         yield from (_plain(text) for text in EXAMPLES[each.type])
 

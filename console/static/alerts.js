@@ -38,7 +38,7 @@ if (box && self.Notification) {
   button.addEventListener("click", async () => {
     const wanted = !isOn();
     if (wanted && (await Notification.requestPermission()) !== "granted") {
-      say(t("The browser does not allow it. Allow notifications of this site in its settings."));
+      say(t("Your browser blocks notifications. Allow them for this site in its settings."));
       return;
     }
     localStorage.setItem(key, wanted ? "1" : "");

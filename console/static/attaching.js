@@ -9,7 +9,7 @@ addEventListener("submit", (event) => {
   if (!uploads.get(event.target)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  say(t("Files are still being uploaded. Send again once they are there."));
+  say(t("Files are still being uploaded. Send again when they are done."));
 }, true);
 
 export function attach(form, file, changed) {
@@ -17,7 +17,7 @@ export function attach(form, file, changed) {
   form.querySelector("[data-attached]").append(item);
   const most = Number(form.dataset.most);
   if (most && file.size > most) {
-    return item.replaceChildren(t("{name} is too large: at most {size} MB go along.", { name: file.name, size: Math.floor(most / 2 ** 20) }));
+    return item.replaceChildren(t("{name} is too large: attachments can have at most {size} MB.", { name: file.name, size: Math.floor(most / 2 ** 20) }));
   }
   const bar = Object.assign(document.createElement("progress"), { max: file.size || 1, value: 0 });
   bar.setAttribute("aria-label", t("Upload"));
@@ -40,8 +40,8 @@ export function attach(form, file, changed) {
     } catch {
       // told below
     }
-    if (!request.status) return item.replaceChildren(t("{name} could not be attached: the server does not answer.", { name: file.name }));
-    if (!kept) return item.replaceChildren(t("{name} could not be attached: it may be too large.", { name: file.name }));
+    if (!request.status) return item.replaceChildren(t("{name} could not be attached: the server does not respond.", { name: file.name }));
+    if (!kept) return item.replaceChildren(t("{name} could not be attached. It may be too large.", { name: file.name }));
     const label = document.createElement("label");
     const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "file_id[]", value: kept.id, checked: true });
     label.append(box, ` ${kept.name}`);

@@ -14,7 +14,7 @@ export function combobox(input, find, take, isSettled) {
   list.id = `options-${++made}`;
   list.className = "options";
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", input.labels[0]?.textContent ?? t("Choices"));
+  list.setAttribute("aria-label", input.labels[0]?.textContent ?? t("Options"));
   list.hidden = true;
   const told = document.createElement("p");
   told.className = "unseen";
@@ -95,9 +95,9 @@ export function combobox(input, find, take, isSettled) {
       item.addEventListener("click", () => choose(place));
       return item;
     }));
-    if (found === null) tell(t("The server does not answer; type again in a moment."));
+    if (found === null) tell(t("The server does not respond. Type again in a moment."));
     else if (options.length) tell(t("{count} found.", { count: options.length }), false);
-    else tell(isHelp ? "" : t("Nothing has that name."));
+    else tell(isHelp ? "" : t("No matches."));
     list.hidden = !options.length;
     set("aria-expanded", String(!list.hidden));
     mark((isHelp ? found?.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));

@@ -37,7 +37,7 @@ enhance((root) => {
         setTimeout(() => (button.textContent = t("Copy")), 2000);
         say(t("Copied."));
       } catch {
-        say(t("The browser did not allow copying. Select the text instead."));
+        say(t("Your browser did not allow copying. Select the text instead."));
       }
       button.focus();
     });

@@ -50,8 +50,8 @@ function mark(form, key) {
     clearTimeout(timer);
     timer = 0;
     going = keep(key, JSON.stringify(typed(form))).then((isKept) => {
-      told.textContent = isKept ? t("Kept as a draft; not saved yet.") : isKept === null
-        ? t("Kept in this browser; the server does not answer.") : t("Too large to be kept as a draft; save it before you leave.");
+      told.textContent = isKept ? t("Stored as a draft, not saved yet.") : isKept === null
+        ? t("Stored in this browser: the server does not respond.") : t("Too large for a draft. Save before you leave the page.");
       going = null;
     });
   };

@@ -37,7 +37,7 @@ for (const part of all("[data-live]")) {
   async function look() {
     timer = 0;
     if (!isNew || !isOn()) return;
-    if (isRead()) return tell(t("Resting while you read."));
+    if (isRead()) return tell(t("Paused while you read."));
     isNew = false;
     looked = Date.now();
     try {
@@ -77,7 +77,7 @@ for (const part of all("[data-live]")) {
         soon();
       },
       error(isOver) {
-        if (isOn()) tell(t("Not connected; trying again."));
+        if (isOn()) tell(t("Disconnected; trying again."));
         if (!isOver) return; // it connects again by itself
         clearTimeout(retry);
         retry = setTimeout(attend, wait);

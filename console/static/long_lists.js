@@ -33,7 +33,7 @@ export function shorten(list) {
     take,
     () => input.value === chosen(),
   );
-  input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : t("Choose one of the list.")));
+  input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : t("Choose one from the list.")));
   input.addEventListener("blur", () => {
     const text = input.value.trim().toLowerCase();
     const same = [...list.options].filter((each) => each.text.trim().toLowerCase() === text);

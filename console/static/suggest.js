@@ -112,7 +112,7 @@ export function suggest(box, text, label, find, put) {
     }));
     popup.hidden = false;
     text.setAttribute("aria-controls", popup.id);
-    count.textContent = shown.length === 1 ? t("1 word fits") : t("{count} words fit", { count: shown.length });
+    count.textContent = shown.length === 1 ? t("1 word matches") : t("{count} words match", { count: shown.length });
     place();
     choose(0);
     held = [];

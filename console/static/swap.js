@@ -68,7 +68,7 @@ async function bring(part, address, form = null, isStaying = false) {
     const next = answer.headers.get("X-Location");
     if (next && new URL(next, location.href).pathname !== location.pathname) return (location.assign(next), false);
     if (next) answer = await fetch(next, { headers });
-    if (answer.status >= 500) return failed(t("Something went wrong. Load the page again to see what was done."));
+    if (answer.status >= 500) return failed(t("Something went wrong. Reload the page to see what was done."));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== asked) return false;
     all("#toasts .toast", page).forEach(present);
@@ -88,7 +88,7 @@ async function bring(part, address, form = null, isStaying = false) {
     document.getElementById("told").textContent = part.querySelector(".pager .muted, .empty, .wrong")?.textContent ?? "";
     return true;
   } catch {
-    return mine === asked && failed(t("The server does not answer. Nothing you typed is lost; try again."));
+    return mine === asked && failed(t("The server does not respond. Nothing you typed is lost; try again."));
   } finally {
     clearTimeout(busy);
     if (mine === asked) part.removeAttribute("aria-busy");

@@ -19,7 +19,7 @@ for (const button of all("[data-try-token]")) {
       shown.textContent = found === NOTHING ? text : JSON.stringify(found, null, 2);
       shown.hidden = false;
     } catch (error) {
-      said.textContent = t("No answer: {reason}", { reason: error.message });
+      said.textContent = t("No response: {reason}", { reason: error.message });
     }
   });
 }

@@ -20,7 +20,7 @@ function progress(form, total) {
   return (sent) => {
     bar.value = sent;
     const values = { sent: megabytes(sent), total: megabytes(total) };
-    words.textContent = sent < total ? t("{sent} of {total} MB are uploaded", values) : t("Uploaded; waiting for the answer");
+    words.textContent = sent < total ? t("{sent} of {total} MB uploaded", values) : t("Uploaded; waiting for the response");
     if (sent >= total) bar.removeAttribute("value");
   };
 }
@@ -37,10 +37,10 @@ function upload(form, submitter, total) {
   request.addEventListener("loadend", () => {
     const next = request.getResponseHeader("X-Location");
     if (next) return location.assign(next);
-    if (!request.status) return end(t("The server does not answer. Nothing you typed is lost; try again."));
+    if (!request.status) return end(t("The server does not respond. Nothing you typed is lost; try again."));
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
     const file = t("The file");
-    if (!page.getElementById("main")) return end(t("{name} could not be attached: it may be too large.", { name: file }));
+    if (!page.getElementById("main")) return end(t("{name} could not be attached. It may be too large.", { name: file }));
     end("");
     import("./swap.js").then(({ shows }) => shows(page)); // after console.js, whose order counts
   });

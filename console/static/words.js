@@ -118,7 +118,7 @@ function fitting(list, text) {
 export function complete(box, text) {
   const path = box.closest("[data-words]")?.dataset.words;
   if (!path || !text.dataset.check) return null;
-  return suggest(box, text, t("Words that fit"), async (isAsked) => {
+  return suggest(box, text, t("Matching words"), async (isAsked) => {
     const list = await listOf(path);
     const now = list && fitting(list, text);
     const isThere = now?.found.some(({ name }) => name === now.typed && now.found.filter((each) => each.name.toLowerCase().includes(now.typed.toLowerCase())).length === 1);

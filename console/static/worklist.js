@@ -49,7 +49,7 @@ addEventListener("click", (event) => {
   const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
   if (!box) {
     event.preventDefault();
-    return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first; j and k go to one.") }));
+    return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first. j and k move between rows.") }));
   }
   box.checked = true;
   told();

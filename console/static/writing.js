@@ -28,12 +28,12 @@ function write(form) {
       if (kept?.draft) {
         field.draft.value = kept.draft;
         field.revision.value = kept.revision;
-        told.textContent = t("Kept as a draft.");
+        told.textContent = t("Draft stored.");
         form.querySelector("[data-discard]").hidden = false;
         look();
       } else {
         if (!kept) isChanged = Boolean(setTimeout(keep, AGAIN));
-        told.textContent = kept?.conflict ?? t("Not kept: the server does not answer. What you typed is still here.");
+        told.textContent = kept?.conflict ?? t("Draft not stored: the server does not respond. What you typed is still here.");
       }
     });
     return going;

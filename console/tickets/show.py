@@ -191,7 +191,7 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
     sentence = (
         _("The owner is away until {time}.", time=until) if until else _("The owner is away until further notice.")
     )
-    who = _("{name} stands in.", name=absence.stand_in) if absence.stand_in else _("Nobody stands in.")
+    who = _("{name} is standing in.", name=absence.stand_in) if absence.stand_in else _("No stand-in.")
     return f"{sentence} {who}"
 
 

@@ -63,7 +63,7 @@ def test_an_absence_is_entered_shown_and_ended(visitor: Visitor, ines: str, nora
     found = nora.record("worker", own).ok()
     assert (found["is_away"], found["away_stand_in_id"], found["is_superuser"]) == (1, milo, 0)
     page = visitor.get("/account").text
-    assert "Milo Test stands in." in html.unescape(page)
+    assert "Milo Test is standing in." in html.unescape(page)
     assert place(visitor.send("/account/absence/end", page="/account")) == "/account#absence"
     found = nora.record("worker", own).ok()
     assert (found["is_away"], found["away_from"], found["away_until"], found["away_stand_in_id"]) == (0, 0, 0, milo)
@@ -214,7 +214,7 @@ def test_a_worker_changes_only_their_own_settings(visitor: Visitor, ines: str, n
     visitor.send("/account/appearance", chosen, page="/account")
     page = visitor.get("/account").text
     assert 'data-theme="dark"' in page and 'data-density="compact"' in page and " data-keys" not in page
-    assert "The appearance is changed." in page and "The appearance is changed." not in visitor.get("/account").text
+    assert "Appearance saved." in page and "Appearance saved." not in visitor.get("/account").text
 
 
 def test_a_message_planted_in_the_address_is_not_shown(visitor: Visitor) -> None:
@@ -282,7 +282,7 @@ def test_mail_notifications_are_chosen_and_the_choice_undone(visitor: Visitor, i
     answer = visitor.send("/account/notifications", {"mailed[]": ["message", "note"]}, page="/account")
     assert place(answer) == "/account#notifications"
     page = visitor.get("/account").text
-    assert "Your notifications are saved." in page and chosen() == {"message", "note"}
+    assert "Notification settings saved." in page and chosen() == {"message", "note"}
     visitor.send("/account/notifications", {"mailed[]": sorted(usual)}, page="/account")
     assert chosen() == usual
     visitor.send("/account/notifications", page="/account")

@@ -94,7 +94,7 @@ def test_scopes_in_use_are_reported_before_they_are_removed(signed_in: Visitor, 
     assert place(signed_in.send(page, form(scopes=READ, sure=sure))) == "/admin/apps"
     assert nora.record("oauth_app", app.id)["scopes"] == READ
     question = text(signed_in.get(f"{page}/delete").text)
-    assert "2 tokens of Milo Test end now. None has been used yet." in question
+    assert "2 tokens of Milo Test end now. None of them has been used yet." in question
     row = re.findall(rf'<a [^>]*href="{page}">.*?</tr>', signed_in.get("/admin/apps?q=Stock").text, re.DOTALL)[0]
     assert 'data-label="Workers">1<' in row and 'data-label="Active tokens">2<' in row
     assert place(signed_in.send(f"{page}/delete")) == "/admin/apps" and nora.record("oauth_app", app.id).status == 404
@@ -254,7 +254,7 @@ def test_a_secret_is_replaced_without_scripts(chromium: Browser, server: Server,
         secret = plain.locator("#client-secret").inner_text()
         assert known(server.url, App(app.id, app.client_id, secret)) == (200, "")
         plain.get_by_role("link", name="Done").click()
-        plain.get_by_role("button", name="End it now").click()
-        plain.get_by_role("button", name="End it now").click()
+        plain.get_by_role("button", name="End now").click()
+        plain.get_by_role("button", name="End now").click()
         expect(plain.locator("#toasts")).to_contain_text("The old secret no longer works.")
         assert secret not in plain.content() and known(server.url, app) == (401, "invalid_client")

@@ -129,7 +129,7 @@ def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(
     page.get_by_role("link", name="Compare with now").click()
     expect(page.get_by_role("row", name="− removed log: n is {{n}}")).to_be_visible()
     expect(page.get_by_role("row", name="+ added n: 2")).to_be_visible()
-    page.get_by_role("button", name="Bring it back").click()
+    page.get_by_role("button", name="Restore this version").click()
     expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
     id = nora.found("automation", "name:journey.one")[0]
     assert "n is {{n}}" in nora.record("automation", id, expand="script").ok()["script"]
@@ -238,7 +238,7 @@ def test_without_scripts_it_is_written_run_and_restored(
         page.get_by_role("button", name="Show the state after step 1", exact=True).click()
         expect(page.get_by_role("heading", name="State after step 1")).to_be_visible()
         page.locator("#example_name").fill("Ana and others")
-        page.get_by_role("button", name="Keep as example").click()
+        page.get_by_role("button", name="Save as example").click()
         expect(page.locator(".note").first).to_contain_text("is kept")
         page.get_by_role("button", name="Run for real").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("for real?")
@@ -246,18 +246,18 @@ def test_without_scripts_it_is_written_run_and_restored(
         expect(page.locator("#result")).to_contain_text("Run for real")
         page.locator("#script").fill(GREET.replace("Hello", "Bye"))
         page.get_by_role("button", name="Save").click()
-        expect(page.locator("#toasts")).to_contain_text("1 of 1 example has another result.")
+        expect(page.locator("#toasts")).to_contain_text("1 of 1 example has a different result.")
         page.get_by_role("button", name="Simulate the example Ana and others").click()
-        expect(page.get_by_label("Result when it was kept")).to_contain_text("Hello Ana")
+        expect(page.get_by_label("Result when saved")).to_contain_text("Hello Ana")
         expect(page.get_by_label("Result now")).to_contain_text("Bye Ana")
-        page.get_by_role("button", name="Keep the new result").click()
+        page.get_by_role("button", name="Save the new result").click()
         page.get_by_role("button", name="Simulate the example Ana and others").click()
         expect(page.locator("#result")).to_contain_text("ends as when it was kept")
         page.goto("/automations/log?q=automation:(name:plain.one)")
         page.get_by_role("link", name="start:log").click()
         expect(page.locator("#here")).to_contain_text("log: greets {{inputs.who}}")
         page.get_by_role("link", name="Version 1").click()
-        page.get_by_role("button", name="Bring it back").click()
+        page.get_by_role("button", name="Restore this version").click()
         expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
 
 
@@ -306,7 +306,7 @@ def test_inputs_have_fields_and_their_errors_are_shown_there(signed_in: Visitor,
     id = made(nora, "inputs.one", script)
     page = signed_in.get(f"/automations/{id}").text
     said = text_of(page)
-    hints = ("Type email. Required.", "One record of the type worker.", "When blank: none.")
+    hints = ("Type email. Required.", "A record of the type worker.", "Default: none.")
     assert all(each in said for each in hints) and "Milo" in said
     for sent, words in (
         ({}, "The script requires this input"), ({"input:mail": "nobody"}, "Takes a mail address"),

@@ -67,7 +67,7 @@ def test_a_new_service_creates_and_serves_backups_without_configuration(tmp_path
     name = ""
     for _ in range(PATIENCE):
         found = re.search(rf"{BASE}/(helpdesk-[0-9-]+)\"", visitor.get(BASE).text)
-        if found and "sound" in text_of(visitor.get(f"{BASE}/{found[1]}").text):
+        if found and "valid" in text_of(visitor.get(f"{BASE}/{found[1]}").text):
             name = found[1]
             break
     content = visitor.get(f"{BASE}/{name}/download").content

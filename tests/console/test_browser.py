@@ -66,10 +66,10 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
         page.get_by_role("button", name="Create webhook").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("From a browser without scripts")
         expect(page.locator("#toasts")).to_contain_text("is ready")
-        page.get_by_role("button", name="Call it for real").click()
+        page.get_by_role("button", name="Call for real").click()
         page.get_by_role("button", name="Call for real").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Delivery")
-        expect(page.get_by_label("Body of the answer")).to_have_text('hello {"hello": "world"}')
+        expect(page.get_by_label("Response body")).to_have_text('hello {"hello": "world"}')
         page.get_by_role("link", name="Open in the simulator").click()
         page.get_by_role("button", name="Simulate").click()
         expect(page.locator("#result")).to_contain_text("Simulated")
@@ -149,7 +149,7 @@ def test_a_token_is_shown_once_and_works_after_copying(chromium: Browser, server
         assert lines[0] == "{" and f'  "id": {nora.ids["nora"]},' in lines, lines[:3]
         page.get_by_role("button", name="Copy Refresh token").click()
         expect(page.get_by_role("button", name="Copy Refresh token")).to_have_text("Copied")
-        page.get_by_role("link", name="Back to the tokens").click()
+        page.get_by_role("link", name="Back to tokens").click()
         page.wait_for_url("**/admin/tokens")
         assert token not in page.content()
         assert page.evaluate("JSON.stringify([localStorage, sessionStorage])") == "[{},{}]"

@@ -56,7 +56,7 @@ def test_a_worker_signs_in_allows_and_reaches_the_app(
     signed_in.send(REMEMBERING, {})
     with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page:
         _arrive(page, app)
-        page.get_by_text("You allowed it before; it is asking again.").wait_for()
+        page.get_by_text("You allowed it before. It is asking again.").wait_for()
 
 
 def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) -> None:

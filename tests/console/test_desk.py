@@ -118,10 +118,10 @@ def test_the_preview_needs_no_stored_draft(page: Page, ticket: dict[str, Any]) -
     page.keyboard.press("Control+Shift+M")
     preview = page.frame_locator("iframe.preview")
     expect(preview.locator("strong")).to_have_text("attached")
-    expect(page.get_by_text("You mention a file, and none is attached.")).to_be_visible()
+    expect(page.get_by_text("You mention a file, but nothing is attached.")).to_be_visible()
     page.locator("#files").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"A"}])
     expect(page.get_by_role("checkbox", name="a.txt")).to_be_checked()
-    expect(page.get_by_text("You mention a file, and none is attached.")).to_be_hidden()
+    expect(page.get_by_text("You mention a file, but nothing is attached.")).to_be_hidden()
     page.locator("#content").press("Control+Shift+Enter")
     expect(page.locator("#send_at")).to_be_focused()
     assert violations(page) == []

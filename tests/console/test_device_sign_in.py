@@ -39,7 +39,7 @@ def test_a_worker_signs_in_and_allows(scripts: bool, chromium: Browser, nora: Ap
         page.press("#password", "Enter")
         expect(page.get_by_label("Code")).to_have_value(codes["user_code"])
         page.get_by_role("button", name="Continue").click()
-        expect(page.get_by_role("heading", name="Allow Terminal to act for you?")).to_be_visible()
+        expect(page.get_by_role("heading", name="Allow Terminal to act on your behalf?")).to_be_visible()
         expect(page.get_by_text("Look at orders")).to_be_visible()
         expect(page.get_by_text("127.0.0.1")).to_be_visible()
         assert not is_sideways(page)
@@ -58,7 +58,7 @@ def test_a_worker_refuses(page: Page, nora: Api, terminal: App) -> None:
     page.get_by_label("Code").fill(codes["user_code"].lower())
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("heading", name="Terminal was not allowed")).to_be_visible()
+    expect(page.get_by_role("heading", name="You did not allow Terminal")).to_be_visible()
     response = _poll(nora, terminal, codes)
     assert (response.status_code, response.json()["error"]) == (400, "access_denied")
 

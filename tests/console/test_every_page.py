@@ -171,7 +171,7 @@ def test_one_of_many_is_chosen_by_name_number_or_lookup(
     page, number = lively.visitor.get("/admin/tokens/new").text, lively.ids["worker0"]
     assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{lively.ids["nora"]}"' in page
     form = {"app_id": lively.ids["plain"], "scopes[]": "api", "expires": "1 hour", "label": ""}
-    for text, words in (("Number", "nothing has exactly"), ("Otto", "disabled"), ("#99999999", "no worker")):
+    for text, words in (("Number", "no record has exactly"), ("Otto", "disabled"), ("#99999999", "no worker")):
         wrong = lively.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text
         assert words in html.unescape(wrong).lower() and f'value="{text}"' in wrong, text
     for text in ("mara lindqvist", f"Whoever #{number}", str(number)):
@@ -192,7 +192,7 @@ def test_one_of_many_is_chosen_by_name_number_or_lookup(
         expect(box).to_have_value(f"Mara Lindqvist #{number}")
         expect(box).to_have_attribute("aria-expanded", "false")
         box.fill("nobody is called so")
-        expect(opened.get_by_text("Nothing has that name.")).to_be_visible()
+        expect(opened.get_by_text("No matches.")).to_be_visible()
         box.press("Escape")
         box.fill("number 7")
         expect(opened.get_by_role("listbox", name="Worker")).to_contain_text("Number 7 of a crowd")

@@ -143,7 +143,7 @@ def test_errors_of_the_api_are_shown_literally(
 
 def test_missing_and_malformed_values_are_not_sent(signed_in: Visitor, desk: Desk) -> None:
     answer = tried(signed_in, desk, "records_org_retrieve", {"id": " "})
-    assert answer.status_code == 422 and "This is required." in answer.text and "Answer:" not in answer.text
+    assert answer.status_code == 422 and "This is required." in answer.text and "Response:" not in answer.text
     answer = tried(signed_in, desk, "records_org_update", {"id": "1", "fields": "no equals sign"})
     assert answer.status_code == 422 and "is not written as name=value" in text_of(answer.text)
 
@@ -178,8 +178,8 @@ def test_changes_require_the_password_again(visitor: Visitor, nora: Api, desk: D
 
 @pytest.mark.parametrize(("query", "words"), [
     ("tag=org", "/rest/records/org/{id}.json"), ("q=create+ticket", "/rest/records/ticket/create.json"),
-    ("q=zebra", "No operation fits."), ("tag=Tickets&q=reply", "/rest/tickets/reply.json"),
-    (f"q={HOSTILE}", "No operation fits."),
+    ("q=zebra", "No operation matches."), ("tag=Tickets&q=reply", "/rest/tickets/reply.json"),
+    (f"q={HOSTILE}", "No operation matches."),
 ])  # fmt: skip
 def test_operations_are_searchable(query: str, words: str, signed_in: Visitor) -> None:
     page = signed_in.get(f"{BASE}?{query}").text

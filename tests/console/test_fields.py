@@ -72,12 +72,12 @@ def test_a_field_of_every_kind_is_created_shown_and_changed(signed_in: Visitor, 
         ("S", {"name": ""}, "Name"),
         ("S", {"uri": "a b"}, "Name for programs"),
         ("S", {"uri": "title"}, "Name for programs"),
-        ("S", {"custom_fieldset_id": "999"}, "Stands on"),
-        ("S", {"custom_fieldset_id": "x"}, "Stands on"),
+        ("S", {"custom_fieldset_id": "999"}, "Appears on"),
+        ("S", {"custom_fieldset_id": "x"}, "Appears on"),
         ("D", {"options": " \n "}, "Options"),
         ("L", {"context": "tusk"}, "Record type"),
         ("Y", {"currency_id": "99"}, "Currency"),
-        ("O", {"decimal_at": "many"}, "Digits behind the point"),
+        ("O", {"decimal_at": "many"}, "Decimals"),
         (SLIDER, {"value_min": "9", "value_max": "1"}, "From"),
         (SLIDER, {"value_min": "1", "value_max": "far"}, "To"),
     ],
@@ -130,7 +130,7 @@ def test_deleting_first_reports_what_is_lost(signed_in: Visitor, nora: Api) -> N
     id = field(nora, "Loss")
     nora.create("asset", name="Keeps", **{f"custom_{id}": "precious"}).ok()
     text = signed_in.get(f"{BASE}/{id}/delete").text
-    assert "1 record has a value in this field. It is deleted too." in text
+    assert "1 record has a value in this field. The value is deleted too." in text
     assert nora.record("custom_field", id).status == 200
     assert place(signed_in.send(f"{BASE}/{id}/delete")) == f"{BASE}?type=asset"
     assert nora.record("custom_field", id).status == 404
@@ -223,7 +223,7 @@ def test_a_fieldset_is_created_filled_and_deleted(signed_in: Visitor, nora: Api)
     nora.create("org", name="Acme", **{f"custom_{inner}": "Post"}).ok()
     text = signed_in.get(f"{sets}/{id}/delete").text
     assert (
-        "It is on 1 record. Its 1 field is deleted too." in text
+        "It is attached to 1 record. Its 1 field is deleted too." in text
         and "Carrier: the value of 1 record is deleted." in text
     )
     assert place(signed_in.send(f"{sets}/{id}/delete")) == f"{BASE}?type=org"

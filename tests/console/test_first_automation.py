@@ -40,7 +40,7 @@ def test_the_steps_of_the_console_lead_to_a_ticket(
         page.locator("#policy_kata").fill(BLOCKS["policy"])
         values = page.locator("#values")
         if not values.is_visible():  # it is open if the trigger has further values
-            page.locator("summary", has_text="What the trigger hands over").click()
+            page.locator("summary", has_text="Values from the trigger").click()
         values.fill(BLOCKS["values"])
         page.get_by_role("button", name="Simulate", exact=True).click()
         expect(page.get_by_text("SIMULATED").first).to_be_visible()

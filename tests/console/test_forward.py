@@ -93,4 +93,4 @@ def test_saving_a_template_reports_what_is_lost(post: Post) -> None:
     made = nora.send("/records/html_template/new", form)
     assert made.status_code == 303, made.text
     shown = nora.get(made.headers["Location"]).text
-    assert "Left out of mail: @media print; &lt;form&gt;" in shown
+    assert "Left out of emails: @media print; &lt;form&gt;" in shown

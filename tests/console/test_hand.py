@@ -68,7 +68,7 @@ def test_a_key_without_meaning_says_so(
         expect(other.locator("#toasts")).to_contain_text("You cannot answer this ticket.")
         other.keyboard.press("Escape")
         other.keyboard.press("R")
-        expect(other.locator("#toasts")).to_contain_text("There is no macro for this ticket.")
+        expect(other.locator("#toasts")).to_contain_text("No macro is available for this ticket.")
         assert other.url.endswith(ticket["page"])
     page.goto("/inbox?v=open")
     page.keyboard.type("rc")

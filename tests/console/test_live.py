@@ -169,7 +169,7 @@ def test_a_page_resumes_after_a_restart_of_the_service(chromium: Browser, tmp_pa
         note(nora)
         expect(page.locator("#log tbody tr")).to_have_count(1)
         assert server.stop() == 0
-        expect(told).to_have_text("Not connected; trying again.")
+        expect(told).to_have_text("Disconnected; trying again.")
         again = Server(tmp_path / "data", "--port", server.url.rpartition(":")[2])
         note(nora)
         expect(page.locator("#log tbody tr")).to_have_count(2, timeout=60_000)

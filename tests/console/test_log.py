@@ -102,7 +102,7 @@ def test_an_invalid_search_is_reported_and_stays(signed_in: Visitor) -> None:
     assert signed_in.get(f"{PATH}/export?q=levle:error").status_code == 422
     assert signed_in.get(f"{PATH}/export?format=xls").status_code == 404
     nothing = signed_in.get(PATH, params={"q": "message:nowhere"}).text
-    assert "No entry fits." in nothing and "message:nowhere" in nothing and "Clear the filter" in nothing
+    assert "No entry matches." in nothing and "message:nowhere" in nothing and "Clear the filter" in nothing
 
 
 def test_entries_are_grouped_by_run_and_link_to_their_script_line(signed_in: Visitor, nora: Api, hook: str) -> None:
@@ -183,7 +183,7 @@ def test_the_list_is_live_and_pauses_while_it_is_read(
         expect(page.locator("#log")).to_contain_text("first seen at once")
         page.locator("#log a").first.focus()
         call(nora, hook, "not yet")
-        expect(told).to_have_text("Resting while you read.")
+        expect(told).to_have_text("Paused while you read.")
         expect(page.locator("#log")).not_to_contain_text("first not yet")
         page.evaluate("scrollTo(0, 0)")
         page.locator("#q").focus()
@@ -191,7 +191,7 @@ def test_the_list_is_live_and_pauses_while_it_is_read(
         expect(told).to_have_text("Live.")
         page.evaluate("getSelection().selectAllChildren(document.querySelector('#log tbody td'))")
         call(nora, hook, "while chosen")
-        expect(told).to_have_text("Resting while you read.")
+        expect(told).to_have_text("Paused while you read.")
         expect(page.locator("#log")).not_to_contain_text("first while chosen")
         page.evaluate("getSelection().removeAllRanges()")
         expect(page.locator("#log")).to_contain_text("first while chosen")

@@ -156,7 +156,7 @@ def test_a_sender_is_set_and_waiting_mail_is_sent(signed_in: Visitor, nora: Api,
                                                      "is_default": "1"}, page="/admin/mail")  # fmt: skip
     assert answer.status_code == 303, text_of(answer.text)
     page = text_of(signed_in.get("/admin/mail").text)
-    assert "Mail can come from Desk@Desk.Example" in page and "desk@desk.example" in page
+    assert "Email can be sent from Desk@Desk.Example" in page and "desk@desk.example" in page
     other = waiting(nora, "Comes from the new one")
     assert smtp.take()[0] == "desk@desk.example"
     assert place(signed_in.send("/admin/mail/default", {"transport": transport}, page="/admin/mail")) == "/admin/mail"
@@ -306,7 +306,7 @@ def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora:
     assert source.content == raw and source.headers["Content-Type"] == "message/rfc822"
     assert source.headers["Content-Disposition"].startswith("attachment")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == path
-    assert "It could not be processed: the mail names no sender" in text_of(signed_in.get(path).text)
+    assert "The email could not be processed: the mail names no sender" in text_of(signed_in.get(path).text)
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", b"From: ann@kite.example\nSubject: Mended\n\nHello")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == FAILED
     assert "The mail is on ticket" in text_of(signed_in.get(FAILED).text) and nora.found("ticket", "subject:Mended")
@@ -333,7 +333,7 @@ def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> 
         assert answer.status_code == 422 and "cannot be listened for" in text_of(answer.text)
     assert signed_in.send(LISTENER, form).status_code == 303
     page = text_of(signed_in.get("/admin/mail").text)
-    assert "Listens at" in page and "Change" in page
+    assert "Listens on" in page and "Change" in page
     port = int(re.search(r"lmtp://127\.0\.0\.1:(\d+)", page)[1])  # type: ignore[index]
     with smtplib.LMTP("127.0.0.1", port, timeout=30) as client:
         client.sendmail("ann@kite.example", ["help@desk.example"], b"From: ann@kite.example\nSubject: Handed\n\nHello")

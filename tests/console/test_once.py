@@ -200,7 +200,7 @@ def test_two_clicks_send_one_reply(
     page.goto(ticket["page"])
     page.locator("#content").fill("It is on its way.")
     if is_kept:
-        expect(page.locator("[data-kept]")).to_have_text("Kept as a draft.")
+        expect(page.locator("[data-kept]")).to_have_text("Draft stored.")
     do(page)
     expect(page.locator("#toasts")).to_contain_text("Sending in")
     assert replies(nora, ticket) == 1

@@ -121,8 +121,8 @@ def test_missing_requirements_are_reported(signed_in: Visitor) -> None:
     for requires in ({"svc_version": "99.0"}, {"plugins": ["svc.flying", "svc.core"]}, {"svc_version": 5}):
         answer = look(signed_in, parcel(requires=requires))
         assert answer.status_code == 422 and "cannot be imported here" in answer.text and "disabled>" in answer.text
-        listed = re.findall(r"</span> (there|missing)<", answer.text)
-        assert listed == (["missing", "there"] if "plugins" in requires else ["missing"])
+        listed = re.findall(r"</span> (exists|missing)<", answer.text)
+        assert listed == (["missing", "exists"] if "plugins" in requires else ["missing"])
 
 
 def test_a_choice_may_be_empty(signed_in: Visitor, nora: Api) -> None:
@@ -251,7 +251,7 @@ def test_a_package_by_keyboard(page: Page, nora: Api) -> None:
     assert orgs(nora, "By keys By default") == 0
     page.get_by_role("button", name="Import").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Parcel is imported")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Parcel imported")
     assert orgs(nora, "By keys By default") == 1
     page.reload()
     assert orgs(nora, "By keys By default") == 1

@@ -65,7 +65,7 @@ def test_an_invitation_by_mail_says_whether_it_is_sent(signed_in: Visitor, nora:
     [
         ({"first_name": ""}, "First name"),
         ({"email": "nora@desk.example"}, "belongs to worker"),
-        ({"email": "nowhere"}, "Mail address"),
+        ({"email": "nowhere"}, "Email address"),
         ({"timezone": "Europe/Nowhere"}, "Time zone"),
         ({"at_mention_name": "a b"}, "Nickname"),
         ({"invite": "pigeon"}, "Choose one of the list"),
@@ -199,7 +199,7 @@ def test_absences_are_shown_wherever_workers_are_chosen(signed_in: Visitor, nora
     shown = [person, BASE, f"{BASE}/rosters?q=id:{vera}", f"/tickets/{ticket['mask']}"]
     for path in shown:
         assert "away until Mon, Jan 2, 2090" in text_of(signed_in.get(path).text), path
-    assert "Gil stands in." in text_of(signed_in.get(shown[-1]).text)
+    assert "Gil is standing in." in text_of(signed_in.get(shown[-1]).text)
     chosen = signed_in.get("/-/choose/worker", params={"q": "vera"}).json()["results"]
     assert chosen[0]["label"].startswith("Vera (away until ")
     assert nora.found("worker", "isAway:yes") == [vera]
@@ -319,7 +319,7 @@ def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visito
     assert "contexts.svc.contexts.ticket.merge" in signed_in.get(f"{roles}/{id}").text
     assert nora.as_("milo").create("task", title="Count").status == 200
     for changes, told in (({"member_query_worker": "colour:red"}, "Who has it"), ({"name": ""}, "Name"),
-                          ({"privs_mode": "some"}, "It grants"), ({"privs[]": ["fly"]}, "Privileges")):  # fmt: skip
+                          ({"privs_mode": "some"}, "Grants"), ({"privs[]": ["fly"]}, "Privileges")):  # fmt: skip
         wrong = signed_in.send(f"{roles}/{id}", form | changes)
         assert wrong.status_code == 422 and f">{told}: " in wrong.text, changes
     asked = f"{roles}?worker_id="
@@ -371,7 +371,7 @@ def test_people_by_keyboard(page: Page, nora: Api) -> None:
 
 def test_a_list_describes_its_search_and_shows_the_last_page_for_one_too_far(signed_in: Visitor) -> None:
     wrong = text_of(signed_in.get(f"{BASE}?q=stauts:x").text)
-    assert "'stauts' is not a filter of worker" in wrong and "Nothing was searched." in wrong and "fits" not in wrong
+    assert "'stauts' is not a filter of worker" in wrong and "The search was not run." in wrong and "fits" not in wrong
     (help_path,) = re.findall(r'href="(/help/types/[^"]*)"', signed_in.get(f"{BASE}?q=stauts:x").text)
     page, _, place = help_path.partition("#")
     assert f'id="{place}"' in signed_in.get(page).text

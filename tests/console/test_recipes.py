@@ -43,7 +43,7 @@ def test_a_recipe_is_created_with_all_its_records(signed_in: Visitor, nora: Api)
     assert answer.status_code == 303, text_of(answer.text)
     [id] = nora.found("automation", 'name:"hub.one"')
     editor = signed_in.get(place(answer)).text
-    assert place(answer) == f"/automations/{id}" and "hub.one is created." in text_of(editor)
+    assert place(answer) == f"/automations/{id}" and "hub.one created." in text_of(editor)
     assert set(made(nora, "hub.one").values()) == {1}
     [hook] = nora.found("webhook_listener", 'name:"hub.one"')
     binding = nora.record("webhook_listener", hook).ok()["automations_kata"]

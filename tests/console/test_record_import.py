@@ -48,7 +48,7 @@ def test_a_file_is_uploaded_mapped_checked_and_imported(signed_in: Visitor, nora
     assert nora.found("org", 'name:"Kite Ltd"') == []
     done = signed_in.send(path, {**form, "do": "import"})
     assert place(done) == "/search/org"
-    assert "1 record is created." in text_of(signed_in.get("/search/org").text)
+    assert "1 record created." in text_of(signed_in.get("/search/org").text)
     (id,) = nora.found("org", 'name:"Kite Ltd"')
     assert nora.record("org", id)["city"] == "Zürich"
     assert signed_in.get(path).status_code == 404
@@ -82,7 +82,7 @@ def stored(desk: Desk, uri: str) -> int:
 def test_an_error_in_the_seventh_row_leaves_nothing(signed_in: Visitor, nora: Api) -> None:
     rows = [f"Seven {number},https://kite.example" for number in range(6)] + ["Seven 6,nonsense"]
     path = place(uploaded(signed_in, "name,website\n" + "\n".join(rows)))
-    for do, title in (("try", "What is wrong"), ("import", "Nothing was imported")):
+    for do, title in (("try", "Problem"), ("import", "Nothing was imported")):
         answer = signed_in.send(path, {"c0": "name", "c1": "website", "key": "", "do": do})
         assert answer.status_code == 422 and title in text_of(answer.text)
         assert "8 website Must start with http:// or https://" in text_of(answer.text)
@@ -100,7 +100,7 @@ def test_the_import_of_a_large_file_shows_its_progress(signed_in: Visitor, nora:
     assert "501 records would be created." in checked and nora.found("org", "name:Large*") == []
     assert place(signed_in.send(path, {**form, "do": "import"})) == path
     done = loaded(signed_in, path, "Show the list")
-    assert "501 records are created." in done and 'http-equiv="refresh"' not in done
+    assert "501 records created." in done and 'http-equiv="refresh"' not in done
     assert "Refresh" not in signed_in.get(path).headers
     assert nora.search("org", "name:Large*").ok()["total"] == rows
     token = {"_xsrf": signed_in.token(ORGS)}
@@ -112,7 +112,7 @@ def test_records_are_updated_by_a_key(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("org", name="Keyed").ok()["id"]
     path = place(uploaded(signed_in, "name\tcity\nkeyed\tChur\nKeyed too\tBern\n"))
     signed_in.send(path, {"c0": "name", "c1": "city", "key": "name", "do": "import"})
-    assert "1 record is created. 1 record is updated." in text_of(signed_in.get("/search/org").text)
+    assert "1 record created. 1 record updated." in text_of(signed_in.get("/search/org").text)
     assert nora.record("org", id)["city"] == "Chur"
 
 

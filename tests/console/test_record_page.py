@@ -84,7 +84,7 @@ def test_a_task_is_completed_and_reopened(signed_in: Visitor, nora: Api) -> None
     page = f"/records/task/{task}"
     assert "Mark as done" in signed_in.get(page).text
     assert place(signed_in.send(f"{page}/done", {"done": "1"}, page=page)) == page
-    assert nora.record("task", task)["status"] == "closed" and "Open again" in signed_in.get(page).text
+    assert nora.record("task", task)["status"] == "closed" and "Reopen" in signed_in.get(page).text
     signed_in.send(f"{page}/done", {"done": "0"}, page=page)
     assert nora.record("task", task)["status"] == "open"
     signed_in.get(page)  # shows the message, once
@@ -96,9 +96,7 @@ def test_the_activity_of_a_record_is_its_own(signed_in: Visitor, nora: Api) -> N
     nora.update("task", task, status="closed").ok()
     page = text_of(signed_in.get(f"/records/task/{task}/activity").text)
     assert page.index("completed") < page.index("created") and "Other to tell" not in page
-    assert "Nothing has happened yet." in text_of(
-        signed_in.get(f"/records/address/{made(nora, 'address')}/activity").text
-    )
+    assert "No activity yet." in text_of(signed_in.get(f"/records/address/{made(nora, 'address')}/activity").text)
     assert signed_in.get(f"/records/task/{other + 1000}/activity").status_code == 404
 
 

@@ -67,7 +67,7 @@ def test_a_filter_is_preserved_by_links_to_pages_and_files(signed_in: Visitor, m
     assert "state=queued" in re.findall(r'href="([^"]*format=csv[^"]*)"', page)[0]
     pages = [signed_in.get(OUTBOX, params={"state": each}).text for each in ("parked", "failing", "sending")]
     empty = next(each for each in pages if 'class="empty"' in each)  # other tests leave mail in the list
-    assert "No mail is like that." in empty and "Clear the filter" in empty
+    assert "No email matches." in empty and "Clear the filter" in empty
     last = signed_in.get(OUTBOX, params={"state": "queued", "page": "9999"})
     assert last.status_code == 200 and listed(last.text)
 
@@ -133,7 +133,7 @@ def test_deliveries_are_found_by_webhook_and_response(signed_in: Visitor, visito
     page = signed_in.get(path, params={"webhook": hook["id"], "answer": "failed", "sort": "-at"}).text
     rows = re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL)[0]
     assert rows.index("/two<") < rows.index("/one<") and rows.count("418") == 2 and rows.count("Teapot") == 2
-    assert "No delivery is like that." in signed_in.get(path, params={"webhook": hook["id"], "answer": "done"}).text
+    assert "No delivery matches." in signed_in.get(path, params={"webhook": hook["id"], "answer": "done"}).text
     assert "/one<" in signed_in.get(path).text
     file = signed_in.get(
         path, params={"webhook": hook["id"], "format": "csv", "columns": "webhook,request,answer"}

@@ -53,8 +53,8 @@ def steps_of(nora: Visitor, path: str) -> list[str]:
 
 def test_the_steps_can_be_left_and_resumed(server: Server, nora: Visitor) -> None:
     assert place(nora.get("/setup")) == "/setup/address" and nora.is_in
-    assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Mail that comes in", "Start"]
-    assert "Set-up is not finished" in text_of(nora.get("/").text)
+    assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Incoming email", "Start"]
+    assert "Setup is not finished" in text_of(nora.get("/").text)
     assert Visitor(server.url).get("/setup").headers["Location"].startswith("/login")
     answer = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
     assert answer.status_code == 422 and "no step" in text_of(answer.text)
@@ -109,7 +109,9 @@ def test_a_mail_server_is_tried_before_it_is_stored(nora: Visitor, api: Api) -> 
         form = {"host": smtp.host, "port": str(smtp.port), "encryption": "none", "recipient": "ana@customer.example"}
         answer = nora.send("/setup/mail", form)
         assert answer.status_code == 422 and "550 5.1.1 nobody of that name" in text_of(answer.text)
-        assert "> rcpt TO:<ana@customer.example>" in text_of(answer.text) and "Save it untried" in text_of(answer.text)
+        assert "> rcpt TO:<ana@customer.example>" in text_of(answer.text) and "Save without testing" in text_of(
+            answer.text
+        )
         answer = nora.send("/setup/mail", form | {"host": "not a host"})
         assert answer.status_code == 422 and '<a href="#host">' in answer.text
         assert api.search("mail_transport", "").ok()["total"] == 0
@@ -134,7 +136,7 @@ def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> Non
                 "password": "wrong", "is_mail_kept": "1"}  # fmt: skip
         answer = nora.send("/setup/receive", form)
         assert answer.status_code == 422 and "does not let in this user name and password" in text_of(answer.text)
-        assert "Save it untried" in text_of(answer.text) and "> USER" in text_of(answer.text).upper()
+        assert "Save without testing" in text_of(answer.text) and "> USER" in text_of(answer.text).upper()
         for change, field in (({"port": "many"}, "port"), ({"host": ""}, "host"), ({"username": ""}, "username")):
             answer = nora.send("/setup/receive", form | change)
             assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text
@@ -165,11 +167,11 @@ def test_demo_data_is_loaded_and_removed(nora: Visitor, api: Api) -> None:
     assert api.search("draft", "").ok()["total"] == 0  # nothing may be sent
     assert nora.send("/setup/demo", {}, page="/setup/start").status_code == 409
     page = nora.get("/")
-    assert "Remove the demo data" in page.text and "Set-up is not finished" not in page.text
+    assert "Remove demo data" in page.text and "Setup is not finished" not in page.text
     nora.send("/setup/demo/remove", {}, page="/")
     after = {uri: api.search(uri, "").ok()["total"] for uri in before}
     assert after == before | {"activity_log": before["activity_log"] + 2}  # entries for loading and removing it
-    assert "Remove the demo data" not in nora.get("/").text.partition('id="toasts"')[0]
+    assert "Remove demo data" not in nora.get("/").text.partition('id="toasts"')[0]
 
 
 def test_the_list_of_things_to_try_ticks_itself_off(nora: Visitor, api: Api) -> None:
@@ -244,20 +246,20 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
         page.keyboard.type("help@desk.example")
         page.keyboard.press("Enter")
         page.wait_for_url("**/setup/mail")
-        _go_to(page, "Keep mail in the outbox")
+        _go_to(page, "Keep email in the outbox")
         page.keyboard.press("Enter")
         page.wait_for_url("**/setup/receive")
-        _go_to(page, "Continue without")
+        _go_to(page, "Continue without a mailbox")
         page.keyboard.press("Enter")
         page.wait_for_url("**/setup/start")
-        _go_to(page, "Fill in demo data")
+        _go_to(page, "Add demo data")
         page.keyboard.press("Enter")
         page.wait_for_url(f"{started.url}/")
         expect(page.get_by_role("heading", name="Get started")).to_be_visible()
         _go_to(page, "Create a token")
         page.keyboard.press("Enter")
         page.wait_for_url("**/admin/tokens/new")
-        _go_to(page, "What for")
+        _go_to(page, "Purpose")
         page.keyboard.type("first script")
         page.keyboard.press("Enter")
         _go_to(page, re.compile("^Copy.*access token", re.IGNORECASE))

@@ -281,7 +281,7 @@ def test_jumping_and_the_keys_of_the_list(page: Page, nora: Api) -> None:
         page.wait_for_url(f"**{path}")
     page.keyboard.press("Control+k")
     page.keyboard.type("nothing-has-this-name")
-    expect(page.locator("#jump [role=status]")).to_have_text("Nothing has that name.")
+    expect(page.locator("#jump [role=status]")).to_have_text("No matches.")
     page.keyboard.press("Escape")
     expect(page.locator("#jump")).to_be_hidden()
 
@@ -330,7 +330,7 @@ def test_a_long_list_is_a_search_field(page: Page) -> None:
     expect(box).to_have_value("Worker 7")
     expect(sent).to_be_hidden()
     box.click()
-    options = page.get_by_role("listbox", name="One of a long list").get_by_role("option")
+    options = page.get_by_role("listbox", name="A choice from a long list").get_by_role("option")
     expect(options).to_have_count(30)
     expect(page.get_by_role("option", name="Worker 7")).to_have_attribute("aria-selected", "true")
     assert violations(page, part="main") == []
@@ -346,8 +346,8 @@ def test_a_long_list_is_a_search_field(page: Page) -> None:
     expect(box).to_have_value("Worker 3")
     expect(sent).to_have_value("3")
     box.fill("nobody")
-    expect(page.get_by_text("Nothing has that name.")).to_be_visible()
-    assert box.evaluate("each => each.validationMessage") == "Choose one of the list."
+    expect(page.get_by_text("No matches.")).to_be_visible()
+    assert box.evaluate("each => each.validationMessage") == "Choose one from the list."
     page.keyboard.press("Tab")
     expect(box).to_have_value("Worker 3")
     assert box.evaluate("each => each.validationMessage") == ""

@@ -52,7 +52,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
 
 def test_all_is_well_and_the_report_names_no_one(signed_in: Visitor, nora: Api, server: Server) -> None:
     page = signed_in.get(BASE).text
-    assert "warning" in page and "Up for" in page and settings.VERSION in page
+    assert "warning" in page and "Uptime" in page and settings.VERSION in page
     report = html.unescape(re.findall(r'aria-label="report"><code>(.*?)</code>', page, re.DOTALL)[0])
     assert "database_writable: ok" in report and f"Version: {settings.VERSION}" in report
     for secret in ("@", "nora", "Nora", "/", HOSTILE, nora.token):
@@ -93,7 +93,7 @@ def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> 
     other = opened(desk, nora.ids["nora"], CHECKUP, Host="10.1.1.1:8200")
     assert "You came by 10.1.1.1:8200, and links lead to https://desk.example" in other and "Set base_url" in other
     passed_on = opened(desk, nora.ids["nora"], CHECKUP, **{"X-Forwarded-For": "192.0.2.7"})
-    assert "10.9.8.7 passes requests on for others and is not trusted" in passed_on
+    assert "10.9.8.7 forwards requests of others and is not trusted" in passed_on
     assert "Set trusted_proxies to its address" in passed_on
 
 
@@ -103,7 +103,7 @@ def test_the_log_is_filtered_and_followed(signed_in: Visitor, server: Server) ->
     assert "status=401" in shown and "From warning on" in shown
     assert "status=401" not in text_of(signed_in.get(f"{LOG}?level=warning").text)
     empty = signed_in.get(f"{LOG}?q={HOSTILE}")
-    assert "No line is like that." in empty.text and "<script>alert" not in empty.text
+    assert "No line matches." in empty.text and "<script>alert" not in empty.text
     assert signed_in.get(f"{LOG}?level=loud").status_code == 422
     assert "Refresh" not in signed_in.get(f"{LOG}?live=1").headers
     assert signed_in.cookies["sid"] not in signed_in.get(LOG).text
@@ -131,7 +131,7 @@ def test_a_stream_has_new_matching_lines_and_none_about_itself(signed_in: Visito
 def test_lines_appear_while_the_log_is_open(page: Page, signed_in: Visitor) -> None:
     page.goto(f"{LOG}?q=seen-while-looking&live=1")
     expect(page.locator("[data-live-told]")).to_have_text("Live.")
-    expect(page.locator("#lines")).to_contain_text("No line is like that.")
+    expect(page.locator("#lines")).to_contain_text("No line matches.")
     signed_in.get("/rest/seen-while-looking.json")
     expect(page.locator("#lines table")).to_contain_text("seen-while-looking.json")
 
@@ -218,7 +218,7 @@ def test_a_backup_created_by_hand_is_intact(other: Visitor) -> None:
     names = re.findall(r'data-label="File"><a[^>]*><code>(helpdesk-[0-9-]+\.db)</code>', page)
     assert len(names) == before + 1 and names == sorted(names, reverse=True)
     assert verify(folder / names[0]).tables["worker"] == 1
-    assert "the newest 4, the last one of 7 days" in page and "every day at " in page
+    assert "the newest 4, the last of each of 7 days" in page and "every day at " in page
     assert "are on the disk of the database" in page
 
 

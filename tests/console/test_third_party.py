@@ -98,7 +98,7 @@ def test_a_new_scope_is_marked_and_it_works_without_scripts(
         page.get_by_role("button", name="Allow").click()
         expect_status(page, HELLO)
         page.goto(stock.address(["me"]))
-        expect(page.locator("main")).to_contain_text("You allowed it before; it is asking again.")
+        expect(page.locator("main")).to_contain_text("You allowed it before. It is asking again.")
     with chromium.page(server.url, (390, 844), elsewhere=stock.url, color_scheme="dark") as page:
         page.goto(stock.address(["me", "orgs"]))
         page.fill("#email", "milo@desk.example")

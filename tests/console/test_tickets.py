@@ -315,7 +315,7 @@ def test_a_file_that_was_too_large_is_listed_in_red_without_a_link(signed_in: Vi
     made = nora.parse(f"From: ana@kite.example\nTo: support@desk.example\nSubject: Big\n{boundary}{big}{small}").ok()
     page = signed_in.get(f"/tickets/{made['mask']}").text
     [said] = re.findall(r'<li class="error">(.*?)</li>', page)
-    assert text_of(said) == "plan.png (97.7 KiB) was not kept: it is too large" and "<a" not in said
+    assert text_of(said) == "plan.png (97.7 KiB) was too large and was not saved" and "<a" not in said
     assert "plan.png</a>" not in page and "list.csv</a>" in page
     [message] = nora.found("message", f"ticket.id:{made['id']}")
     body = signed_in.get(f"/messages/{message}/body").text

@@ -79,13 +79,13 @@ def test_the_list_shows_creator_and_end_of_a_token(signed_in: Visitor, nora: Api
         table.prefix == slot(1)), (1_700_000_000, later[:13])))  # fmt: skip
     over = signed_in.get(f"/admin/tokens?app={app.id}&state=over").text
     assert "revoked" in row(over, soon) and "expired" in row(over, later) and "/revoke" not in row(over, later)
-    assert "No token fits." in signed_in.get(f"/admin/tokens?app={app.id}&worker=999999").text
+    assert "No token matches." in signed_in.get(f"/admin/tokens?app={app.id}&worker=999999").text
 
 
 def test_a_token_of_the_command_line_is_shown_as_one(signed_in: Visitor, server: Server) -> None:
     token = command("token", "create", "--worker", "nora@desk.example", data=server.data).stdout.decode().strip()
     shown = row(signed_in.get("/admin/tokens").text, token)
-    assert "command line" in shown and "by a login" not in shown
+    assert "command line" in shown and "by signing in" not in shown
 
 
 def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> None:
@@ -99,7 +99,7 @@ def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> Non
     page = f"/admin/tokens/revoke?app={app.id}"
     assert place(signed_in.send("/admin/tokens/revoke", {"app": str(app.id), "worker": ""}, page)) == ("/admin/tokens")
     assert [each.get(ME).status for each in clients] == [401, 401]
-    assert "There are none that work." in signed_in.get(page).text
+    assert "There are no valid tokens." in signed_in.get(page).text
     assert signed_in.get("/admin/tokens/revoke").status_code == 422
     assert signed_in.send("/admin/tokens/revoke", {"app": "", "worker": ""}, page).status_code == 422
     assert signed_in.get("/admin/tokens/revoke?app=999999").status_code == 404
@@ -197,9 +197,9 @@ def test_a_token_is_created_by_keyboard_and_leaving_it_asks_once(phone: Page, si
     phone.keyboard.press("Control+Enter")
     expect(phone.get_by_text("for more than a year")).to_be_visible()
     assert violations(phone) == [] and not is_sideways(phone)
-    phone.get_by_role("button", name="Create it anyway").focus()
+    phone.get_by_role("button", name="Create anyway").focus()
     phone.keyboard.press("Enter")
-    expect(phone.get_by_role("heading", level=1)).to_have_text("Here is the token")
+    expect(phone.get_by_role("heading", level=1)).to_have_text("Token created")
     assert violations(phone) == [] and not is_sideways(phone)
     phone.get_by_role("button", name="Test now").focus()
     phone.keyboard.press("Enter")
@@ -207,9 +207,9 @@ def test_a_token_is_created_by_keyboard_and_leaving_it_asks_once(phone: Page, si
     expect(phone.locator("#answer")).to_contain_text("the scope 'me' does")
     asked: list[str] = []
     phone.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
-    phone.get_by_role("link", name="Back to the tokens").focus()
+    phone.get_by_role("link", name="Back to tokens").focus()
     phone.keyboard.press("Enter")
-    expect(phone.get_by_role("heading", level=1)).to_have_text("Here is the token")
+    expect(phone.get_by_role("heading", level=1)).to_have_text("Token created")
     phone.keyboard.press("Enter")
     phone.wait_for_url("**/admin/tokens")
     assert asked == ["beforeunload"]
@@ -230,7 +230,7 @@ def test_the_tokens_are_downloaded_without_scripts(
         assert list(values) == ["HELPDESK_URL", "HELPDESK_TOKEN", "HELPDESK_REFRESH_TOKEN"]
         headers = {"Authorization": f"Bearer {values['HELPDESK_TOKEN']}"}
         assert requests.get(values["HELPDESK_URL"] + ME, headers=headers, timeout=60).status_code == 200
-        plain.get_by_role("link", name="Back to the tokens").click()
+        plain.get_by_role("link", name="Back to tokens").click()
         assert values["HELPDESK_TOKEN"] not in plain.content()
         plain.select_option("#worker", str(nora.ids["nora"]))
         plain.get_by_role("button", name="Show", exact=True).click()

@@ -14,7 +14,7 @@ from tests.service import Api, Server
 
 __all__ = ["ticket"]
 names = pytest.mark.parametrize
-STOPPED = "Nothing was sent yet: somebody wrote on this ticket while you did."
+STOPPED = "Not sent yet: somebody wrote on this ticket while you were writing."
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ def test_a_slow_page_says_so_until_it_is_loaded(chromium: Browser, server: Serve
         page.goto("/admin/system")
         page.route("**/admin/system/checkup", lambda route: route.fulfill(status=204))  # a page that never arrives
         page.get_by_role("link", name="Check-up", exact=True).first.click()
-        expect(page.locator("main .waiting progress")).to_have_attribute("aria-label", "Asking the mail servers…")
+        expect(page.locator("main .waiting progress")).to_have_attribute("aria-label", "Checking the mail servers…")
         expect(page.locator("main .waiting")).to_have_attribute("role", "status")
         assert violations(page) == []
         page.unroute("**/admin/system/checkup")

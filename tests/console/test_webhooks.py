@@ -114,15 +114,15 @@ def test_the_automation_that_handles_a_request_is_explained(signed_in: Visitor, 
             "is started by svc.trigger.automation.function",
             "its `disabled@bool` is true",
             "line 9",
-            "an entry above it answers",
+            "an entry above it responds",
         ):
             assert reason in listed
         assert 'with <code>{"word": "<b>word</b>"}</code>' in listed or method == "PUT"
         return re.findall(r'aria-hidden="true">.</span> ([^<]+)<', listed)
 
-    missing = ["disabled", "cannot answer", "cannot answer"]
-    assert verdicts_of("POST") == [*missing, "disabled", "answers", "not asked"]
-    assert verdicts_of("PUT") == [*missing, "answers", "not asked", "not asked"]
+    missing = ["disabled", "cannot respond", "cannot respond"]
+    assert verdicts_of("POST") == [*missing, "disabled", "responds", "not called"]
+    assert verdicts_of("PUT") == [*missing, "responds", "not called", "not called"]
 
 
 def test_inputs_that_the_automation_refuses_are_reported(signed_in: Visitor, nora: Api) -> None:
@@ -131,10 +131,10 @@ def test_inputs_that_the_automation_refuses_are_reported(signed_in: Visitor, nor
     binding = "automation/a:\n  uri: svc:automation:hook.asks\n  inputs:\n    word: {{request_params.word}}\n"
     id = new(nora, "Asks", binding)
     page = text(signed_in.send(f"{BASE}/{id}/try", {"do": "look"}, page=f"{BASE}/{id}").text)
-    assert "answers 500" in page and "inputs: 'word' is required" in page and "callers get 500" not in page
+    assert "responds with 500" in page and "inputs: 'word' is required" in page and "callers get 500" not in page
     assert "broken" not in re.findall(rf'{BASE}/{id}">.*?</tr>', signed_in.get(f"{BASE}?q=id:{id}").text, re.S)[0]
     page = text(signed_in.send(f"{BASE}/{id}/try", {"do": "look", "try_query": "word=x"}, page=f"{BASE}/{id}").text)
-    assert "answers 500" not in page and 'with <code>{"word": "x"}</code>' in page
+    assert "responds with 500" not in page and 'with <code>{"word": "x"}</code>' in page
     nora.update("webhook_listener", id, automations_kata=binding.replace("word:", "wort:")).ok()
     assert "callers get 500: inputs: 'wort' is not an input" in text(signed_in.get(f"{BASE}/{id}").text)
 
@@ -307,7 +307,7 @@ def test_secrets_of_a_request_are_in_no_row_and_a_replay_has_them(
     values = {name: value for name, value in zip(DELIVERY.names, row or (), strict=True) if name != "answer"}
     assert "very-dear" not in str(values) and "hush-hush" not in str(values)
     page = f"{BASE}/deliveries/{values['id']}"
-    assert "very-dear" not in re.sub(r'aria-label="Body of the answer".*?</pre>', "", signed_in.get(page).text)
+    assert "very-dear" not in re.sub(r'aria-label="Response body".*?</pre>', "", signed_in.get(page).text)
     replayed = signed_in.get(place(signed_in.send(f"{page}/replay", page=page))).text
     assert "Bearer very-dear hush-hush" in replayed and "kept nowhere" not in replayed
     table = DELIVERY.names
@@ -335,7 +335,7 @@ def test_the_first_call_appears_by_itself(phone: Page, nora: Api, server: Server
     expect(phone.locator("#deliveries tbody tr")).to_have_count(2)
     expect(phone.locator("#deliveries tbody tr").nth(1).locator(".main a")).to_be_focused()
     expect(phone.locator("#try_body")).to_have_value("being written")
-    phone.get_by_role("button", name="Which automation answers?").click()  # the linked page listens as well
+    phone.get_by_role("button", name="Which automation responds?").click()  # the linked page listens as well
     expect(phone.locator("#deliveries")).to_have_attribute("data-page", f"{BASE}/{id}")
     requests.post(f"{url}/third", timeout=60)
     expect(phone.locator("#deliveries tbody tr")).to_have_count(3)
@@ -352,7 +352,7 @@ def test_a_request_is_tried_by_keyboard_alone(phone: Page, maker: int) -> None:
     phone.locator("#try_body").focus()
     phone.keyboard.press("Control+Enter")
     expect(phone.locator("#result")).to_be_focused()
-    expect(phone.get_by_label("Simulated answer")).to_contain_text("sky/kite")
+    expect(phone.get_by_label("Simulated response")).to_contain_text("sky/kite")
     assert violations(phone) == [] and not is_sideways(phone)
 
 
@@ -362,8 +362,8 @@ def test_a_delivery_becomes_the_input_of_a_simulation_without_scripts(
     with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as plain:
         plain.goto(f"{BASE}/{nora.ids['webhook']}?sample=form")
         plain.get_by_role("button", name="Simulate").click()
-        expect(plain.get_by_label("Simulated answer")).to_contain_text("hello name=Ana")
-        plain.get_by_role("button", name="Call it for real").click()
+        expect(plain.get_by_label("Simulated response")).to_contain_text("hello name=Ana")
+        plain.get_by_role("button", name="Call for real").click()
         plain.get_by_role("button", name="Call for real").click()
         expect(plain.get_by_role("heading", level=1)).to_contain_text("Delivery")
         plain.get_by_role("link", name="Open in the simulator").click()

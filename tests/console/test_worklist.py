@@ -44,7 +44,7 @@ def test_columns_sort_and_page_are_in_the_address(signed_in: Visitor, nora: Api)
         ("sort=nope", 422, "cannot be sorted by 'nope'"),
         ("by=nope", 422, "'nope' is not a filter of task"),
         ("q=nope:1", 422, "nope"),
-        ("q=(", 422, "Nothing was searched."),
+        ("q=(", 422, "The search was not run."),
         ("limit=1000000", 200, "listed"),
         ("format=exe", 404, "use csv, raw or jsonl"),
         ("q=nope:1&format=csv", 422, "nope"),

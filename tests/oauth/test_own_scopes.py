@@ -279,4 +279,4 @@ def test_the_consent_page_names_own_records(nora: Api) -> None:
         "code_challenge": challenge(), "code_challenge_method": "S256",
     })).text)  # fmt: skip
     assert "It can read: Organizations." in shown and "only your own records" in shown
-    assert "Of your own records it can read: Tasks." in shown and "Of your own records it can change: Tasks." in shown
+    assert "Of your own records, it can read: Tasks." in shown and "Of your own records, it can change: Tasks." in shown

@@ -32,7 +32,7 @@ def ask(visit: Visit) -> PageResponse:
         return _form(visit, form.refuse(error))
     visit.flash(
         _(
-            "A mail with a link goes to {new_email}. Until you have opened it, you sign in as before.",
+            "An email with a link is on its way to {new_email}. Until you open it, you sign in as before.",
             new_email=change.new_email,
         )
     )
@@ -43,7 +43,7 @@ def ask(visit: Visit) -> PageResponse:
 def send_again(visit: Visit) -> PageResponse:
     """Mails the confirmation link again."""
     login_address.send_again(visit.ctx, visit.actor.worker_id)
-    visit.flash(_("Another mail is on its way; the link in the one before no longer works."))
+    visit.flash(_("Another email is on its way. The link in the previous one no longer works."))
     return see(BACK)
 
 
@@ -52,7 +52,7 @@ def take_back(visit: Visit) -> PageResponse:
     """Go on with the address that counts."""
     try:
         login_address.cancel(visit.ctx, visit.actor.worker_id)
-        visit.flash(_("You go on signing in with the same address."))
+        visit.flash(_("You still sign in with the same address."))
     except HelpdeskError as error:
         visit.flash(error.message)
     return see(BACK)
@@ -74,7 +74,7 @@ def confirm(visit: Visit) -> PageResponse:
     except Conflict as error:
         change = login_address.of_code(visit.ctx, code)
         return render(visit, "confirm_address.html", 422, form=Form().refuse(error), change=change, code=code)
-    visit.flash(_("You sign in with {new_email} from now on.", new_email=change.new_email))
+    visit.flash(_("You now sign in with {new_email}.", new_email=change.new_email))
     return see(BACK)
 
 

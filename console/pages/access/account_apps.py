@@ -37,7 +37,7 @@ def show(visit: Visit) -> PageResponse:
 def revoke(visit: Visit) -> PageResponse:
     """End all that an app may do in one's name."""
     token_lists.revoke_app(visit.ctx, visit.id)
-    visit.flash(_("The app can do nothing in your name any more."))
+    visit.flash(_("The app can no longer act on your behalf."))
     return see(BASE)
 
 

@@ -41,7 +41,7 @@ LABELS = {
     "app_id": N_("App"),
     "worker_id": N_("Worker"),
     "expires": N_("Expires"),
-    "label": N_("What for"),
+    "label": N_("Purpose"),
     "scopes": N_("Scopes"),
 }
 REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
@@ -63,7 +63,7 @@ def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 
 
 def _created(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    by_login = "" if row["label"] else _("by a login")
+    by_login = "" if row["label"] else _("by signing in")
     by = _("by {name}", name=row["created_by"]) if row["created_by"] else by_login
     return Markup("<div>{}<br>{}</div>").format(ui.when(visit, row["created_at"]), ui.muted(by))
 
@@ -89,7 +89,7 @@ def _button(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     if row["is_over"]:
         return ""
     asked = _(
-        "The token of {worker} ends now. Programs that use it are refused from the next request on.",
+        "The token of {worker} ends now. Programs that use it are refused from their next request on.",
         worker=row["worker"],
     )
     return ui.button(visit, f"{BASE}/{row['id']}/revoke", N_("Revoke"), "link danger", asked)
@@ -99,7 +99,7 @@ SOURCE = RowSource(
     _rows,
     (
         *(RowFilter(name, WANTED_LABELS[name], uri=uri) for name, uri in WANTED.items()),
-        RowFilter("state", N_("Which"), lambda visit: STATES),
+        RowFilter("state", N_("Status"), lambda visit: STATES),
     ),
 )
 LIST = declare(Worklist(
@@ -107,7 +107,7 @@ LIST = declare(Worklist(
     ("token", "app", "worker", "scopes", "created_at", "expires_at", "last_used_at", "do"),
     own=(
         ListColumn("token", N_("Token"), _token, "label", value=lambda row, more: row["_label"]),
-        ListColumn("label", N_("What for"), lambda visit, row, more: ui.name(row["label"])),
+        ListColumn("label", N_("Purpose"), lambda visit, row, more: ui.name(row["label"])),
         ListColumn("app", N_("App"), lambda visit, row, more: ui.name(row["app"])),
         ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.name(row["worker"])),
         ListColumn("scopes", N_("Scopes"), lambda visit, row, more: ui.code(" ".join(row["scopes"])),
@@ -124,7 +124,7 @@ LIST = declare(Worklist(
                    confirm=N_("Revoke the selected tokens? Programs that use them are refused from now on."),
                    says=N_ngettext("Token revoked.", "{count} tokens revoked.")),
     ),
-    changes="proven admin", subtitle=N_("Keys to the API for scripts of yours"), none=N_("No token fits."),
+    changes="proven admin", subtitle=N_("API keys for your scripts"), none=N_("No token matches."),
     empty=N_("There are no tokens yet."), new=(NEW, N_("New token")),
     source=SOURCE,
 ))  # fmt: skip
@@ -198,7 +198,7 @@ def show_revoke_all(visit: Visit) -> PageResponse:
 def revoke_all(visit: Visit) -> PageResponse:
     """End the tokens of an app, of a worker or of both."""
     count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
-    visit.flash(ngettext("{count} token is revoked.", "{count} tokens are revoked.", count))
+    visit.flash(ngettext("{count} token revoked.", "{count} tokens revoked.", count))
     return see(BASE)
 
 

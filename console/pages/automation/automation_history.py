@@ -38,7 +38,7 @@ def restore(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _history(visit, Form().refuse(error), number)
     path = f"{BASE}/{visit.id}"
-    visit.flash(_("Version {number} is back.", number=number), f"{path}/restore", version=str(before))
+    visit.flash(_("Version {number} restored.", number=number), f"{path}/restore", version=str(before))
     return see(f"{path}/history")
 
 

@@ -81,16 +81,16 @@ FIRST_SCRIPTS = {
 STATES = {"return": "ok", "exit": "ok", "await": "info", "error": "err", "failure": "err"}
 ENDINGS = {
     "return": "returned",
-    "exit": N_("came to its end"),
+    "exit": N_("completed"),
     "await": "waits",
-    "error": N_("ran out of time"),
+    "error": N_("timed out"),
     "failure": "failed",
 }
 LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
 RUNS = ("simulate", "run", "resume", "keep")  # buttons that run it
 RUN_CODE, CODE_CHARS = "run_code", 40
 REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
-BLANK = [("", N_("not given")), ("yes", "yes"), ("no", "no")]
+BLANK = [("", N_("not set")), ("yes", "yes"), ("no", "no")]
 
 
 @dataclass
@@ -191,7 +191,7 @@ LIST = declare(
                 value=lambda row, more: more.of[row["id"]].last_run_at,
                 is_time=True,
             ),
-            ListColumn("failed", N_("Failed in a day"), _failed, value=lambda row, more: more.of[row["id"]].failed),
+            ListColumn("failed", N_("Failed in 24 hours"), _failed, value=lambda row, more: more.of[row["id"]].failed),
             ListColumn(
                 "used", N_("Used by"), _used, kind="number", value=lambda row, more: more.used[row["name"].lower()]
             ),
@@ -200,9 +200,10 @@ LIST = declare(
         sort="name",
         placeholder=N_("name, or trigger:svc.trigger.webhook.respond"),
         empty=N_(
-            "There are no automations yet. An automation is a script that something starts: a webhook, mail, a time."
+            "There are no automations yet. An automation is a script that runs when something happens: a "
+            "webhook is called, an email arrives, a time comes."
         ),
-        none=N_("No automation fits."),
+        none=N_("No automation matches."),
         new=(f"{BASE}/new", N_("New automation")),
         quick=(
             (N_("Webhooks"), "trigger:svc.trigger.webhook.respond"),
@@ -271,7 +272,7 @@ def delete(visit: Visit) -> PageResponse:
     """Remove an automation."""
     record = lookup.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
-    visit.flash(_("{name} is removed.", name=record["name"]))
+    visit.flash(_("{name} removed.", name=record["name"]))
     return see(BASE)
 
 
@@ -279,7 +280,7 @@ def delete(visit: Visit) -> PageResponse:
 def remove_example(visit: Visit) -> PageResponse:
     """Forget an example."""
     removed = examples.remove(visit.ctx, visit.id, visit.form.id("example", required=True))
-    visit.flash(_("The example '{name}' is removed.", name=removed.name))
+    visit.flash(_("Example '{name}' removed.", name=removed.name))
     return see(f"{BASE}/{visit.id}#examples")
 
 
@@ -287,7 +288,7 @@ def remove_example(visit: Visit) -> PageResponse:
 def stop(visit: Visit) -> PageResponse:
     """Stop the run that a page of one's own waits for, if it still runs."""
     is_stopped = stopping.stop(visit.ctx, _code(visit))
-    stops, ended = _("The run stops after its current command."), _("No run of that page is under way.")
+    stops, ended = _("The run stops after its current command."), _("Nothing is running from this page.")
     told = stops if is_stopped else ended
     return render(visit, "automation_stopped.html", 200 if is_stopped else 404, told=told)
 
@@ -360,7 +361,7 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
     except HelpdeskError as error:
         form.refuse(error)
         form.values[BASED_ON] = str(error.details.get("version", form.get(BASED_ON)))
-        stays = _("The version that runs stays as it was.") if id else ""
+        stays = _("The running version is unchanged.") if id else ""
         editing.note = f"{_kept(visit, key, form)} {stays}".strip()
         return _editor(visit, editing)
     form_drafts.drop(visit.ctx, key)
@@ -379,8 +380,8 @@ def _kept(visit: Visit, key: str, form: Form) -> str:
     try:
         form_drafts.save(visit.ctx, key, list(form.values.items()))
     except TooLarge:
-        return _("What you typed is too long to be kept as a draft; it stands here alone.")
-    return _("What you typed is kept as your draft.")
+        return _("Your text is too long to be stored as a draft. It exists only on this page.")
+    return _("Your text is stored as a draft.")
 
 
 def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
@@ -388,18 +389,20 @@ def _check_results(checked: list[examples.ExampleCheck]) -> list[str]:
     if not checked:
         return []
     changed, missed = sum(each.is_changed for each in checked), sum(not each.outcome for each in checked)
-    told = [_("All examples end as before.")]
+    told = [_("All examples have the same result as before.")]
     if changed:
         told = [
             ngettext(
-                "{changed} of {count} example has another result.",
-                "{changed} of {count} examples have another result.",
+                "{changed} of {count} example has a different result.",
+                "{changed} of {count} examples have a different result.",
                 len(checked),
                 changed=changed,
             )
         ]
     if missed:
-        late = ngettext("{count} was not run: no time was left.", "{count} were not run: no time was left.", missed)
+        late = ngettext(
+            "{count} was not run because time ran out.", "{count} were not run because time ran out.", missed
+        )
         told = [*(told if changed else []), late]
     return told
 
@@ -443,7 +446,7 @@ def _ticket_values(visit: Visit, form: Form) -> dict[str, Any]:
     mask = form.text(TICKET_FIELD).strip().strip("#[]")
     id = masks.ticket_id(visit.ctx, mask) if mask else None
     if id is None:
-        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Say which ticket."))
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Enter a ticket."))
     if form.get("extension_id") == MACRO:
         return macros.values_of(visit.ctx, id)
     with suppress(HelpdeskError):
@@ -477,7 +480,7 @@ def _keep(visit: Visit, editing: _EditorView) -> None:
     """Keep what a run was given, and how it ended, as an example."""
     assert editing.run is not None
     if not editing.id:
-        editing.form.fail("example_name", _("Save the automation first; its examples belong to it."))
+        editing.form.fail("example_name", _("Save the automation first. Examples belong to a saved automation."))
         return
     name = editing.form.text("example_name")
     try:
@@ -485,7 +488,7 @@ def _keep(visit: Visit, editing: _EditorView) -> None:
     except HelpdeskError as error:
         editing.form.refuse(error)
     else:
-        editing.note = _("The example “{name}” is kept. It runs whenever the automation is saved.", name=name)
+        editing.note = _("Example “{name}” saved. It runs each time the automation is saved.", name=name)
 
 
 def _automation(visit: Visit, editing: _EditorView) -> Script:
@@ -512,7 +515,7 @@ def _given(visit: Visit, form: Form, asked: list[InputDeclaration]) -> dict[str,
     required fields that are blank at the form, and raises for them, too."""
     values = loads(form.get("values") or "{}", "'values'", field="values")
     if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
-        raise Invalid(_('The values are a map, such as {"inputs": {}}.'), field="values")
+        raise Invalid(_('Enter the values as a map, such as {"inputs": {}}.'), field="values")
     given = dict(values.get("inputs") or {})
     for each in asked:
         text = form.get(INPUT + each.name)
@@ -543,7 +546,7 @@ def _continued(visit: Visit) -> dict[str, Any]:
     """The state in which a waiting run goes on, as the page holds it. Raises Malformed, Invalid."""
     found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
     if not isinstance(found, dict):
-        raise Invalid(_("What the run goes on with is a map."), field="values")
+        raise Invalid(_("Enter the values to continue with as a map."), field="values")
     return found
 
 
@@ -558,13 +561,13 @@ def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dic
         told.append(
             {
                 "array": _("One item per line."),
-                "record": _("One record of the type {type}.", type=of),
-                "records": _("Ids of {type} records, separated by commas.", type=of),
+                "record": _("A record of the type {type}.", type=of),
+                "records": _("IDs of {type} records, separated by commas.", type=of),
                 "text": _("Type {type}.", type=type) if type else "",
             }[each.kind]
         )
         if "default" in each.options:
-            told.append(_("When blank: {value}.", value=_text(each.options["default"])[:200]))
+            told.append(_("Default: {value}.", value=_text(each.options["default"])[:200]))
         told.append(_("Required.") if each.is_required else "")
         shown = (
             "area"

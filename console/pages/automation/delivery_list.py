@@ -21,9 +21,9 @@ from server.translation import N_, _
 
 PATH = "/automations/webhooks/deliveries"
 ANSWERS: Sequence[Option] = (
-    ("", N_("Every answer")),
-    ("done", N_("Answered")),
-    ("failed", N_("Failed, with 400 or more")),
+    ("", N_("Any response")),
+    ("done", N_("Succeeded")),
+    ("failed", N_("Failed (400 or more)")),
 )
 MESSAGE_CHARS = 60  # characters of an error message that are shown
 
@@ -70,7 +70,7 @@ SOURCE = RowSource(
     _rows,
     (
         RowFilter("webhook", N_("Webhook"), uri="webhook_listener"),
-        RowFilter("answer", N_("Answer"), lambda visit: ANSWERS),
+        RowFilter("answer", N_("Response"), lambda visit: ANSWERS),
     ),
 )
 LIST = declare(Worklist(
@@ -79,7 +79,7 @@ LIST = declare(Worklist(
         ListColumn("at", N_("When"), _when, "at"),
         ListColumn("webhook", N_("Webhook"), _webhook, value=lambda row, more: more.get(row["listener_id"], "")),
         ListColumn("request", N_("Request"), _request, value=lambda row, more: f"{row['method']} /{row['path']}"),
-        ListColumn("answer", N_("Answer"), _answer, "status", value=lambda row, more: row["status"]),
+        ListColumn("answer", N_("Response"), _answer, "status", value=lambda row, more: row["status"]),
         ListColumn("automation", N_("Automation"), lambda visit, row, more: (
             ui.breakable(row["automation"]) if row["automation"] else ui.muted(_("none")))),
         ListColumn("client", N_("From"), lambda visit, row, more: row["client"]),
@@ -88,8 +88,8 @@ LIST = declare(Worklist(
         ListColumn("run", N_("Log"), _run, value=lambda row, more: row["run_id"] or ""),
     ),
     load=_names, sort="-at", changes="admin",
-    subtitle=N_("What webhooks were asked, and what they answered"),
-    empty=N_("No webhook was called yet."), none=N_("No delivery is like that."),
+    subtitle=N_("Requests to webhooks, and the responses"),
+    empty=N_("No deliveries yet."), none=N_("No delivery matches."),
     source=SOURCE,
 ))  # fmt: skip
 

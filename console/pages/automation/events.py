@@ -50,7 +50,7 @@ def remove(visit: Visit) -> PageResponse:
     name = visit.form.text("name", "")
     try:
         event_bindings.remove(visit.ctx, visit.id, name, visit.form.text("version", ""))
-        visit.flash(_("{name} does not run at this event any more.", name=name))
+        visit.flash(_("{name} no longer runs on this event.", name=name))
     except Conflict as error:
         visit.flash(error.message)
     return see(f"{BASE}/{visit.id}")

@@ -100,7 +100,7 @@ SAMPLES: dict[str, HookSample] = {
     "form": HookSample(N_("A form"), _form),
     "push": HookSample(N_("A push, as GitHub sends it"), _push),
     "payment": HookSample(N_("A payment, as Stripe sends it"), _payment),
-    "standard": HookSample(N_("An event of Standard Webhooks"), _standard),
+    "standard": HookSample(N_("A Standard Webhooks event"), _standard),
 }
 
 _SCRIPT = """\

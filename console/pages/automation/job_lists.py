@@ -23,7 +23,7 @@ from server.upkeep import scheduled_jobs
 
 
 def _kinds(visit: Visit) -> list[Option]:
-    return [("", N_("Every kind")), *((each, each) for each in job_queue.kinds())]
+    return [("", N_("All kinds")), *((each, each) for each in job_queue.kinds())]
 
 
 KIND = RowFilter("kind", N_("Kind"), _kinds)
@@ -38,9 +38,7 @@ def _named(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     payload = row.get("payload", "{}")
     if payload == "{}":
         return Markup("<div>{}</div>").format(label)
-    return Markup("<div>{}<details><summary>{}</summary>{}</details></div>").format(
-        label, _("What it is given"), ui.code(payload)
-    )
+    return Markup("<div>{}<details><summary>{}</summary>{}</details></div>").format(label, _("Input"), ui.code(payload))
 
 
 def _kind(row: Mapping[str, Any], more: Any) -> str:
@@ -72,7 +70,7 @@ def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     if row["state"] == "running":
         return ""
     again = N_("Run again") if row["state"] == "failed" else N_("Run now")
-    question = _("Drop job {id} ({kind})? What it was to do is not done. This cannot be undone.", id=id, kind=kind)
+    question = _("Drop job {id} ({kind})? It will not run. This cannot be undone.", id=id, kind=kind)
     return ui.row(
         ui.button(visit, f"{BASE}/{id}/run", again, "small"),
         ui.button(visit, f"{BASE}/{id}/drop", N_("Drop"), "link danger", question),
@@ -86,7 +84,7 @@ JOB_LIST = declare(Worklist(
         ListColumn("state", N_("State"),
                    lambda visit, row, more: ui.badge(BADGES[row["state"]], dict(STATES)[row["state"]])),
         ListColumn("due_at", N_("Due"), _due, "due_at"),
-        ListColumn("attempts", N_("Begun"),
+        ListColumn("attempts", N_("Started"),
                    lambda visit, row, more: _("{count} of {most}", count=row["attempts"], most=job_queue.MAX_ATTEMPTS),
                    "attempts", "number"),
         ListColumn("error", N_("Error"), _error),
@@ -96,11 +94,11 @@ JOB_LIST = declare(Worklist(
         BulkAction("run", N_("Run now"), run=lambda visit, key: scheduled_jobs.run_now(visit.ctx, id_of(key)),
                    says=N_ngettext("The job runs now.", "{count} jobs run now.")),
         BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: scheduled_jobs.drop(visit.ctx, id_of(key)),
-                   confirm=N_("Drop the selected jobs? What they were to do is not done. This cannot be undone."),
+                   confirm=N_("Drop the selected jobs? They will not run. This cannot be undone."),
                    says=N_ngettext("Job dropped.", "{count} jobs dropped.")),
     ),
-    heading=N_("Scheduler"), subtitle=N_("What is done later, or again until it works"),
-    empty=N_("No job waits: everything is done."), none=N_("No job is like that."), tabs=tuple(TABS),
+    heading=N_("Scheduler"), subtitle=N_("Work that runs later, or again until it succeeds"),
+    empty=N_("No jobs are waiting."), none=N_("No job matches."), tabs=tuple(TABS),
     tabs_label=N_("Scheduler"),
     source=RowSource(_jobs, (RowFilter("state", N_("State"), lambda visit: STATES), KIND)),
 ))  # fmt: skip
@@ -143,7 +141,7 @@ RUN_LIST = declare(Worklist(
         ListColumn("result", N_("Result"), lambda visit, row, more: (
             ui.badge("err", _("failed")) if row["error"] else ui.badge("ok", _("done"))),
             value=lambda row, more: "failed" if row["error"] else "done"),
-        ListColumn("began_at", N_("Begun"), _begun, "began_at"),
+        ListColumn("began_at", N_("Started"), _begun, "began_at"),
         ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at", is_time=True),
         ListColumn("ms", N_("Duration"), lambda visit, row, more: f"{row['ms']} ms", "ms", "number"),
         ListColumn("attempt", N_("Attempt"), lambda visit, row, more: str(row["attempt"]), "attempt",
@@ -159,5 +157,5 @@ RUN_LIST = declare(Worklist(
 @page("GET", RUNS, "admin")
 def show_runs(visit: Visit) -> PageResponse:
     """The past runs of jobs, newest first. Raises Invalid for an unknown kind."""
-    subtitle = _("How jobs went: the newest {kept} of each kind", kept=job_queue.MAX_RUNS)
+    subtitle = _("Job history: the last {kept} of each kind", kept=job_queue.MAX_RUNS)
     return row_view.page(visit, replace(RUN_LIST, subtitle=subtitle))

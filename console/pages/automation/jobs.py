@@ -29,7 +29,7 @@ TIMER = "automation_timer"
 TABS = [(BASE, N_("Jobs")), (RUNS, N_("History")), (SCANS, N_("Maintenance tasks")), (TIMERS, N_("Timers"))]
 BADGES = {"running": "info", "due": "warn", "waiting": "muted", "failed": "err"}
 STATES = [
-    ("", N_("Every state")),
+    ("", N_("All states")),
     ("running", N_("Running")),
     ("due", N_("Due")),
     ("waiting", N_("Waiting")),
@@ -37,68 +37,72 @@ STATES = [
 ]
 # What jobs of a kind do; another one is shown by its name alone.
 DOES = {
-    "backup": N_("Makes a backup of the database"),
-    "backup.verify": N_("Reads all of a backup"),
+    "backup": N_("Creates a backup of the database"),
+    "backup.verify": N_("Reads a whole backup to verify it"),
     "behavior.run": N_("Runs a scheduled behavior"),
-    "http.request": N_("Sends a request of an automation again"),
-    "login.address": N_("Sends the mails about a new sign-in address"),
-    "login.locked": N_("Tells a worker that sign-in was locked"),
+    "http.request": N_("Retries a request of an automation"),
+    "login.address": N_("Sends the emails about a new sign-in address"),
+    "login.locked": N_("Notifies a worker that sign-in was locked"),
     "csv.import": N_("Checks or imports the rows of a large CSV file"),
-    "database.check": N_("Looks at the whole database for damage"),
-    "event": N_("Runs what automations wait for an event"),
-    "mail.send": N_("Sends a mail"),
-    "mailbox.check": N_("Looks at a mailbox"),
-    "notification.mail": N_("Mails a worker what they have not read"),
-    "password.link": N_("Sends a link for a password"),
-    "service.look": N_("Asks mail servers whether they can be reached"),
+    "database.check": N_("Checks the whole database for damage"),
+    "event": N_("Runs automations that wait for an event"),
+    "mail.send": N_("Sends an email"),
+    "mailbox.check": N_("Fetches email from a mailbox"),
+    "notification.mail": N_("Emails a worker their unread notifications"),
+    "password.link": N_("Sends a link for choosing a password"),
+    "service.look": N_("Checks whether the mail servers can be reached"),
     "timer": N_("Runs an automation timer"),
 }
 # What is done by what runs from time to time, by its name.
 SCANS_DO = {
-    N_("old idempotency keys"): N_("Deletes the keys of API requests, and their responses, that are older than a day."),
-    N_("values of last runs"): N_("Stores what the last run of each automation began with, to try a change with it."),
-    N_("old outgoing deliveries"): N_("Deletes deliveries of outgoing webhooks that are done and older than 14 days."),
+    N_("old idempotency keys"): N_("Deletes the keys of API requests, and their responses, after a day."),
+    N_("values of last runs"): N_(
+        "Stores the input of the last run of each automation, so that you can try a change with it."
+    ),
+    N_("old outgoing deliveries"): N_("Deletes finished deliveries of outgoing webhooks after 14 days."),
     N_("old changes"): N_("Deletes entries of the change log that are older than the setting allows."),
-    N_("automatic answers"): N_("Forgets who was answered automatically more than an hour ago."),
+    N_("automatic answers"): N_("Forgets automatic replies sent more than an hour ago."),
     N_("automation resources that expired"): N_("Removes them."),
-    N_("automation timers"): N_("Adds a job for each that is due."),
-    N_("backups"): N_("Adds a job when the backup of its time is missing."),
-    N_("counts of automatic mail"): N_("Removes those whose hour is over."),
-    N_("databases that restores put aside"): N_("Removes those that no rule of what is kept of backups keeps."),
-    N_("old undo of merges"): N_("Removes what is older than a day."),
-    N_("old undo of tickets"): N_("Removes what is older than a day."),
-    N_("old files to be imported"): N_("Deletes files that were uploaded to be imported and never were."),
-    N_("deleted custom fields"): N_("Removes those deleted a week ago, with their values."),
-    N_("deleted tickets"): N_("Removes those deleted long enough ago, with their messages."),
-    N_("drafts that are due"): N_("Sends what was to be sent later, and tries again what did not leave."),
-    N_("gauges"): N_("Takes the numbers that metrics keep."),
-    N_("listener for mail that failed"): N_("Opens it again."),
-    N_("mailboxes to look at"): N_("Adds a job for each that is due."),
-    N_("mail servers to look at"): N_("Adds a job when they were last asked long ago."),
-    N_("mail without an id"): N_("Forgets what is too old to be told again."),
-    N_("messages that nobody gets"): N_("Takes old ones out of queues, and gives others back."),
-    N_("notes"): N_("Writes down when workers and tokens were last seen."),
-    N_("what hung on deleted records"): N_("Removes messages, comments and files of records that had many."),
-    N_("words of older records"): N_("Puts them into full-text indexes that are new, until all are there."),
+    N_("automation timers"): N_("Adds a job for each one that is due."),
+    N_("backups"): N_("Adds a job if a scheduled backup is missing."),
+    N_("counts of automatic mail"): N_("Removes counts older than an hour."),
+    N_("databases that restores put aside"): N_("Removes those that no retention rule for backups keeps."),
+    N_("old undo of merges"): N_("Removes data older than a day."),
+    N_("old undo of tickets"): N_("Removes data older than a day."),
+    N_("old files to be imported"): N_("Deletes files that were uploaded for import but never imported."),
+    N_("deleted custom fields"): N_("Removes fields that were deleted a week ago, with their values."),
+    N_("deleted tickets"): N_("Removes tickets that were deleted long enough ago, with their messages."),
+    N_("drafts that are due"): N_("Sends drafts that were scheduled, and tries again to send those that failed."),
+    N_("gauges"): N_("Records the current value of each gauge."),
+    N_("listener for mail that failed"): N_("Reopens it."),
+    N_("mailboxes to look at"): N_("Adds a job for each one that is due."),
+    N_("mail servers to look at"): N_("Adds a job if the last check was long ago."),
+    N_("mail without an id"): N_("Forgets email that is too old to arrive twice."),
+    N_("messages that nobody gets"): N_("Removes old messages from queues, and returns others to them."),
+    N_("notes"): N_("Records when workers and tokens were last seen."),
+    N_("what hung on deleted records"): N_(
+        "Removes messages, comments and files of deleted records that had many of them."
+    ),
+    N_("words of older records"): N_("Adds them to new full-text indexes until they are complete."),
     N_("old automation log entries"): N_("Removes them."),
-    N_("old continuations"): N_("Removes what nobody went on with."),
-    N_("old accepted forms"): N_("Forgets which forms were carried out a month ago."),
+    N_("old continuations"): N_("Removes runs that nothing resumed."),
+    N_("old accepted forms"): N_("Forgets forms that were processed a month ago."),
     N_("old drafts of forms"): N_("Removes them."),
     N_("old files to be imported"): N_("Removes them."),
-    N_("old webhook deliveries"): N_("Removes what no rule keeps."),
-    N_("files of webhooks that hang on nothing"): N_("Removes those that no automation attached within a day."),
-    N_("old webhook tokens"): N_("Ends addresses that were replaced."),
-    N_("records due to open"): N_("Opens tickets and tasks whose wait is over."),
-    N_("answers of workers"): N_("Forgets answers by mail that came too long ago to come again."),
+    N_("old webhook deliveries"): N_("Removes deliveries that no retention rule keeps."),
+    N_("files of webhooks that hang on nothing"): N_("Removes files that no automation attached within a day."),
+    N_("old webhook tokens"): N_("Expires addresses that were replaced."),
+    N_("records due to open"): N_("Opens tickets and tasks whose reopen date has come."),
+    N_("answers of workers"): N_("Forgets email replies that are too old to arrive twice."),
     N_("signed names that were used"): N_(
         "Removes used names of emails to workers that are too old to be accepted again."
     ),
-    N_("service targets"): N_("Gives open tickets their targets, and tells of those that are due."),
-    N_("reminders due"): N_("Tells their workers."),
+    N_("service targets"): N_("Assigns targets to open tickets, and notifies workers of those that are due."),
+    N_("reminders due"): N_("Notifies their workers."),
     N_("sessions that are over"): N_("Removes them."),
-    N_("spam lessons"): N_("Learns what mail is spam from what workers marked."),
+    N_("spam lessons"): N_("Learns from what workers marked which email is spam."),
     N_("stored values that expired"): N_("Removes them."),
-    N_("tokens of no use"): N_("Removes what has ended long ago."),
+    N_("tokens of no use"): N_("Removes tokens that expired long ago."),
 }
 DAY_SECONDS = 86400
 REFRESH_SECONDS = 2  # wait before the page of an unfinished job reloads itself
@@ -111,7 +115,7 @@ def show_one(visit: Visit) -> PageResponse:
     job = scheduled_jobs.find_job(visit.ctx, visit.id)
     runs, total = scheduled_jobs.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
     if job is None and not runs:
-        raise NotFound(_("There is no job {id} any more: it was dropped, or its history is over.", id=visit.id))
+        raise NotFound(_("Job {id} no longer exists: it was dropped, or its history was deleted.", id=visit.id))
     kind = runs[0].kind if job is None else job.kind
     pattern = re.compile(rf"\bjob={visit.id}\b")
     lines = [each for each in log.recent_lines() if pattern.search(each.text) and each.at >= visit.now - DAY_SECONDS]
@@ -143,7 +147,7 @@ def run(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Removes a job without running it."""
     kind = scheduled_jobs.drop(visit.ctx, visit.id)
-    visit.flash(_("Job {id} ({kind}) is dropped; the audit log tells what it was to do.", id=visit.id, kind=kind))
+    visit.flash(_("Job {id} ({kind}) dropped. The audit log has its input.", id=visit.id, kind=kind))
     return see(BASE)
 
 
@@ -206,13 +210,13 @@ TIMER_LIST = declare(
                 "delete",
                 N_("Delete"),
                 deletes=True,
-                confirm=N_("Delete the selected timers? Their automations stay."),
+                confirm=N_("Delete the selected timers? Their automations are not deleted."),
                 says=N_ngettext("Timer deleted.", "{count} timers deleted."),
             ),
         ),
-        subtitle=N_("Automations that run at a time"),
-        none=N_("No timer fits."),
-        empty=N_("There are no timers yet. A timer runs an automation at a time, once or again and again."),
+        subtitle=N_("Automations that run at set times"),
+        none=N_("No timer matches."),
+        empty=N_("There are no timers yet. A timer runs an automation at a set time, once or repeatedly."),
         new=(f"{TIMERS}/new", N_("New timer")),
         tabs=tuple(TABS),
         tabs_label=N_("Scheduler"),
@@ -234,7 +238,7 @@ def run_timer(visit: Visit) -> PageResponse:
         if timer["is_disabled"]:
             raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
         records.update(visit.ctx, TIMER, visit.id, {"next_run_at": str(visit.now)})
-        visit.flash(_("{name} is due now; the log of automations tells how it went.", name=timer["name"]))
+        visit.flash(_("{name} is due now. The automation log shows the result.", name=timer["name"]))
     except HelpdeskError as error:
         visit.flash(error.message)
     return see(TIMERS)
@@ -246,6 +250,9 @@ def switch_timer(visit: Visit) -> PageResponse:
     timer = lookup.record(visit, TIMER, visit.id)
     is_off = visit.form.flag("off")
     records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
-    off, on = _("{name} is off: it does not run.", name=timer["name"]), _("{name} is on.", name=timer["name"])
+    off, on = (
+        _("{name} switched off. It no longer runs.", name=timer["name"]),
+        _("{name} switched on.", name=timer["name"]),
+    )
     visit.flash(off if is_off else on, f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
     return see(TIMERS)

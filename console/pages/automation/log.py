@@ -22,7 +22,7 @@ from server.translation import N_
 
 BASE = "/automations/log"
 LEVELS = [
-    ("", N_("Every level")),
+    ("", N_("All levels")),
     ("warning,error", N_("Errors and warnings")),
     ("error", N_("Errors")),
     ("warning", N_("Warnings")),
@@ -41,11 +41,11 @@ KINDS = {
 PARTS = 60  # bars of the histogram
 MAX_EXPORTED = 10_000  # entries in one file, the newest
 FILTERS = (
-    ('automation:(name:"shop.echo" node:"start:*")', N_("of an automation, at a place; * stands for anything")),
-    ("level:[warning,error]", N_("of these levels; level:!debug leaves one out")),
-    ('created:"-1 day to now"', N_("of a time")),
-    ("message:*late*", N_("with a word in the message")),
-    ("id:>100", N_("by number")),
+    ('automation:(name:"shop.echo" node:"start:*")', N_("from an automation, at a place; * matches anything")),
+    ("level:[warning,error]", N_("of these levels; level:!debug excludes one")),
+    ('created:"-1 day to now"', N_("from a period")),
+    ("message:*late*", N_("containing a word")),
+    ("id:>100", N_("by ID")),
 )
 
 

@@ -47,24 +47,24 @@ LIST = declare(Worklist(
     ),
     load=lambda visit, rows: deliveries.overview(visit.ctx, [each["id"] for each in rows]),
     sort="name", none=N_("No outgoing webhook matches."),
-    intro=N_("Other programs are told what changes here, by requests that they can verify."),
-    empty=N_("Tell another program when a ticket is created or a message comes in. What it does not hear is sent "
-             "again, for three days."),
+    intro=N_("Signed requests that tell other programs what changes here"),
+    empty=N_("Notify another program when a ticket is created or a message arrives. A delivery that fails "
+             "is retried for three days."),
     new=(f"{BASE}/new", N_("New outgoing webhook")), row=f"{BASE}/{{id}}",
 ))  # fmt: skip
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
     Control("url", N_("Address"), N_("Where requests are sent, such as https://shop.example/hooks/helpdesk."),
             kind="line"),
-    Control("events", N_("Events"), N_("Such as ticket.created, ticket.updated, message.* or *. With commas or line "
-            "ends between."), kind="area", attributes={"rows": 2, "spellcheck": "false"}),
-    Control("query", N_("Only records that match"), N_("A search, for events of one record type, such as "
+    Control("events", N_("Events"), N_("Such as ticket.created, ticket.updated, message.* or *, separated by commas "
+                                       "or line breaks."), kind="area", attributes={"rows": 2, "spellcheck": "false"}),
+    Control("query", N_("Only matching records"), N_("A search, for events of one record type, such as "
             "status:open."), kind="line"),
-    Control("expanded", N_("Keys to open"), N_("As in the API, such as owner_,org_,custom_."), kind="line"),
-    Control("headers", N_("Further headers"), N_("One a line, as Name: value. They are not shown again."), kind="area",
+    Control("expanded", N_("Keys to expand"), N_("As in the API, such as owner_,org_,custom_."), kind="line"),
+    Control("headers", N_("More headers"), N_("One per line, as Name: value. They are not shown again."), kind="area",
             attributes={"rows": 2, "spellcheck": "false"}, is_kept=True),
-    Control("body", N_("Body"), N_("Blank for JSON with type, timestamp and data. A template otherwise, with event, "
-            "timestamp and record."), kind="code", attributes={"rows": 4}),
+    Control("body", N_("Body"), N_("Leave blank for JSON with type, timestamp and data. Otherwise a template with "
+                                   "event, timestamp and record."), kind="code", attributes={"rows": 4}),
     Control("is_disabled", N_("Disabled")),
 ))  # fmt: skip
 
@@ -100,7 +100,7 @@ def show_delivery(visit: Visit) -> PageResponse:
 def replay(visit: Visit) -> PageResponse:
     """Send it again."""
     deliveries.replay(visit.ctx, visit.id)
-    visit.flash(_("It is sent again now."))
+    visit.flash(_("Sending it again now."))
     return see(f"{BASE}/sent/{visit.id}")
 
 

@@ -57,7 +57,7 @@ def create(visit: Visit) -> PageResponse:
     try:
         imported = package_import.import_package(visit.ctx, recipe.package, answers, grants_agreed=True)
     except Conflict:
-        problem = _("There is something of this name already. Choose another name.")
+        problem = _("This name is already taken. Choose another name.")
         return _form(visit, recipe, prompts, form.fail(names[NAME], problem))
     except HelpdeskError as error:
         field, why = str(error.details.get("field") or ""), error.details.get("reason")
@@ -66,9 +66,9 @@ def create(visit: Visit) -> PageResponse:
             visit, recipe, prompts, form.fail(name, sentence(str(why))) if name and why else form.refuse(error)
         )
     records = {uid: each for of_type in imported.records.values() for uid, each in of_type.items()}
-    said = [_("{name} is created.", name=records[recipe.first]["label"])]
+    said = [_("{name} created.", name=records[recipe.first]["label"])]
     if "hook" in records:
-        said.append(_("The address to call is on the page of the webhook of the same name."))
+        said.append(_("The page of the webhook with the same name has the address to call."))
     visit.flash(" ".join(said))
     return see(f"{AUTOMATIONS}/{records[recipe.first]['id']}")
 

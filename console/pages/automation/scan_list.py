@@ -50,7 +50,7 @@ def _switch(visit: Visit, row: Row, more: Any) -> str:
     path = f"{SCANS}/switch"
     if not row["is_on"]:
         return ui.button(visit, path, N_("Switch on"), "link", name=row["id"], off="0")
-    question = _("Switch off '{name}'? What it looks for is not done until it is on again.", name=row["name"])
+    question = _("Switch off '{name}'? Its work is not done until you switch it on again.", name=row["name"])
     return ui.button(visit, path, N_("Switch off"), "link", question, name=row["id"], off="1")
 
 
@@ -69,12 +69,12 @@ LIST = declare(Worklist(
     ),
     actions=(
         BulkAction("off", N_("Switch off"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, False),
-                   confirm=N_("Switch off the selected tasks? What they look for waits until they are on again."),
+                   confirm=N_("Switch off the selected tasks? Their work is not done until you switch them on again."),
                    says=N_ngettext("Task switched off.", "{count} tasks switched off.")),
         BulkAction("on", N_("Switch on"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, True),
                    says=N_ngettext("Task switched on.", "{count} tasks switched on.")),
     ),
-    sort="name", limit=PAGE_SIZES[-1], heading=N_("Scheduler"), subtitle=N_("Tasks the service runs by itself"),
+    sort="name", limit=PAGE_SIZES[-1], heading=N_("Scheduler"), subtitle=N_("Tasks that the service runs by itself"),
     tabs=tuple(TABS), tabs_label=N_("Scheduler"), source=RowSource(_rows),
 ))  # fmt: skip
 
@@ -89,7 +89,7 @@ def show(visit: Visit) -> PageResponse:
 def run_all(visit: Visit) -> PageResponse:
     """Runs all periodic tasks at once."""
     scheduled_jobs.run_scans(visit.ctx)
-    visit.flash(_("All that is on runs now."))
+    visit.flash(_("All tasks that are on run now."))
     return see(SCANS)
 
 
@@ -98,7 +98,7 @@ def switch(visit: Visit) -> PageResponse:
     """Switch one of them on or off. Raises NotFound."""
     name, is_off = visit.form.text("name", ""), visit.form.flag("off")
     scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
-    off = _("“{name}” is off. It stays off when the service starts again.", name=name)
-    on = _("“{name}” is on.", name=name)
+    off = _("“{name}” switched off. It stays off when the service restarts.", name=name)
+    on = _("“{name}” switched on.", name=name)
     visit.flash(off if is_off else on, f"{SCANS}/switch", name=name, off="0" if is_off else "1")
     return see(SCANS)

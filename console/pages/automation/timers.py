@@ -26,8 +26,8 @@ REPEATS = [
     ("daily", N_("Every day")),
     ("weekdays", N_("Monday to Friday")),
     ("weekly", N_("Every week")),
-    ("monthly", N_("On the first of every month")),
-    (OWN, N_("By a schedule of its own")),
+    ("monthly", N_("On the first day of every month")),
+    (OWN, N_("Custom schedule")),
 ]
 DAYS = [
     ("mon", N_("Monday")),
@@ -48,23 +48,25 @@ KATA = "automation/run:\n  uri: svc:automation:{}\n"
 WHEN = (
     Control("repeat", N_("Runs"), kind="choice", options=REPEATS, is_own=True),
     Control("time", N_("Time"),
-            N_("Once: when, such as tomorrow 8:00 or 2027-01-31 09:00. Again: the time of the day, such as 08:30."),
+            N_("For once, a date and time such as tomorrow 8:00 or 2027-01-31 09:00. For repeats, a time of day such "
+               "as 08:30."),
             attributes={"autocomplete": "off"}, is_own=True, also=("next_run_at",)),
-    Control("day", N_("Day"), N_("Of those that run every week."), "choice", DAYS, is_own=True),
+    Control("day", N_("Day"), N_("For timers that run every week."), "choice", DAYS, is_own=True),
     Control("recurring_patterns", N_("Schedule"),
-            N_("Its own one: minute, hour, day of the month, month, day of the week, a pattern on each line, such as "
-               "0 8 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."), "code", attributes={"rows": 3},
+            N_("For a custom schedule: minute, hour, day of the month, month, day of the week, one pattern "
+               "per line, such as 0 8 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."), "code",
+               attributes={"rows": 3},
             is_own=True),
     Control("recurring_timezone", N_("Time zone"), N_("Of the schedule."), "zone", is_own=True),
 )  # fmt: skip
-AUTOMATION = Control("automation", N_("Automation"), N_("It runs when the time has come."), "choice", is_own=True)
+AUTOMATION = Control("automation", N_("Automation"), N_("Runs when the timer is due."), "choice", is_own=True)
 NEW = RecordForm(URI, (Control("name", N_("Name"), hint=""), AUTOMATION, *WHEN))
 FORM = RecordForm(
     URI,
     (
         Control("name", N_("Name"), hint=""),
         Control(
-            "automations_kata", N_("Automations"), N_("Which automation runs, as KATA."), "code", attributes={"rows": 4}
+            "automations_kata", N_("Automations"), N_("The automation to run, as KATA."), "code", attributes={"rows": 4}
         ),
         *WHEN,
     ),
@@ -114,7 +116,7 @@ def _schedule(form: Form) -> dict[str, Any]:
     repeat = form.get("repeat")
     if repeat == ONCE:
         if not form.text("time"):
-            raise Required(_("time: say when it runs, such as tomorrow 8:00"), field="time")
+            raise Required(_("time: enter when it runs, such as tomorrow 8:00"), field="time")
         return {"is_recurring": "0", "recurring_patterns": "", "next_run_at": form.text("time")}
     zone = {"recurring_timezone": form.text("recurring_timezone") or "UTC"}
     return {"is_recurring": "1", "recurring_patterns": _patterns(form, repeat)} | zone
@@ -124,14 +126,14 @@ def _patterns(form: Form, repeat: str) -> str:
     if repeat == OWN:
         if not form.text("recurring_patterns"):
             raise Required(
-                _("recurring_patterns: say when it runs, such as 0 8 * * mon-fri"), field="recurring_patterns"
+                _("recurring_patterns: enter when it runs, such as 0 8 * * mon-fri"), field="recurring_patterns"
             )
         return form.get("recurring_patterns").replace("\r\n", "\n")
     if repeat == "hourly":
         return "@hourly"
     clock = _CLOCK.fullmatch(form.text("time"))
     if clock is None:
-        raise Invalid(_("time: give a time of the day, such as 08:30"), field="time")
+        raise Invalid(_("time: enter a time of day, such as 08:30"), field="time")
     if repeat not in PATTERNS:
         raise Invalid(_("repeat: choose how often it runs"), field="repeat")
     if repeat == "weekly" and form.get("day") not in dict(DAYS):

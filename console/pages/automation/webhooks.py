@@ -49,7 +49,7 @@ HOURS = 24  # hours of calls in the list
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
-REAL = N_("The automation answers for real: it may write records and send mail.")
+REAL = N_("The automation runs for real: it may write records and send email.")
 MAX_SHOWN_CHARS = 20_000  # characters of a simulated response
 MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be given
 MAX_SHOWN_ENTRIES = 100  # lines of the log of a delivery
@@ -64,7 +64,7 @@ NEW = RecordForm(
             N_("Automation"),
             kind="choice",
             is_own=True,
-            hint=N_("Automations that are started by svc.trigger.webhook.respond. It can be named later, too."),
+            hint=N_("Automations started by svc.trigger.webhook.respond. You can choose one later, too."),
         ),
     ),
 )
@@ -73,12 +73,10 @@ FORM = RecordForm(
     (
         Control("name", N_("Name"), hint=""),
         Control("automations_kata", N_("Automation binding"), kind="code", is_drawn=True),
-        Control(
-            "kept_days", N_("Days that deliveries are kept"), "", attributes={"inputmode": "numeric", "required": True}
-        ),
+        Control("kept_days", N_("Days to keep deliveries"), "", attributes={"inputmode": "numeric", "required": True}),
         Control(
             "kept_last",
-            N_("Last deliveries that are kept however old they are"),
+            N_("Recent deliveries to keep, however old"),
             "",
             attributes={"inputmode": "numeric", "required": True},
         ),
@@ -182,7 +180,7 @@ LIST = declare(
             ListColumn("day", N_("Last 24 hours"), _day, value=lambda row, more: sum(more.hours.get(row["id"], []))),
             ListColumn(
                 "calls",
-                N_("Calls kept"),
+                N_("Stored calls"),
                 lambda visit, row, more: ui.number(visit, (more.latest.get(row["id"]) or {}).get("count", 0)),
                 kind="number",
                 value=lambda row, more: (more.latest.get(row["id"]) or {}).get("count", 0),
@@ -207,8 +205,10 @@ LIST = declare(
                 says=N_ngettext("Webhook switched on.", "{count} webhooks switched on."),
             ),
         ),
-        empty=N_("There are no webhooks yet. A webhook is an address that other programs call; an automation answers."),
-        none=N_("No webhook fits."),
+        empty=N_(
+            "There are no webhooks yet. A webhook is an address that other programs call, and an automation responds."
+        ),
+        none=N_("No webhook matches."),
         new=(f"{BASE}/new", N_("New webhook")),
     )
 )
@@ -274,7 +274,10 @@ def switch(visit: Visit) -> PageResponse:
     """Switch a webhook on or off."""
     each, is_off = lookup.record(visit, URI, visit.id), visit.form.flag("off")
     records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
-    off, on = _("{name} is off: its address answers 404.", name=each["name"]), _("{name} is on.", name=each["name"])
+    off, on = (
+        _("{name} switched off. Its address responds with 404.", name=each["name"]),
+        _("{name} switched on.", name=each["name"]),
+    )
     visit.flash(off if is_off else on, f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
     return see(f"{BASE}/{visit.id}")
 
@@ -311,7 +314,7 @@ def show_delivery(visit: Visit) -> PageResponse:
 def replay_delivery(visit: Visit) -> PageResponse:
     """Replays a request."""
     new_id = replay(visit.ctx, visit.id)
-    visit.flash(_("The request was answered once more; this is the new delivery."))
+    visit.flash(_("The request was replayed. This is the new delivery."))
     return see(f"{BASE}/deliveries/{new_id}")
 
 
@@ -422,7 +425,7 @@ def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 PAGES = declare_pages(RecordPages(
     BASE, FORM, _webhook, LIST, form_bytes=TEXT_BYTES, takes_up=True, new_form=NEW, show_new=_new, fill=_fill,
     more=_binding, stays_open=True, created=N_("{name} is ready."),
-    deleted=N_("{name} is deleted; its address answers 404."),
+    deleted=N_("{name} deleted. Its address responds with 404."),
 ))  # fmt: skip
 
 
@@ -454,18 +457,18 @@ def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> An
     winner, wrong = None, None
     for one in considered:
         if one.handler is None:
-            kind, word = ("muted", _("disabled")) if one.is_off else ("err", _("cannot answer"))
+            kind, word = ("muted", _("disabled")) if one.is_off else ("err", _("cannot respond"))
             entries.append(BindingEntry(one, kind, word, one.reason))
         elif winner is None:
             winner, inputs = one.handler.automation, one.handler.inputs
             wrong = misfit(winner.script, inputs)
-            kind, word, note = ("err", _("answers 500"), wrong.message) if wrong else ("ok", _("answers"), "")
+            kind, word, note = ("err", _("responds with 500"), wrong.message) if wrong else ("ok", _("responds"), "")
             as_json = json.dumps(plain(inputs), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if inputs else ""
             entries.append(BindingEntry(one, kind, word, note, as_json))
         else:
-            entries.append(BindingEntry(one, "muted", _("not asked"), _("an entry above it answers")))
+            entries.append(BindingEntry(one, "muted", _("not called"), _("an entry above it responds")))
     if winner is None:
-        none = _("Callers get 404: none of the automations below can answer.")
+        none = _("Callers get 404: none of the automations below can respond.")
         return AnswerPreview(entries, none if considered else _("Callers get 404: no automation is bound yet."))
     trouble = ""
     mistakes = checks.mistakes("script", winner.script)
@@ -479,7 +482,7 @@ def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> An
         )
     elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
         trouble = _(
-            "{name} refuses what the binding gives it, so callers get 500: {reason}",
+            "{name} refuses the values of the binding, so callers get 500: {reason}",
             name=winner.name,
             reason=wrong.message,
         )
@@ -511,7 +514,7 @@ def _headers(text: str) -> list[tuple[str, str]]:
         if not line.strip():
             continue
         if not colon or not name.strip().isascii():
-            raise Invalid(_("'{line}' is no header; write Name: value.", line=line[:60]), field="try_headers")
+            raise Invalid(_("'{line}' is not a header; write Name: value.", line=line[:60]), field="try_headers")
         headers.append((name.strip(), value.strip()))
     return headers
 

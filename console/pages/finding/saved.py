@@ -21,10 +21,10 @@ def save(visit: Visit) -> PageResponse:
     try:
         search = saved_searches.save(visit, listing.uri, name, query, visit.form.text("owner", ""))
     except HelpdeskError as error:
-        visit.flash(_("The search is not saved: {reason}", reason=shown(error.message)))
+        visit.flash(_("Search not saved: {reason}", reason=shown(error.message)))
         return see(back)
     undo = {"id": str(search.id), "list": listing.path, "back": back}
-    visit.flash(_("The search is saved as “{name}”.", name=search.label), FORGET, **undo)
+    visit.flash(_("Search saved as “{name}”.", name=search.label), FORGET, **undo)
     return see(search.path)
 
 
@@ -33,5 +33,5 @@ def forget(visit: Visit) -> PageResponse:
     """Take it back. Raises NotFound, Forbidden."""
     listing = asked_list(visit)
     records.delete(visit.ctx, saved_searches.URI, visit.form.id("id", required=True))
-    visit.flash(_("The search is not saved any more."))
+    visit.flash(_("Saved search deleted."))
     return see(back_to_list(visit, listing.path))

@@ -226,9 +226,9 @@ def _labels(targets: Mapping[str, CsvTarget]) -> dict[str, str]:
         if counts.count(label.casefold()) == 1:
             return label
         if field is not None and field.alternative_to in targets:
-            return _("{field}: by name, created if there is none", field=label)
+            return _("{field}: by name, created if missing", field=label)
         if name in alternatives:
-            return _("{field}: number or name of an existing one", field=label)
+            return _("{field}: ID or name of an existing record", field=label)
         return f"{label} ({name})"
 
     return {name: told_apart(name, label) for name, label in called.items()}
@@ -236,15 +236,13 @@ def _labels(targets: Mapping[str, CsvTarget]) -> dict[str, str]:
 
 def _label(name: str, target: CsvTarget) -> str:
     if name == ID:
-        return _("Record number")
+        return _("Record ID")
     field = target.field
     return sheet.named(field.alternative_to if field is not None and field.alternative_to else name)
 
 
 def _keys(targets: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:
-    chosen = [
-        (name, _("that have the same {field}", field=labels[name])) for name, each in targets.items() if each.is_key
-    ]
+    chosen = [(name, _("with the same {field}", field=labels[name])) for name, each in targets.items() if each.is_key]
     return [("", N_("None: every row is a new record")), *chosen]
 
 
@@ -275,8 +273,8 @@ def _done(result: CsvResult, is_trial: bool = False) -> str:
         created = ngettext("{count} record would be created.", "{count} records would be created.", new)
         updated = ngettext("{count} record would be updated.", "{count} records would be updated.", changed)
     else:
-        created = ngettext("{count} record is created.", "{count} records are created.", new)
-        updated = ngettext("{count} record is updated.", "{count} records are updated.", changed)
+        created = ngettext("{count} record created.", "{count} records created.", new)
+        updated = ngettext("{count} record updated.", "{count} records updated.", changed)
     return " ".join(sentence for count, sentence in ((new, created), (changed, updated)) if count)
 
 

@@ -28,15 +28,15 @@ def _rows(visit: Visit, query: RowQuery) -> RowPage:
 
 
 def _why(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return Markup("<div>{}</div>").format(row["why"] or _("not known"))
+    return Markup("<div>{}</div>").format(row["why"] or _("unknown"))
 
 
 def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     path = f"{FAILED}/{row['id']}"
     return ui.row(
-        ui.button(visit, f"{path}/take", N_("Take it now"), "small"),
+        ui.button(visit, f"{path}/take", N_("Process now"), "small"),
         ui.button(
-            visit, f"{path}/discard", N_("Discard"), "link danger", N_("Discard this mail? It is gone for good.")
+            visit, f"{path}/discard", N_("Discard"), "link danger", N_("Discard this email? It is permanently deleted.")
         ),
     )
 
@@ -45,7 +45,7 @@ LIST = declare(Worklist(
     "failed-mail", FAILED, N_("Failed mail"), ("name", "why", "at", "bytes", "do"),
     own=(
         ListColumn("name", N_("Mail"), lambda visit, row, more: ui.link(f"{FAILED}/{row['id']}", row["name"]), "name"),
-        ListColumn("why", N_("Why"), _why, "why"),
+        ListColumn("why", N_("Reason"), _why, "why"),
         ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.bytes_text(row["bytes"]), "bytes",
                    "number"),
@@ -53,14 +53,14 @@ LIST = declare(Worklist(
     ),
     sort="-at",
     actions=(
-        BulkAction("take", N_("Take now"), run=lambda visit, key: failed_mails.take(visit.ctx, key),
+        BulkAction("take", N_("Process now"), run=lambda visit, key: failed_mails.take(visit.ctx, key),
                    says=N_ngettext("Email processed.", "{count} emails processed.")),
         BulkAction("discard", N_("Discard"), deletes=True, run=lambda visit, key: failed_mails.discard(visit.ctx, key),
-                   confirm=N_("Discard the selected mails? They are gone for good."),
+                   confirm=N_("Discard the selected emails? They are permanently deleted."),
                    says=N_ngettext("Email discarded.", "{count} emails discarded.")),
     ),
     heading=N_("Mail"), subtitle=N_("Failed mail"), tabs_label=N_("Mail"),
-    empty=N_("There is none: all mail that was fetched became tickets."),
+    empty=N_("No failed email: everything that was fetched became a ticket."),
     source=RowSource(_rows, sample=ui.Sample("POST", PARSER, [("message", "From: ...")])),
 ))  # fmt: skip
 
@@ -69,7 +69,7 @@ LIST = declare(Worklist(
 def show_failed(visit: Visit) -> PageResponse:
     """Mails that could not be taken, and why."""
     folder = Path(visit.service.settings.data).absolute() / dead_letters.FOLDER
-    intro = _("Mail that could not be processed is kept in {folder} until it is taken or discarded.", folder=folder)
+    intro = _("Email that could not be processed stays in {folder} until you process or discard it.", folder=folder)
     return row_view.page(visit, replace(LIST, tabs=tuple(tabs(visit)), intro=intro))
 
 
@@ -97,12 +97,12 @@ def take_failed_mail(visit: Visit) -> PageResponse:
         visit.flash(error.message)
         return see(FAILED)
     except HelpdeskError as error:
-        visit.flash(_("It could not be processed: {message}", message=error.message))
+        visit.flash(_("The email could not be processed: {message}", message=error.message))
         return see(f"{FAILED}/{name}")
     visit.flash(
-        _("The mail is on ticket {mask}.", mask=received.mask)
+        _("The email is now on ticket {mask}.", mask=received.mask)
         if received.mask
-        else _("The mail was taken, and ignored.")
+        else _("The email was processed and ignored.")
     )
     return see(FAILED)
 
@@ -111,7 +111,7 @@ def take_failed_mail(visit: Visit) -> PageResponse:
 def discard_failed_mail(visit: Visit) -> PageResponse:
     """Forget it for good."""
     try:
-        visit.flash(_("{name} is discarded.", name=failed_mails.discard(visit.ctx, visit.arguments["name"])))
+        visit.flash(_("{name} discarded.", name=failed_mails.discard(visit.ctx, visit.arguments["name"])))
     except NotFound as error:
         visit.flash(error.message)
     return see(FAILED)

@@ -31,7 +31,7 @@ BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
 FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/parse.json"
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
-KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: takes every mail and sends none"))]
+KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: accepts all email and sends none"))]
 ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
 PARAMS = (
     "host",
@@ -41,48 +41,48 @@ PARAMS = (
     "connected_account",
     "timeout",
 )  # parameters of SMTP, except password and verify
-KEPT_PASSWORD = N_("Blank: the one that is kept stays, as long as host, port and user name do.")
+KEPT_PASSWORD = N_("Blank: keeps the stored password, as long as host, port and user name stay the same.")
 NEW_PASSWORD = N_("Never shown again.")
 PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better
 TRANSPORT_FORM = RecordForm(TRANSPORT, (
-    Control("name", N_("Name"), hint=N_("For people, such as the name of your provider.")),
+    Control("name", N_("Name"), hint=N_("A name for people to recognize, such as your provider's.")),
     Control("extension_id", N_("Kind"), "", options=KINDS),
     Control("host", N_("Host"), N_("Such as smtp.example."), attributes={**PLAIN, "maxlength": 255}, is_own=True),
     Control("encryption", N_("Encryption"), kind="choice", options=ENCRYPTIONS, is_own=True),
-    Control("port", N_("Port"), N_("Blank: the usual one of the encryption."), is_own=True,
+    Control("port", N_("Port"), N_("Blank: the usual port of the encryption."), is_own=True,
             attributes={"inputmode": "numeric", "maxlength": 5}),
-    Control("username", N_("User name"), N_("Blank: the server asks for none."), is_own=True,
+    Control("username", N_("User name"), N_("Blank: the server requires no sign-in."), is_own=True,
             attributes={**PLAIN, "maxlength": 255}),
     Control("password", N_("Password"), NEW_PASSWORD, kind="password", is_own=True, attributes={"maxlength": 1000}),
     Control("connected_account", N_("Connected account"), kind="chooser", target="connected_account", is_own=True,
-            hint=N_("Its token takes the place of the password."), none=N_("None: use the password")),
-    Control("verify", N_("The certificate must be valid"),
-            N_("Switch it off for a server of your own only: whoever is on the way can read along."), "tick",
+            hint=N_("Its token is used instead of the password."), none=N_("None: use the password")),
+    Control("verify", N_("Require a valid certificate"),
+            N_("Switch this off only for a server of your own: anyone on the network path can read along."), "tick",
             is_own=True),
-    Control("timeout", N_("Seconds to wait"), is_own=True, attributes={"inputmode": "numeric", "maxlength": 3}),
+    Control("timeout", N_("Timeout in seconds"), is_own=True, attributes={"inputmode": "numeric", "maxlength": 3}),
 ))  # fmt: skip
 MAILBOX_FORM = RecordForm(MAILBOX, (
     Control("name", N_("Name"), hint=""),
-    Control("is_enabled", N_("Look at it for mail"), ""),
+    Control("is_enabled", N_("Fetch email from this mailbox"), ""),
     Control("protocol", N_("Protocol"), "",
             options=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS]),
     Control("host", N_("Host"), hint="", attributes=PLAIN),
     Control("port", N_("Port"),
-            N_("The usual ones: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3."), "line",
+            N_("Usual ports: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3."), "line",
             attributes={"required": True, "inputmode": "numeric", "maxlength": 5}),
     Control("username", N_("User name"), "", attributes=PLAIN),
     Control("password", N_("Password"), NEW_PASSWORD),
-    Control("connected_account_id", N_("Connected account"), hint=N_("Its token takes the place of the password."),
+    Control("connected_account_id", N_("Connected account"), hint=N_("Its token is used instead of the password."),
             none=N_("None: use the password")),
-    Control("folder", N_("Folder"), hint=N_("Of IMAP.")),
-    Control("is_mail_kept", N_("Leave mail on the server"),
-            N_("Without this, mail is deleted there once it is stored here: no other program finds it any more, and it "
-               "cannot be taken back.")),
-    Control("max_msg_size_kb", N_("Largest mail"),
-            N_("In KB; blank for any. Of a larger one only the headers are taken."), "line",
+    Control("folder", N_("Folder"), hint=N_("IMAP only.")),
+    Control("is_mail_kept", N_("Leave email on the server"),
+            N_("Otherwise email is deleted from the server once it is stored here. Other programs can then "
+               "no longer find it, and this cannot be undone.")),
+    Control("max_msg_size_kb", N_("Largest email"),
+            N_("In KB. Blank: no limit. Of a larger email, only the headers are stored."), "line",
             attributes={"inputmode": "numeric", "maxlength": 9}, blank="0"),
-    Control("timeout_secs", N_("Seconds to wait"),
-            N_("For each answer of the server; blank for the limit of the service."), "line",
+    Control("timeout_secs", N_("Timeout in seconds"),
+            N_("For each response of the server. Blank: the limit of the service."), "line",
             attributes={"inputmode": "numeric", "maxlength": 4}, blank="0"),
 ))  # fmt: skip
 NEW_TRANSPORT = {"extension_id": SMTP, "encryption": "starttls", "verify": "1"}
@@ -92,7 +92,7 @@ LABELS = {
     "recipient": N_("Send it to"),
     "email": N_("Address"),
     "transport": N_("Mail transport"),
-    "on": N_("Take mail"),
+    "on": N_("Accept email"),
     "lmtp_host": N_("Address"),
     "lmtp_port": N_("Port"),
     "lmtp_protocol": N_("Protocol"),
@@ -139,7 +139,7 @@ def add_sender(visit: Visit) -> PageResponse:
         mail_setup.set_sender(visit.ctx, form.get("email"), id, form.get("is_default") == "1")
     except HelpdeskError as error:
         return _setup(visit, form.refuse(error))
-    visit.flash(_("Mail can come from {email}.", email=form.text("email")))
+    visit.flash(_("Email can be sent from {email}.", email=form.text("email")))
     return see(f"{BASE}#senders")
 
 
@@ -149,7 +149,7 @@ def remove_sender(visit: Visit) -> PageResponse:
     was = lookup.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
     visit.flash(
-        _("The address has no mail transport of its own any more."),
+        _("The address no longer has its own mail transport."),
         f"{BASE}/senders",
         email=was["email"],
         transport=str(was["mail_transport_id"]),
@@ -163,7 +163,7 @@ def set_default(visit: Visit) -> PageResponse:
     was = mail_setup.defaults(visit.ctx)[1]
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
     visit.flash(
-        _("The default mail transport is set. Mail that waited for one leaves now."),
+        _("Default mail transport set. Email that was waiting for one is being sent."),
         f"{BASE}/default",
         transport=str(was),
     )
@@ -207,8 +207,8 @@ def _guards(settings: Settings) -> list[tuple[str, str, str]]:
     """The limits of mail: (limit, value, setting, or "" if there is none)."""
     minutes = flood.WINDOW_SECONDS // 60
     loops = _(
-        "is not answered automatically; after {count} from one sender within {minutes} minutes, more starts no "
-        "automations",
+        "gets no automatic reply; after {count} emails from one sender within {minutes} minutes, "
+        "further ones start no automations",
         count=flood.MAX_AUTOMATIC,
         minutes=minutes,
     )
@@ -218,9 +218,9 @@ def _guards(settings: Settings) -> list[tuple[str, str, str]]:
             ", ".join(settings.mail_exclude_patterns) or _("nobody"),
             "mail_exclude_patterns",
         ),
-        (N_("Largest mail"), bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
+        (N_("Largest email"), bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
         (N_("Attachment limit"), bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
-        (N_("Automatic mail"), loops, ""),
+        (N_("Automatic email"), loops, ""),
     ]
 
 
@@ -228,7 +228,7 @@ def tabs(visit: Visit) -> list[tuple[str, str]]:
     """The pages about mail."""
     count = len(failed_mails.list_letters(visit.ctx))
     return [
-        (BASE, _("Set-up")),
+        (BASE, _("Setup")),
         (OUTBOX, _("Outbox")),
         (FAILED, _("Failed ({count})", count=count) if count else _("Failed")),
         ("/search/email_signature", _("Signatures")),
@@ -266,7 +266,7 @@ def save_listener(visit: Visit) -> PageResponse:
     if "lmtp_host" in changes and form.get("on") != "1":
         changes["lmtp_host"] = ""
     elif not changes.get("lmtp_host", "given"):
-        return _listener(visit, form.fail("lmtp_host", _("Enter the address that it listens on, such as 127.0.0.1.")))
+        return _listener(visit, form.fail("lmtp_host", _("Enter the address to listen on, such as 127.0.0.1.")))
     before = _listener_fields(settings)
     try:
         mail_listening.change(visit.ctx, changes)
@@ -274,7 +274,7 @@ def save_listener(visit: Visit) -> PageResponse:
         return _listener(visit, form.refuse(error))
     urls = mail_listening.state(visit.service).urls
     visit.flash(
-        _("Mail servers hand over mail at {urls}.", urls=urls[0]) if urls else _("The listener is off."),
+        _("Mail servers can now hand over email at {urls}.", urls=urls[0]) if urls else _("Listener switched off."),
         LISTENER,
         **before,
     )
@@ -318,7 +318,7 @@ def test_transport(visit: Visit) -> PageResponse:
         return _transport(visit, fields, error.dialogue if isinstance(error, TestFailed) else ())
     visit.flash(
         _(
-            "{name} took the mail from {sender} to {recipient}.",
+            "{name} accepted the email from {sender} to {recipient}.",
             name=fields.stored["name"],
             sender=sender,
             recipient=recipient,
@@ -330,17 +330,17 @@ def test_transport(visit: Visit) -> PageResponse:
 def _transport_created(visit: Visit, fields: OpenForm, transport: dict[str, Any]) -> PageResponse:
     if mail_setup.defaults(visit.ctx)[1] == transport["id"]:
         sentence = _(
-            "{name} is saved, and is the default: all mail leaves through it. Try it now.", name=transport["_label"]
+            "{name} saved as the default transport: all email is sent through it. Try it now.", name=transport["_label"]
         )
         visit.flash(sentence, f"{BASE}/default", transport="0")
     else:
-        visit.flash(_("{name} is saved. Try it now: send a mail through it.", name=transport["_label"]))
+        visit.flash(_("{name} saved. Try it now: send an email through it.", name=transport["_label"]))
     return see(f"{TRANSPORTS}/{transport['id']}")
 
 
 def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
     """The page of a transport or mailbox, where it can be tried."""
-    visit.flash(_("{name} is saved.", name=saved["_label"]))
+    visit.flash(_("{name} saved.", name=saved["_label"]))
     return see(f"{TRANSPORTS if fields.type.uri == TRANSPORT else MAILBOXES}/{saved['id']}")
 
 
@@ -373,7 +373,7 @@ def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
 
 def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> PageResponse:
     seconds = visit.service.settings.mail_timeout_seconds
-    hint = _("For each answer of the server. Blank: {seconds}.", seconds=seconds)
+    hint = _("For each response of the server. Blank: {seconds}.", seconds=seconds)
     fields.change(replace(fields.control("timeout"), hint=hint))
     return render(
         visit,
@@ -416,7 +416,7 @@ def check_mailbox(visit: Visit) -> PageResponse:
     except Invalid as error:
         visit.flash(error.message)
     else:
-        visit.flash(_("The mailbox can be opened, and what waits in it is being taken."))
+        visit.flash(_("The mailbox works. Waiting email is being fetched."))
     return see(BASE)
 
 
@@ -447,6 +447,6 @@ declare_pages(
         after_create=_saved,
         after_save=_saved,
         back=BASE,
-        deleted=N_("{name} is deleted. Its mail stays on the server and here."),
+        deleted=N_("{name} deleted. Its email stays on the server and here."),
     )
 )

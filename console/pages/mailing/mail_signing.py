@@ -33,7 +33,7 @@ def make(visit: Visit) -> PageResponse:
         return _all(visit, form.refuse(error))
     visit.flash(
         _(
-            "The key {selector} is made. Add its entry to the DNS of {domain}, then start signing.",
+            "Key {selector} created. Add its entry to the DNS of {domain}, then start signing.",
             selector=key.selector,
             domain=key.domain,
         )
@@ -44,23 +44,21 @@ def make(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/use", "proven admin")
 def use(visit: Visit) -> PageResponse:
     """Sign with a key, once DNS was seen to show it."""
-    return _changed(visit, dkim.use, N_("Mail from {domain} is signed with {selector} from now on."))
+    return _changed(visit, dkim.use, N_("Email from {domain} is now signed with {selector}."))
 
 
 @page("POST", f"{BASE}/{{id}}/stop", "proven admin")
 def stop(visit: Visit) -> PageResponse:
     """Sign with a key no more."""
     key = dkim.stop(visit.ctx, visit.id)
-    visit.flash(_("Mail from {domain} is no longer signed with {selector}.", domain=key.domain, selector=key.selector))
+    visit.flash(_("Email from {domain} is no longer signed with {selector}.", domain=key.domain, selector=key.selector))
     return see(BASE)
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> PageResponse:
     """Forget a key for good."""
-    return _changed(
-        visit, dkim.delete, N_("The key {selector} of {domain} is deleted. You can take its entry out of DNS.")
-    )
+    return _changed(visit, dkim.delete, N_("Key {selector} of {domain} deleted. You can remove its entry from DNS."))
 
 
 def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], message: str) -> PageResponse:

@@ -24,19 +24,19 @@ STATES = {
     "failed": ("err", N_("given up")),
     "parked": ("warn", N_("no mail transport")),
     "sending": ("info", N_("being sent")),
-    "held": ("warn", N_("server not reached")),
-    "failing": ("warn", N_("tried again")),
-    "partly": ("err", N_("not sent to all")),
-    "later": ("muted", N_("for later")),
+    "held": ("warn", N_("server cannot be reached")),
+    "failing": ("warn", N_("retried")),
+    "partly": ("err", N_("not sent to everyone")),
+    "later": ("muted", N_("scheduled")),
     "queued": ("ok", N_("queued")),
 }
 SHOWN = [
-    ("", N_("All that have not left")),
+    ("", N_("All unsent email")),
     ("failed", N_("Given up")),
-    ("parked", N_("Without a mail transport")),
+    ("parked", N_("Without mail transport")),
     ("held", N_("Waiting for their server")),
-    ("failing", N_("Tried again")),
-    ("queued", N_("To be sent")),
+    ("failing", N_("Retried")),
+    ("queued", N_("Queued")),
 ]
 WITH_ATTEMPT = ("held", "failing", "partly", "later", "queued")  # states in which it may be tried again by itself
 
@@ -69,7 +69,7 @@ def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
         return ""
     path = f"{OUTBOX}/{row['id']}"
     again = N_("Send again") if row["is_given_up"] else N_("Send now")
-    question = _("Drop '{subject}'? It is not sent. This cannot be undone.", subject=row["subject"])
+    question = _("Drop '{subject}'? It will not be sent. This cannot be undone.", subject=row["subject"])
     return ui.row(
         ui.button(visit, f"{path}/send", again, "small"),
         ui.button(visit, f"{path}/drop", N_("Drop"), "link danger", question),
@@ -84,7 +84,7 @@ LIST = declare(Worklist(
         ListColumn("state", N_("State"), _state),
         ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: str(row["fails"]), "fails",
                    "number"),
-        ListColumn("reason", N_("Why it has not left"), lambda visit, row, more: row["reason"]),
+        ListColumn("reason", N_("Reason"), lambda visit, row, more: row["reason"]),
         ListColumn("due_at", N_("Next attempt"),
                    lambda visit, row, more: ui.when(visit, row["due_at"]) if _is_tried_again(row) else "", "due_at"),
         ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated",
@@ -95,11 +95,12 @@ LIST = declare(Worklist(
         BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, id_of(key)),
                    says=N_ngettext("Sending now.", "{count} emails are being sent now.")),
         BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: mail_queue.drop(visit.ctx, id_of(key)),
-                   confirm=N_("Drop the selected mails? They are not sent. This cannot be undone."),
+                   confirm=N_("Drop the selected emails? They will not be sent. This cannot be undone."),
                    says=N_ngettext("Email dropped.", "{count} emails dropped.")),
     ),
-    heading=N_("Mail"), subtitle=N_("Mail that has not left"), empty=N_("The outbox is empty: all mail has left."),
-    none=N_("No mail is like that."), tabs_label=N_("Mail"),
+    heading=N_("Mail"), subtitle=N_("Email that has not been sent yet"),
+    empty=N_("The outbox is empty: all email has been sent."),
+    none=N_("No email matches."), tabs_label=N_("Mail"),
     source=RowSource(
         _rows, (RowFilter("state", N_("Show"), lambda visit: SHOWN),),
         ui.Sample("GET", "/rest/records/draft/search.json", [("q", "is.queued:yes")]),
@@ -125,7 +126,7 @@ def send_again(visit: Visit) -> PageResponse:
     """Tries to send a mail at once."""
     try:
         mail_queue.send_again(visit.ctx, visit.id)
-        visit.flash(_("The mail is tried now. Load this page again to see whether it left."))
+        visit.flash(_("Trying to send the email. Reload this page to see whether it was sent."))
     except NotFound as error:
         visit.flash(error.message)
     return see(OUTBOX)
@@ -135,7 +136,7 @@ def send_again(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Remove a mail: it is not sent."""
     try:
-        visit.flash(_("'{id}' is dropped and not sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
+        visit.flash(_("'{id}' dropped. It will not be sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
     except NotFound as error:
         visit.flash(error.message)
     return see(OUTBOX)

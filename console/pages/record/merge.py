@@ -68,7 +68,7 @@ def _merge(visit: Visit, uri: str) -> PageResponse:
         merging.merge(visit.ctx, record_type.uri, visit.id, [preview.source["id"]], chosen)
     except HelpdeskError as error:
         return _page(visit, record_type, form.refuse(error))
-    visit.flash(_("They are one now: {label}.", label=records.retrieve(visit.ctx, record_type.uri, visit.id)["_label"]))
+    visit.flash(_("Merged into {label}.", label=records.retrieve(visit.ctx, record_type.uri, visit.id)["_label"]))
     return see(paths.record(record_type.uri, visit.id))
 
 

@@ -22,7 +22,7 @@ def link(visit: Visit) -> PageResponse:
         other = visit.service.registry.type(form.text("to", "")).uri
         id = lookup.chosen_id(visit, other, form.text("record", "").strip().strip("#[]"), "record")
         if not id:
-            raise Required(_("record: say which record, by its name or number"), field="record")
+            raise Required(_("record: enter the name or ID of a record"), field="record")
         relations.change(visit.ctx, f"{uri}:{visit.id}", [f"{other}:{id}"], adds=True)
     except (Invalid, Required) as error:
         visit.flash(error.message)
@@ -38,7 +38,7 @@ def unlink(visit: Visit) -> PageResponse:
     records.retrieve(visit.ctx, uri, visit.id)
     relations.change(visit.ctx, f"{uri}:{visit.id}", [target], adds=False)
     other, _colon, id = target.partition(":")
-    visit.flash(_("The link is removed."), f"/records/{uri}/{visit.id}/link", to=other, record=id)
+    visit.flash(_("Link removed."), f"/records/{uri}/{visit.id}/link", to=other, record=id)
     return _back(visit, uri)
 
 
@@ -62,7 +62,7 @@ def remind(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         visit.flash(error.message)
         return _back(visit, uri)
-    visit.flash(_("You are reminded."), f"/reminders/{reminder['id']}/drop")
+    visit.flash(_("Reminder set."), f"/reminders/{reminder['id']}/drop")
     return _back(visit, uri)
 
 

@@ -71,9 +71,7 @@ def finish_task(visit: Visit) -> PageResponse:
     """Close a task, or open it again. Raises NotFound, Forbidden."""
     is_done = visit.form.flag("done")
     records.update(visit.ctx, TASK, visit.id, {"status": "closed" if is_done else "open"})
-    visit.flash(
-        _("The task is done.") if is_done else _("The task is open again."), visit.path, done="0" if is_done else "1"
-    )
+    visit.flash(_("Task completed.") if is_done else _("Task reopened."), visit.path, done="0" if is_done else "1")
     return see(paths.record(TASK, visit.id))
 
 

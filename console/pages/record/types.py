@@ -38,7 +38,7 @@ def show(visit: Visit) -> PageResponse:
     people_types = [offered[uri] for uri in OF_PEOPLE if uri in offered]
     others = [each for each in offered.values() if each not in own and each not in people_types]
     groups = (
-        (N_("Types of your own"), own),
+        (N_("Custom record types"), own),
         (N_("Your data"), people_types),
         (N_("Configuration"), others),
     )

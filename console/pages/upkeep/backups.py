@@ -31,14 +31,14 @@ MAX_TIMES = 6  # times of a day that are listed
 AGAIN_SECONDS = 2  # until a page with progress reloads itself
 KEPT = (
     ("backup_keep_last", N_("the newest {count}")),
-    ("backup_keep_days", N_("the last one of {count} days")),
-    ("backup_keep_weeks", N_("the last one of {count} weeks")),
-    ("backup_keep_months", N_("the last one of {count} months")),
+    ("backup_keep_days", N_("the last of each of {count} days")),
+    ("backup_keep_weeks", N_("the last of each of {count} weeks")),
+    ("backup_keep_months", N_("the last of each of {count} months")),
 )
 STAGES = {
-    "copying": N_("The backup is copied beside the database. The service goes on meanwhile."),
-    "checking": N_("All of the copy is read, to see that it is sound. The service goes on meanwhile."),
-    "stopping": N_("What is under way is finished; then the service is away for a moment."),
+    "copying": N_("The backup is copied next to the database. The service keeps running."),
+    "checking": N_("The whole copy is read to verify it. The service keeps running."),
+    "stopping": N_("Running work is finished; then the service is unavailable for a moment."),
 }
 FIELDS, LABELS = ("typed",), {"typed": N_("Name of the backup"), "file": N_("File")}
 
@@ -68,7 +68,7 @@ def show(visit: Visit) -> PageResponse:
 def make(visit: Visit) -> PageResponse:
     """Back up now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
-    visit.flash(_("A backup is being made."))
+    visit.flash(_("A backup is being created."))
     return see(BASE)
 
 
@@ -76,7 +76,7 @@ def make(visit: Visit) -> PageResponse:
 def set_up(visit: Visit) -> PageResponse:
     """Make them from now on, inside the data folder, and the first one now."""
     backups.set_up(visit.ctx)
-    visit.flash(_("Backups are set up. The first one is being made."))
+    visit.flash(_("Backups are set up. The first one is being created."))
     return see(BASE)
 
 
@@ -92,7 +92,7 @@ def send(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")
         return _all(visit, form.refuse(where))
-    visit.flash(_("It is sound, and kept as {name}.", name=stored.path.name))
+    visit.flash(_("Upload verified and stored as {name}.", name=stored.path.name))
     return see(_path(stored))
 
 
@@ -130,7 +130,7 @@ def download(visit: Visit) -> PageResponse:
 def remove(visit: Visit) -> PageResponse:
     """Remove it for good."""
     backups.remove(visit.ctx, visit.arguments["name"])
-    visit.flash(_("{name}.db is removed.", name=visit.arguments["name"]))
+    visit.flash(_("{name}.db removed.", name=visit.arguments["name"]))
     return see(BASE)
 
 
@@ -175,8 +175,8 @@ def _created(visit: Visit, row: Row, more: Any) -> str:
 
 def _verified(visit: Visit, row: Row, more: Any) -> str:
     if not row["state"]:
-        return ui.muted(_("not read yet"))
-    badge = ui.badge("err", N_("damaged")) if row["state"] == "damaged" else ui.badge("ok", N_("sound"))
+        return ui.muted(_("not verified yet"))
+    badge = ui.badge("err", N_("damaged")) if row["state"] == "damaged" else ui.badge("ok", N_("valid"))
     return Markup('<div>{} <span class="muted">{}</span></div>').format(badge, ui.when(visit, row["verified_at"]))
 
 
@@ -194,10 +194,10 @@ LIST = declare(Worklist(
         BulkAction("verify", N_("Verify"), run=lambda visit, key: backups.verify(visit.ctx, key),
                    says=N_ngettext("Integrity check started.", "{count} integrity checks started.")),
         BulkAction("remove", N_("Remove"), deletes=True, run=lambda visit, key: backups.remove(visit.ctx, key),
-                   confirm=N_("Remove the selected backups for good?"),
+                   confirm=N_("Permanently remove the selected backups?"),
                    says=N_ngettext("Backup removed.", "{count} backups removed.")),
     ),
-    changes="proven admin", empty=N_("There is no backup yet."), source=RowSource(_rows),
+    changes="proven admin", empty=N_("No backups yet."), source=RowSource(_rows),
 ))  # fmt: skip
 
 

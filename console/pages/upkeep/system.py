@@ -49,14 +49,14 @@ TABS = [
 ]
 # Waiting: (name of the number, label, where it is looked at).
 WAITING = (
-    ("jobs_due", N_("Jobs that are due"), "/admin/jobs?state=due"),
-    ("jobs_later", N_("Jobs for later"), "/admin/jobs?state=waiting"),
+    ("jobs_due", N_("Jobs due"), "/admin/jobs?state=due"),
+    ("jobs_later", N_("Jobs scheduled for later"), "/admin/jobs?state=waiting"),
     ("jobs_failed", N_("Failed jobs"), "/admin/jobs?state=failed"),
-    ("mail_queued", N_("Mails to send"), "/admin/mail/outbox?state=queued"),
-    ("mail_failing", N_("Mails tried again"), "/admin/mail/outbox?state=failing"),
-    ("mail_parked", N_("Mails without a server"), "/admin/mail/outbox?state=parked"),
-    ("mail_held", N_("Mails waiting for their server"), "/admin/mail/outbox?state=held"),
-    ("mail_given_up", N_("Mails given up"), "/admin/mail/outbox?state=failed"),
+    ("mail_queued", N_("Emails to send"), "/admin/mail/outbox?state=queued"),
+    ("mail_failing", N_("Emails being retried"), "/admin/mail/outbox?state=failing"),
+    ("mail_parked", N_("Emails without a mail transport"), "/admin/mail/outbox?state=parked"),
+    ("mail_held", N_("Emails waiting for their server"), "/admin/mail/outbox?state=held"),
+    ("mail_given_up", N_("Emails given up"), "/admin/mail/outbox?state=failed"),
     ("queue_messages", N_("Messages in queues"), ""),
 )
 MAX_LINES, MAX_TROUBLES = 180, 5  # lines of the log, newest first; lines about problems, beside the health
@@ -116,7 +116,7 @@ def show(visit: Visit) -> PageResponse:
 def check_database(visit: Visit) -> PageResponse:
     """Checks the whole database in the background."""
     database_check.start(visit.ctx)
-    visit.flash(_("The database is being read. Load this page again to see what was found."))
+    visit.flash(_("The database is being read. Reload this page to see the result."))
     return see(BASE)
 
 
@@ -140,7 +140,7 @@ def show_log(visit: Visit) -> PageResponse:
         total=len(lines),
         level=level,
         q=q,
-        levels=[("", N_("Every level")), *((name, _("From {level} on", level=name)) for name in log.LEVELS)],
+        levels=[("", N_("All levels")), *((name, _("{level} and above", level=name)) for name in log.LEVELS)],
         badges=LINE_BADGES,
         is_live=visit.query.flag("live"),
         shown_level=visit.service.settings.log_level,
@@ -167,7 +167,7 @@ def _asked_of_log(visit: Visit) -> tuple[str, str]:
     if level and level not in log.LEVELS:
         raise Invalid(
             _(
-                "level: '{level}' is none{LEVELS}; use one of {LEVELS2}",
+                "level: '{level}' is not a valid level{LEVELS}; use one of {LEVELS2}",
                 level=level[:60],
                 LEVELS=nearest(level, log.LEVELS),
                 LEVELS2=", ".join(log.LEVELS),
@@ -214,10 +214,10 @@ AUDIT_LIST = declare(Worklist(
         ListColumn("event", N_("Event"), _event, value=lambda row, more: row["activity_point"]),
     ),
     sort="-created,-id", subtitle=N_("Who did what, and when"), none=N_("No matches."),
-    empty=N_("Nothing has happened yet."),
+    empty=N_("No activity yet."),
 
     placeholder=N_('activity:record.deleted actor:worker created:"-1 day to now"'),
-    quick=((N_("Administrative acts"), "administrative:yes"),), tabs=tuple(TABS), tabs_label=N_("System"),
+    quick=((N_("Administrative actions"), "administrative:yes"),), tabs=tuple(TABS), tabs_label=N_("System"),
 ))  # fmt: skip
 
 
@@ -246,18 +246,18 @@ def _of_request(visit: Visit) -> Iterator[Finding]:
         yield Finding(
             N_("address"),
             "warning",
-            _("you came by {host}, and links lead to {address}", host=host, address=visit.service.base_url),
-            _("set base_url to the address that all use, or use that one"),
+            _("you opened this page at {host}, but links lead to {address}", host=host, address=visit.service.base_url),
+            _("set base_url to the address that everybody uses, or open the console there"),
         )
     else:
-        yield Finding(N_("address"), "ok", _("you came by {host}, as links do", host=host))
+        yield Finding(N_("address"), "ok", _("you opened this page at {host}, and links lead there", host=host))
     passed_on = headers.get("X-Forwarded-For")
     if passed_on and visit.request.client == visit.request.peer:
         yield Finding(
             N_("proxy"),
             "warning",
-            _("{proxy} passes requests on for others and is not trusted", proxy=visit.request.peer),
-            _("set trusted_proxies to its address, if it is yours; else all clients look like it"),
+            _("{proxy} forwards requests of others and is not trusted", proxy=visit.request.peer),
+            _("set trusted_proxies to its address if it is yours; otherwise all clients appear to have its address"),
         )
 
 
@@ -274,7 +274,7 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         (database.product, database.version),
         ("Tornado", tornado.version),
-        (N_("Packed"), _("executable") if getattr(sys, "frozen", False) else _("source or package")),
+        (N_("Distribution"), _("executable") if getattr(sys, "frozen", False) else _("source or package")),
         (N_("Database"), bytes_text(database.bytes)),
         *([(N_("Write-ahead log"), bytes_text(database.log_bytes))] if database.is_file else []),
         *_server_facts(database.server),
@@ -282,8 +282,8 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
             N_("Free on its disk") if database.is_file else N_("Free on the disk of the data folder"),
             bytes_text(free_bytes),
         ),
-        (N_("Writes that wait"), str(database.writes_waiting)),
-        (N_("Up for"), duration(visit.now - started_at)),
+        (N_("Waiting writes"), str(database.writes_waiting)),
+        (N_("Uptime"), duration(visit.now - started_at)),
     ]
 
 
@@ -298,9 +298,9 @@ def _server_facts(server: ServerState | None) -> list[tuple[str, str]]:
         else str(len(server.replicas))
     )
     return [
-        (N_("Way to the database"), f"{server.seconds * 1000:.1f} ms"),
-        (N_("Its connections"), _("{count} of {most}", count=server.connections, most=server.most)),
-        (N_("Its replicas"), replicas),
+        (N_("Latency to the database"), f"{server.seconds * 1000:.1f} ms"),
+        (N_("Database connections"), _("{count} of {most}", count=server.connections, most=server.most)),
+        (N_("Replicas"), replicas),
     ]
 
 

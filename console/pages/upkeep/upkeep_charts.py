@@ -28,7 +28,7 @@ def jobs(visit: Visit) -> list[Markup]:
     waiting = scheduled_jobs.kinds_waiting(visit.ctx)
     if waiting:
         rows = [(kind, count, f"/admin/jobs?kind={kind}") for kind, count in waiting]
-        markup.append(charts.rows(N_("Jobs that are not done yet"), rows))
+        markup.append(charts.rows(N_("Unfinished jobs"), rows))
     return markup
 
 
@@ -40,7 +40,7 @@ def storage(visit: Visit) -> Markup:
     """The space that the database, the files in it and the backups take, and the free space."""
     settings = visit.service.settings
     whole, files = health.stored_bytes(visit.service)
-    rows = [(N_("Records and indexes"), max(whole - files, 0), ""), (N_("Files and original mails"), files, "")]
+    rows = [(N_("Records and indexes"), max(whole - files, 0), ""), (N_("Files and original emails"), files, "")]
     if settings.backup_folder and visit.service.store.path is not None:
         try:
             size = sum(each.bytes for each in backups.list_all_backups(settings))
