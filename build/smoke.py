@@ -3,7 +3,7 @@
 First it compares everything that the executable describes with the source, because a module that the packager missed
 would show nowhere else. Then a mail becomes a ticket, is found, replied to, judged as spam, and is still there after a
 restart; a webhook responds. Every scan runs during the walk, and the log must contain no failure. The PATH of the
-executable is empty, and it must leave no files. In a second empty folder a browser follows the set-up link
+executable is empty, and it must leave no files. In a second empty folder a browser follows the setup link
 (smoke_browser.py). Last, the start is timed and compared with the start of the source.
 
 Needs only the standard library, an interpreter with the packages of the source for the comparisons, and Playwright and
@@ -331,21 +331,21 @@ def expect_no_failure(built: Program) -> None:
 
 
 def walk_in_a_browser(built: Program, is_required: bool) -> None:
-    """First start, set-up, signing in and a page, as a person sees them."""
+    """First start, setup, signing in and a page, as a person sees them."""
     missing = smoke_browser.missing()
     if missing:
         expect(not is_required, f"no walk in a browser: {missing}")
         say(f"WARNING: THE WALK IN A BROWSER IS LEFT OUT: {missing}")
         return
     with serving(built) as address:
-        link = announced(built, r"set-up link\s+(\S+)")
+        link = announced(built, r"setup link\s+(\S+)")
         try:
             smoke_browser.walk(address, link)
         except smoke_browser.Wrong as wrong:
             raise Failed(f"in the browser: {wrong}") from None
     expect_nothing_left(built)
     expect_no_failure(built)
-    say("browser: set-up link, first step, signing out and in, a page; no error in its console")
+    say("browser: setup link, first step, signing out and in, a page; no error in its console")
 
 
 def expect_nothing_left(built: Program) -> None:

@@ -28,7 +28,7 @@ def missing() -> str:
 
 
 def walk(address: str, link: str) -> None:
-    """Opens the set-up link, completes the first step, signs out and in, and opens a page. Raises Wrong."""
+    """Opens the setup link, completes the first step, signs out and in, and opens a page. Raises Wrong."""
     from playwright.sync_api import Error, sync_playwright
 
     wrong: list[str] = []
@@ -62,11 +62,11 @@ def _set_up(page: Any, link: str) -> None:
     page.locator("main form button[type=submit]").first.click()
     page.wait_for_url(lambda url: url != link)
     page.goto(link)
-    _expect(page.locator("[name=first_name]").count() == 0, "the set-up link works a second time")
+    _expect(page.locator("[name=first_name]").count() == 0, "the setup link works a second time")
 
 
 def _sign_in(page: Any) -> None:
-    """Signs out if the set-up has signed the worker in, then signs in by hand."""
+    """Signs out if the setup has signed the worker in, then signs in by hand."""
     page.context.clear_cookies()
     page.goto("/login")
     page.locator("[name=email]").fill(EMAIL)

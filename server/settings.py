@@ -62,53 +62,56 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     # Where the service is
     Setting("host", "127.0.0.1", "Address that the server listens on; :: for all, IPv6 and IPv4.", type="text"),
-    Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
+    Setting("port", 8200, "TCP port of the server; 0 uses any free port.", "port", most=65535),
     Setting(
         "http_socket",
         "",
-        "Path of a Unix socket that the server listens on as well, for a proxy on this machine; empty: none.",
+        "Path of a Unix socket that the server also listens on, for a proxy on this machine; empty: none.",
         type="text",
     ),
-    Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
+    Setting("data", Path("helpdesk-data"), "Folder of the database file; created if missing.", type="folder"),
     Setting(
         "database",
         "",
-        "Address of a PostgreSQL database in place of a file in the data folder, such as "
-        "postgresql://helpdesk@db.example/helpdesk; several processes may use it. Empty: the file.",
+        "PostgreSQL database to use instead of a file in the data folder, such as "
+        "postgresql://helpdesk@db.example/helpdesk; several processes can share it. Empty: the file.",
         type="text",
     ),
     Setting(
         "base_url",
         "",
-        "Address in links and mail, as others reach it; empty: from host and port.",
+        "Address in links and emails, as others reach it; empty: from host and port.",
         type="text",
         is_live=True,
     ),
     Setting(
         "webhook_base_url",
         "",
-        "Address of webhooks under another host name, where nothing else answers and their "
-        "pages may run scripts of their own; empty: base_url, where they may not.",
+        "Address of webhooks under another host name, where nothing else responds and webhook pages "
+        "may run scripts of their own; empty: base_url, where they may not.",
         type="text",
     ),
-    Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
+    Setting("open_browser", True, "Open the setup link on the first start, if there is a desktop.", type="yes/no"),
     Setting(
-        "starter_package", True, "Put snippets, searches, a workspace and the like into a new database.", type="yes/no"
+        "starter_package",
+        True,
+        "Fill a new database with snippets, searches, a workspace and other basics.",
+        type="yes/no",
     ),
     Setting(
         "admin_email",
         "",
-        "Mail address of the administrator that a first start makes without the set-up link.",
+        "Email address of the administrator that a first start creates without the setup link.",
         type="text",
     ),
     Setting("admin_password_file", "", "File whose first line is the password of that administrator.", type="text"),
-    Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is believed.", type="list"),
-    Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
+    Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is trusted.", type="list"),
+    Setting("trusted_hosts", (), "More names accepted in the Host header.", type="list"),
     Setting(
         "role",
         ALL,
-        "What this process is for, where several serve one database: web answers requests; worker does jobs, sends "
-        "mail that is due, takes mail in; all does both.",
+        "What this process does, if several serve one database: web serves requests; worker runs "
+        "jobs, sends due email and receives email; all does both.",
         type="text",
         choices=(ALL, WEB, WORKER),
     ),
@@ -116,20 +119,22 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "log_level",
         "info",
-        "Least important events that are logged.",
+        "Lowest level of events to log.",
         type="text",
         choices=("debug", "info", "warning", "error"),
     ),
-    Setting("log_format", "text", "One event a line, as key=value or as JSON.", type="text", choices=("text", "json")),
+    Setting(
+        "log_format", "text", "One event per line, as key=value or as JSON.", type="text", choices=("text", "json")
+    ),
     Setting(
         "strict_requests",
         False,
-        "Refuse requests of the API with parameters that it does not understand, as with Prefer: handling=strict.",
+        "Refuse API requests with unknown parameters, as with Prefer: handling=strict.",
         type="yes/no",
     ),
     Setting("request_log", True, "Log one line for each request.", type="yes/no"),
     # Threads and queues
-    Setting("worker_threads", 8, "Threads that answer requests.", "threads", least=1, most=256),
+    Setting("worker_threads", 8, "Threads that serve requests.", "threads", least=1, most=256),
     Setting(
         "script_threads",
         4,
@@ -141,33 +146,35 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "webhook_threads",
         256,
-        "Threads for webhooks: requests whose automations may wait for other servers at once.",
+        "Threads for webhooks, so the number of automations that can wait for other servers at the same time.",
         "threads",
         least=1,
         most=1024,
     ),
-    Setting("request_queue", 512, "Requests that may wait for a thread; more are answered 503.", "requests", least=1),
+    Setting("request_queue", 512, "Requests that may wait for a thread; further ones get 503.", "requests", least=1),
     Setting(
         "max_streams",
         1000,
-        "Streams of events open at once, never more than half of the connections; more are answered 503.",
+        "Event streams open at the same time, at most half of the connections; further ones get 503.",
         "streams",
         most=100_000,
     ),
-    Setting("max_worker_streams", 50, "Of these, those of one worker; more are answered 429.", "streams", most=100_000),
-    Setting("write_queue", 1024, "Writes that may wait for the writer; more are answered 503.", "writes", least=1),
-    Setting("write_batch", 64, "Writes that share one commit at most.", "writes", least=1, most=1024),
+    Setting(
+        "max_worker_streams", 50, "Of these, streams of a single worker; further ones get 429.", "streams", most=100_000
+    ),
+    Setting("write_queue", 1024, "Writes that may wait for the writer; further ones get 503.", "writes", least=1),
+    Setting("write_batch", 64, "Most writes that share one commit.", "writes", least=1, most=1024),
     Setting(
         "inline_steps",
         20000,
-        "Steps of SQLite that a read may take on the event loop before it is moved to a thread; 0: always on a thread.",
+        "SQLite steps that a read may take on the event loop before it moves to a thread; 0: always on a thread.",
         "steps",
     ),
     Setting(
         "sqlite_cache_kib",
         2048,
-        "Page cache of each connection that reads the database, of which there are 16 or "
-        "few more; the one that writes has four times as much.",
+        "Page cache of each connection that reads the database, of which there are about 16; the "
+        "connection that writes has four times as much.",
         "KiB",
         least=64,
         most=MiB,
@@ -175,7 +182,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "max_database_pages",
         0,
-        "Largest database file; beyond it writes are answered 507. 0: no limit.",
+        "Largest database file; writes beyond it get 507. 0: no limit.",
         "pages of 4 KiB",
     ),
     # Time limits
@@ -184,15 +191,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "idle_timeout_seconds",
         30,
-        "Time an idle connection stays open, and a client has to send the head of a request.",
+        "Time that an idle connection stays open, and that a client has to send the head of a request.",
         "seconds",
         least=1,
     ),
     Setting(
         "stop_grace_seconds",
         0,
-        "Time that requests are still answered after the server was told to stop, while /health says that it is not "
-        "ready: as long as a load balancer needs to see that.",
+        "Time in which requests are still served after the server was told to stop, while /health "
+        "reports that it is not ready: as long as a load balancer needs to notice.",
         "seconds",
         most=600,
     ),
@@ -201,23 +208,23 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "max_body_bytes",
         8 * MiB,
-        "Largest request body; mail, uploads and webhooks have their own.",
+        "Largest request body; email, uploads and webhooks have their own limits.",
         "bytes",
         least=KiB,
     ),
     Setting("max_webhook_bytes", 8 * MiB, "Largest request body to a webhook.", "bytes", least=KiB),
-    Setting("max_mail_bytes", 64 * MiB, "Largest raw mail, through the parser or an import.", "bytes", least=KiB),
+    Setting("max_mail_bytes", 64 * MiB, "Largest raw email, through the parser or an import.", "bytes", least=KiB),
     Setting(
         "max_attachment_bytes",
         25 * MiB,
-        "Largest uploaded file, and all files of one outgoing mail.",
+        "Largest uploaded file, and all files of one outgoing email.",
         "bytes",
         least=KiB,
     ),
     Setting(
         "mail_file_bytes",
         50 * MiB,
-        "Largest file kept from incoming mail; a larger one is named in red on its message.",
+        "Largest file saved from incoming email; a larger one is listed in red on its message.",
         "bytes",
         least=KiB,
     ),
@@ -225,24 +232,24 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "rest_errors_as_200",
         False,
-        "Answer errors with status 200, but 401, for clients that expect it.",
+        "Return errors with status 200, except 401, for clients that expect it.",
         type="yes/no",
     ),
     Setting(
         "search_limit_default",
         10,
-        "Records on a page of search results unless asked otherwise.",
+        "Records on a page of search results unless requested otherwise.",
         "records",
         least=1,
         most=500,
     ),
     Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
-    Setting("rate_limit_per_minute", 0, "Requests a token may make in a minute; 0: any number.", "requests"),
+    Setting("rate_limit_per_minute", 0, "Requests per minute for each token; 0: no limit.", "requests"),
     # Tokens, sessions, passwords
     Setting(
         "session_idle_hours",
         12,
-        "Time without requests after which somebody is signed out of the console, unless they asked to stay signed in.",
+        "Time without requests after which somebody is signed out of the console, unless they chose to stay signed in.",
         "hours",
         least=1,
         most=8760,
@@ -253,7 +260,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "oauth_access_seconds",
         3600,
-        "Time an access token lasts that an app got by a login.",
+        "Lifetime of an access token that an app got through a sign-in.",
         "seconds",
         least=60,
         most=86400,
@@ -269,7 +276,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "oauth_remember_consent",
         False,
-        "Ask a worker only once what an app may do; no: at every login of the app.",
+        "Ask a worker for consent only once for each app; no: at every sign-in of the app.",
         type="yes/no",
         is_live=True,
     ),
@@ -277,37 +284,39 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "mail_mask_pattern",
         "LLL-NNNNN-NNN",
-        "Form of ticket masks: L letter, N digit, C either, Y M D date, {text} as it stands.",
+        "Format of ticket masks: L letter, N digit, C either, Y M D date, {text} as written.",
         type="text",
         is_live=True,
     ),
     Setting(
         "mail_authserv_ids",
         (),
-        "Mail servers of yours whose Authentication-Results are believed, by the name in "
-        "them: mail under a worker's address that fails DMARC there is a stranger's.",
+        "Your mail servers whose Authentication-Results are trusted, by the name in them: email from "
+        "a worker's address that fails DMARC there is treated as a stranger's.",
         type="list",
     ),
     Setting(
         "automatic_answers_per_hour",
         200,
-        "Automatic answers (is_autoreply) that leave in an hour at most; each address gets one.",
-        "mails",
+        "Most automatic replies (is_autoreply) sent in an hour; each address gets one.",
+        "emails",
         is_live=True,
     ),
     Setting(
         "mail_repeat_days",
         30,
-        "Days in which a mail without a Message-Id that comes again, byte for byte, is "
-        "taken for the same; 0: it never is.",
+        "Days in which an email without a Message-Id that arrives again, byte for byte, counts as the same; 0: never.",
         "days",
         most=3660,
     ),
-    Setting("mail_add_recipients", False, "Make the recipients of a new ticket's mail requesters.", type="yes/no"),
+    Setting("mail_add_recipients", False, "Make the recipients of a new ticket's email requesters.", type="yes/no"),
     Setting(
-        "mail_exclude_patterns", (), "Addresses never made requesters, one a line: * wildcard or /regex/.", type="lines"
+        "mail_exclude_patterns",
+        (),
+        "Addresses that never become requesters, one per line: * wildcard or /regex/.",
+        type="lines",
     ),
-    Setting("subject_mask", False, "Put the mask into the subject of outgoing mail.", type="yes/no", is_live=True),
+    Setting("subject_mask", False, "Put the mask into the subject of outgoing email.", type="yes/no", is_live=True),
     Setting(
         "subject_prefix",
         "",
@@ -315,32 +324,34 @@ SETTINGS: tuple[Setting, ...] = (
         type="text",
         is_live=True,
     ),
-    Setting("mail_max_recipients", 100, "Most recipients of one outgoing mail.", "addresses", least=1, most=10_000),
+    Setting("mail_max_recipients", 100, "Most recipients of one outgoing email.", "addresses", least=1, most=10_000),
     Setting(
         "mail_retry_seconds",
         300,
-        "Wait before a mail that was refused for now is tried again; it doubles with each further attempt.",
+        "Wait before a temporarily refused email is retried; it doubles with each attempt.",
         "seconds",
         least=1,
     ),
-    Setting("mail_retry_max_seconds", 14_400, "Longest wait between two attempts to send a mail.", "seconds", least=1),
+    Setting(
+        "mail_retry_max_seconds", 14_400, "Longest wait between two attempts to send an email.", "seconds", least=1
+    ),
     Setting(
         "mail_give_up_seconds",
         5 * 86_400,
-        "Time after the first refusal in which a mail is tried again before it is given up.",
+        "Time after the first refusal during which an email is retried before it is given up.",
         "seconds",
     ),
     Setting(
         "mail_attempts",
         0,
-        "Attempts after which a mail is given up before mail_give_up_seconds are over; 0: no limit.",
+        "Attempts after which an email is given up before mail_give_up_seconds have passed; 0: no limit.",
         "attempts",
         most=1000,
     ),
     Setting(
         "undo_send_seconds",
         10,
-        "Time in which mail that is sent from the console can be taken back; 0: none.",
+        "Time in which sending an email from the console can be cancelled; 0: none.",
         "seconds",
         most=120,
         is_live=True,
@@ -348,7 +359,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "notification_mail",
         ("assigned", "mentioned", "failed"),
-        "Notifications that reach a worker by mail, too, until they choose for themselves.",
+        "Notifications that workers also get by email until they choose for themselves.",
         type="list",
         choices=("assigned", "mentioned", "message", "note", "reopened", "failed", "due", "other"),
         is_live=True,
@@ -356,7 +367,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "notification_mail_seconds",
         60,
-        "Time that a worker has to read a notification before it is mailed.",
+        "Time that a worker has to read a notification before it is emailed.",
         "seconds",
         most=86400,
         is_live=True,
@@ -364,55 +375,72 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "answer_by_mail",
         True,
-        "Take a worker's answer to mail about a ticket as their reply or note on it.",
+        "Accept a worker's reply to an email about a ticket as their reply or note on it.",
         type="yes/no",
         is_live=True,
     ),
     Setting(
         "answer_address",
         "",
-        "Address that answers to such mail go to, with {token} where it is signed, as help+{token}@desk.example; "
-        "empty: to the sender, signed in the Message-Id alone.",
+        "Address for replies to such emails, with {token} where it is signed, such as "
+        "help+{token}@desk.example; empty: replies go to the sender, signed only in the Message-Id.",
         type="text",
         is_live=True,
     ),
-    Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
+    Setting("mail_timeout_seconds", 30, "Time that a mail server has for each response.", "seconds", least=1, most=600),
     Setting(
-        "mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400, is_live=True
+        "mailbox_poll_seconds",
+        60,
+        "Wait between two checks of a mailbox.",
+        "seconds",
+        least=1,
+        most=86400,
+        is_live=True,
     ),
-    Setting("lmtp_host", "", "Address on which mail servers hand over mail; empty: none.", type="text", is_live=True),
-    Setting("lmtp_port", 8225, "TCP port for that; 0 takes any free one.", "port", most=65535, is_live=True),
-    Setting("lmtp_socket", "", "Path of a Unix socket on which mail servers hand over mail; empty: none.", type="text"),
+    Setting("lmtp_host", "", "Address on which mail servers hand over email; empty: none.", type="text", is_live=True),
+    Setting("lmtp_port", 8225, "TCP port for that; 0 uses any free port.", "port", most=65535, is_live=True),
     Setting(
-        "lmtp_protocol", "lmtp", "What mail servers speak there.", type="text", choices=("lmtp", "smtp"), is_live=True
+        "lmtp_socket", "", "Path of a Unix socket on which mail servers hand over email; empty: none.", type="text"
     ),
-    Setting("lmtp_domains", (), "Domains whose mail is taken there; empty: any.", type="list", is_live=True),
     Setting(
-        "lmtp_connections", 16, "Mail servers that may be connected there at once.", "connections", least=1, most=1024
+        "lmtp_protocol",
+        "lmtp",
+        "Protocol that mail servers use there.",
+        type="text",
+        choices=("lmtp", "smtp"),
+        is_live=True,
+    ),
+    Setting("lmtp_domains", (), "Domains whose email is accepted there; empty: any.", type="list", is_live=True),
+    Setting(
+        "lmtp_connections",
+        16,
+        "Mail servers that may be connected there at the same time.",
+        "connections",
+        least=1,
+        most=1024,
     ),
     Setting(
         "lmtp_certificate",
         "",
-        "File of the certificate, with those that it rests on, in PEM, that STARTTLS is "
-        "offered with there; empty: it is not offered.",
+        "PEM file of the certificate and its chain, to offer STARTTLS there; empty: it is not offered.",
         type="text",
     ),
     Setting(
-        "lmtp_key", "", "File of its private key, in PEM; empty: it is in the file of the certificate.", type="text"
+        "lmtp_key", "", "PEM file of its private key; empty: the key is in the file of the certificate.", type="text"
     ),
-    Setting("lmtp_requires_tls", False, "Take mail there only after STARTTLS.", type="yes/no"),
+    Setting("lmtp_requires_tls", False, "Accept email there only after STARTTLS.", type="yes/no"),
     # Requests to other programs
     Setting(
         "outbound_allow",
         (),
-        "Addresses, networks and hosts that automations may reach although they are not on "
-        "the open internet, as 10.0.0.0/8 or erp.example.",
+        "Addresses, networks and hosts that automations may reach although they are not on the "
+        "public internet, such as 10.0.0.0/8 or erp.example.",
         type="list",
     ),
     Setting(
         "outbound_seconds",
         20,
-        "Time that a request to another program may take unless it asks for less or more.",
+        "Time that a request to another program may take, unless the request sets its own limit.",
         "seconds",
         least=1,
         most=60,
@@ -420,7 +448,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "outbound_max_bytes",
         16 * MiB,
-        "Largest answer of another program, unpacked.",
+        "Largest response of another program, unpacked.",
         "bytes",
         least=KiB,
         most=256 * MiB,
@@ -428,22 +456,22 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "script_dns",
         False,
-        "Let scripts look names up in DNS, which tells name servers what they look for.",
+        "Let scripts look up names in DNS, which reveals to name servers what they look up.",
         type="yes/no",
     ),
     # Console
     Setting(
         "component_page",
         False,
-        "Show every component of the console at /-/ui; for those who work on it.",
+        "Show all components of the console at /-/ui, for people who work on it.",
         type="yes/no",
     ),
     # Backups
     Setting(
         "backup_folder",
         "",
-        "Folder that backups are made into from time to time, best on another disk; empty: "
-        "none are made. In the console it is one inside the data folder.",
+        "Folder for scheduled backups, best on another disk; empty: no backups. When set in the "
+        "console, it is inside the data folder.",
         type="text",
         is_live=True,
     ),
@@ -459,22 +487,22 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "backup_at",
         "02:30",
-        "Time of the day, in UTC, of the backup, or of the first one in a day.",
+        "Time of day, in UTC, of the backup, or of the first one of a day.",
         type="text",
         is_live=True,
     ),
     Setting(
         "backup_keep_last",
         3,
-        "Newest backups that are kept whatever the other rules say.",
+        "Newest backups to keep, regardless of the other rules.",
         "backups",
         least=1,
         most=1000,
         is_live=True,
     ),
-    Setting("backup_keep_days", 7, "Days of which the last backup is kept.", "days", most=3660, is_live=True),
-    Setting("backup_keep_weeks", 4, "Weeks of which the last backup is kept.", "weeks", most=520, is_live=True),
-    Setting("backup_keep_months", 12, "Months of which the last backup is kept.", "months", most=1200, is_live=True),
+    Setting("backup_keep_days", 7, "Number of days whose last backup is kept.", "days", most=3660, is_live=True),
+    Setting("backup_keep_weeks", 4, "Number of weeks whose last backup is kept.", "weeks", most=520, is_live=True),
+    Setting("backup_keep_months", 12, "Number of months whose last backup is kept.", "months", most=1200, is_live=True),
     # Looking after the service
     Setting(
         "metrics_allow",
@@ -485,16 +513,16 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "disk_free_mib",
         200,
-        "Free room on the disk of the data folder below which /health says that there is a problem.",
+        "Free space on the disk of the data folder below which /health reports a problem.",
         "MiB",
         most=MiB,
     ),
     # Upkeep
-    Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
+    Setting("purge_deleted_days", 30, "Days to keep a deleted ticket; 0: forever.", "days", most=36500),
     Setting(
         "change_log_days",
         7,
-        "Days a change is kept in the change log, which programs follow.",
+        "Days to keep a change in the change log, which programs follow.",
         "days",
         least=1,
         most=3660,
@@ -503,7 +531,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "automation_log_days",
         14,
-        "Days an entry of the automation log is kept.",
+        "Days to keep an entry of the automation log.",
         "days",
         least=1,
         most=3660,

@@ -80,7 +80,7 @@ class Server:
             self.setup_link = link[0] if link is not None else ""  # another process on the same database printed it
 
     def _has_administrator(self) -> bool:
-        return "set-up link" not in requests.get(self.url + "/", timeout=30).text
+        return "setup link" not in requests.get(self.url + "/", timeout=30).text
 
     def stop(self) -> int:
         """Stops the server with SIGTERM; returns the exit code."""

@@ -440,7 +440,7 @@ def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path)
     code, out, err = run()
     assert code == 0 and out.startswith("400 tickets with ") and "8 workers in 3 groups" in out
     assert all(" a second, about " in line for line in err.splitlines())  # progress, if the command takes long
-    assert f"helpdesk serve --data {tmp_path / 'data'}` and open the set-up link" in out
+    assert f"helpdesk serve --data {tmp_path / 'data'}` and open the setup link" in out
     code, out, err = run()
     assert (code, out) == (1, "") and "there already" in err
     assert run("--remove")[:2] == (0, "400 tickets removed, with all that belonged to them\n")

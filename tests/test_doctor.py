@@ -323,7 +323,7 @@ def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     desk.store.write(lambda tx: tx.put(backups.CHECK, seen))
     assert (backup_check().state, backup_check().found) == (
         "problem",
-        "the newest, helpdesk-20261118-111500.db, is of no use: cut",
+        "the newest, helpdesk-20261118-111500.db, is unusable: cut",
     )
     desk.store.write(lambda tx: tx.delete(backups.CHECK, name=seen["name"]))
     monkeypatch.setattr(backups, "list_backups", _unreadable)

@@ -279,7 +279,7 @@ def test_the_link_and_the_first_administrator_are_told_in_the_activity_log(desk:
     assert desk.acts(before) == [
         "Helpdesk created the worker Nora",
         "Helpdesk made Nora an administrator",
-        "Helpdesk changed who is in the group Support: Nora (manager)",
+        "Helpdesk changed the members of the group Support: Nora (manager)",
     ]
 
 
@@ -343,7 +343,7 @@ def test_without_a_command_the_server_is_started(data: Path, tmp_path: Path) -> 
         assert started.stdout is not None
         lines = [started.stdout.readline().split() for _ in range(5)]
         started.send_signal(signal.SIGTERM)
-        assert [each[0] for each in lines] == [b"listening", b"console", b"set-up", b"api", b"data"]
+        assert [each[0] for each in lines] == [b"listening", b"console", b"setup", b"api", b"data"]
         assert lines[4][1] == str(data).encode()
     assert started.returncode == 0 and (data / "helpdesk.db").exists()
 

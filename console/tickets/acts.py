@@ -51,7 +51,7 @@ def set_property(visit: Visit) -> PageResponse:
     ticket = of_mask(visit)
     name = visit.form.text("name", "")
     if name not in SEEN:
-        raise Invalid(_("There is no such property."), field="name")
+        raise Invalid(_("This property does not exist."), field="name")
     fields = _fields(visit, name)
     expected = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
     try:
@@ -172,7 +172,7 @@ def add_requester(visit: Visit) -> PageResponse:
     """Adds an address that gets the replies. Raises Invalid, Forbidden."""
     ticket, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.add(visit.ctx, ticket.id, email)
-    visit.flash(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
+    visit.flash(_("{email} now gets the replies.", email=email), f"{visit.path}/remove", email=email)
     return back_to(visit, ticket)
 
 
@@ -182,7 +182,7 @@ def take_original_sender(visit: Visit) -> PageResponse:
     ticket = of_mask(visit)
     message_id = visit.form.id("message", required=True)
     email, before = original_sender.replace_sender(visit.ctx, ticket.id, message_id)
-    visit.flash(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
+    visit.flash(_("{email} now gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
     return back_to(visit, ticket)
 
 
@@ -212,9 +212,13 @@ def watch(visit: Visit) -> PageResponse:
     id = lookup.chosen_id(visit, "worker", visit.form.text("worker", "").strip(), "worker") or own
     relations.change(visit.ctx, f"ticket:{ticket.id}", [f"worker:{id}"], adds=is_on)
     if id == own:
-        text = _("You watch this ticket.") if is_on else _("You no longer watch this ticket.")
+        text = _("You are now watching this ticket.") if is_on else _("You are no longer watching this ticket.")
     else:
-        text = _("The colleague watches this ticket.") if is_on else _("The colleague no longer watches this ticket.")
+        text = (
+            _("The colleague is now watching this ticket.")
+            if is_on
+            else _("The colleague is no longer watching this ticket.")
+        )
     visit.flash(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
     return back_to(visit, ticket)
 
@@ -243,7 +247,7 @@ def mark_spam(visit: Visit) -> PageResponse:
     keys = ticket.keys
     before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
     records.update(visit.ctx, TICKET, ticket.id, fields)
-    text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Not spam: the ticket is open.")
+    text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Marked as not spam. The ticket is open.")
     _flash_undoable(visit, ticket, text, before)
     return back_to(visit, ticket)
 
@@ -262,7 +266,7 @@ def merge(visit: Visit) -> PageResponse:
     if not other and text:
         return _merge_form(visit, ticket, text, words=text)
     if not other or other == ticket.id:
-        return _merge_form(visit, ticket, text, _("Enter the number of another ticket, or words of it."))
+        return _merge_form(visit, ticket, text, _("Enter the number of another ticket, or words from it."))
     try:
         ticket_id = tickets.merge(visit.ctx, [ticket.id, other])
     except HelpdeskError as error:
@@ -285,20 +289,20 @@ def undo_merge(visit: Visit) -> PageResponse:
     ticket = of_mask(visit)
     result = unmerge.unmerge(visit.ctx, ticket.id, visit.form.id("merge", required=True))
     masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
-    sentences = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
+    sentences = [_("Merge undone: {masks}.", masks=", ".join(masks_apart))]
     if result.moved:
         sentences.append(
             ngettext(
-                "{count} message that arrived meanwhile went along.",
-                "{count} messages that arrived meanwhile went along.",
+                "{count} message that arrived since was moved too.",
+                "{count} messages that arrived since were moved too.",
                 result.moved,
             )
         )
     if result.stayed:
         sentences.append(
             ngettext(
-                "{count} message that arrived meanwhile stays here.",
-                "{count} messages that arrived meanwhile stay here.",
+                "{count} message that arrived since stays here.",
+                "{count} messages that arrived since stay here.",
                 result.stayed,
             )
         )
@@ -311,7 +315,7 @@ def _merge_form(visit: Visit, ticket: Sheet, other: str, wrong: str = "", words:
     requesters."""
     if words:
         near = lookup.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
-        wrong = "" if near else _("No ticket has these words. Enter the number of another ticket, or other words.")
+        wrong = "" if near else _("No ticket contains these words. Enter a ticket number or other words.")
     else:
         ids = [each["id"] for each in (ticket.keys["requesters"] or {}).values()][:10]
         query = " OR ".join(f"participant.id:{id}" for id in ids)

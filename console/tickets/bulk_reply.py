@@ -41,7 +41,7 @@ def send(visit: Visit) -> PageResponse:
     selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, NAMES)
     if not form.text("content"):
-        return _form(visit, selected, form.fail("content", _("Write the answer first.")))
+        return _form(visit, selected, form.fail("content", _("Write a reply first.")))
     try:
         reopen_at = reply_form.ahead(visit, "reopen_at", form.get("reopen_at"))
     except Invalid as error:
@@ -81,7 +81,7 @@ def take_back(visit: Visit) -> PageResponse:
             if isinstance(status, dict):
                 undo.restore(visit.ctx, draft.ticket_id, {name: str(status.get(name, "0")) for name in inbox.STATE})
     accepted_forms.forget(visit.ctx, BASE)
-    visit.flash(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
+    visit.flash(ngettext("{count} reply is a draft again.", "{count} replies are drafts again.", back))
     return see(_back(visit))
 
 
@@ -89,7 +89,7 @@ def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
     """Returns the message to reply to. Raises Invalid for a ticket without messages."""
     message_id = answered.newest(visit.ctx, ticket["id"])
     if not message_id:
-        raise Invalid(_("there is no message to answer"), field="message_id")
+        raise Invalid(_("there is no message to reply to"), field="message_id")
     return message_id
 
 
@@ -112,7 +112,7 @@ def _form(visit: Visit, selected: list[dict[str, Any]], form: Form) -> PageRespo
 
 
 def _flash(visit: Visit, sent: int, drafts: list[str], refused: list[str], before: str) -> None:
-    sentences = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
+    sentences = [ngettext("{count} reply sent.", "{count} replies sent.", sent)] if sent else []
     sentences += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
     if drafts:
         visit.flash(" ".join(sentences), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})

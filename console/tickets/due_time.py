@@ -22,7 +22,7 @@ def due_html(visit: Visit, due_at: int) -> str:
         return ""
     when, seconds_left = ui.when(visit, due_at), due_at - visit.now
     if seconds_left <= 0:
-        return Markup("{} {}").format(ui.badge("err", N_("late")), when)
+        return Markup("{} {}").format(ui.badge("err", N_("overdue")), when)
     return (
         Markup("{} {}").format(ui.badge("warn", N_("due")), when)
         if seconds_left <= SOON_SECONDS
@@ -41,7 +41,7 @@ def goals(visit: Visit, keys: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _state(visit: Visit, keys: Mapping[str, Any], name: str, is_met: bool) -> str:
     if is_met or keys["status"] in ("closed", "deleted"):
-        return ui.badge("err", N_("late")) if keys[f"{name}_missed"] else ui.badge("ok", N_("in time"))
+        return ui.badge("err", N_("overdue")) if keys[f"{name}_missed"] else ui.badge("ok", N_("on time"))
     if keys["status"] == "waiting":
-        return ui.muted(N_("stands still while the ticket waits"))
+        return ui.muted(N_("paused while the ticket is waiting"))
     return due_html(visit, keys[f"{name}_due_at"])

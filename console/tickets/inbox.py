@@ -81,7 +81,7 @@ def views(visit: Visit) -> list[TicketView]:
         TicketView(name, shown(label), icon, q, lookup.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
     ]
     if target_alerts.are_there(ctx):
-        all_views.append(TicketView(LATE, _("Late"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
+        all_views.append(TicketView(LATE, _("Overdue"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
     request = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
     by_group = records.search(ctx, URI, request)["subtotals"]["group.id"][:GROUPS]
     for each in by_group if len(by_group) > 1 else []:
@@ -114,7 +114,7 @@ def view_of(visit: Visit) -> TicketView:
         label, icon, query = VIEWS[name]
         return TicketView(name, shown(label), icon, query)
     if name == LATE:
-        return TicketView(LATE, _("Late"), "clock", LATE_QUERY)
+        return TicketView(LATE, _("Overdue"), "clock", LATE_QUERY)
     kind, _dot, id = name.partition(".")
     if kind == "group" and id.isdigit():
         groups = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]

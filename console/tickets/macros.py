@@ -223,7 +223,7 @@ def _run_summary(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
         )
     if runs.left:
         sentences.append(
-            ngettext("No time was left for {count} ticket.", "No time was left for {count} tickets.", len(runs.left))
+            ngettext("Time ran out before {count} ticket.", "Time ran out before {count} tickets.", len(runs.left))
         )
     refused = [f"{masks[id]}: {why}" for id, why in runs.refused.items()][:REFUSED_NAMED]
     return [*sentences, *([_("Refused: {reasons}", reasons="; ".join(refused))] if refused else [])]

@@ -121,7 +121,7 @@ def show_preview(visit: Visit) -> PageResponse:
     """Renders a draft as it would be mailed, for a frame. Raises NotFound."""
     draft = answer_drafts.find_unsent(visit.ctx, visit.id)
     if draft is None:
-        raise NotFound(_("There is no such draft."))
+        raise NotFound(_("This draft does not exist."))
     form = reply_form.of_draft(visit, draft)
     make = preview.of_compose if draft.kind == "compose" else preview.of_reply
     try:

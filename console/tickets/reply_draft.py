@@ -119,7 +119,7 @@ def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, befo
     chosen time. before: from changed_by_sending."""
     if delivery.draft_id and delivery.state in UNSENT:
         is_partly = delivery.state == "partly"
-        words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
+        words = N_("Not sent to everyone: {reason}") if is_partly else N_("Not sent yet: {reason}")
         visit.flash(_(words, reason=delivery.reason))
         return
     if not delivery.draft_id or delivery.state not in ("later", "queued"):

@@ -32,7 +32,7 @@ def write_notes(visit: Visit) -> PageResponse:
     selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, ("note",))
     if not form.text("note"):
-        return _form(visit, "bulk_note.html", NOTE, selected, form.fail("note", _("Write the note first.")))
+        return _form(visit, "bulk_note.html", NOTE, selected, form.fail("note", _("Write a note first.")))
     done, refused = 0, []
     for each in selected:
         try:
@@ -40,7 +40,7 @@ def write_notes(visit: Visit) -> PageResponse:
             done += 1
         except HelpdeskError as error:
             refused.append(f"{each['mask']}: {shown(error.message)}")
-    sentences = [ngettext("{count} note is added.", "{count} notes are added.", done)] if done else []
+    sentences = [ngettext("{count} note added.", "{count} notes added.", done)] if done else []
     sentences += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
     visit.flash(" ".join(sentences))
     return see(_back(visit))

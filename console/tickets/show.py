@@ -101,10 +101,10 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
 def _why_unanswerable(visit: Visit, ticket: Sheet) -> str:
     """Returns the reason why the caller cannot reply to a ticket that they may read, and who can change that."""
     if ticket.keys["group_id"] in visit.actor.member_of:
-        return _("Your role does not let you answer tickets. An administrator can change it.")
+        return _("Your role does not allow you to answer tickets. An administrator can change that.")
     return _(
-        "You can read this ticket, but you cannot answer it: you are not a member of the group {group}. One of its "
-        "managers or an administrator can add you.",
+        "You can read this ticket but not answer it: you are not a member of the group {group}. One "
+        "of its managers or an administrator can add you.",
         group=ticket.keys.get("group__label") or "",
     )
 
@@ -129,7 +129,7 @@ def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
     """Renders the reply form alone. Raises Forbidden if the caller may not reply."""
     written = reply_form.of_ticket(visit, ticket, answered.newest(visit.ctx, ticket.id))
     if written is None:
-        raise Forbidden(_("You may not answer this ticket."))
+        raise Forbidden(_("You cannot answer this ticket."))
     written = replace(with_choices(visit, written, ticket.keys), seen=str(unseen.mark(visit.ctx, ticket.id)))
     here = paths.ticket(ticket.keys["mask"])
     return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, ticket, written))

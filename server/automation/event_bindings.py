@@ -93,9 +93,7 @@ def _change(ctx: Context, id: int, version: str, change: Callable[[str], str]) -
         writing.retrieve(URI, id)
         text = str(writing.record(URI, id)[FIELD])  # type: ignore[index]
         if version_of(text) != version:
-            raise Conflict(
-                N_("somebody has changed what runs at this event meanwhile; look at it as it is now, and try again")
-            )
+            raise Conflict(N_("somebody changed what runs on this event in the meantime; review it, then try again"))
         writing.update_sent(writing.registry.type(URI), id, {FIELD: change(text)})
 
     ctx.service.store.write(write)
@@ -104,7 +102,7 @@ def _change(ctx: Context, id: int, version: str, change: Callable[[str], str]) -
 def _present(text: str, name: str) -> str:
     """Requires that an entry exists. Raises Conflict if it does not."""
     if name not in entries(text):
-        raise Conflict(lazy_gettext("there is no entry '{name}' any more", name=name[:80]))
+        raise Conflict(lazy_gettext("the entry '{name}' no longer exists", name=name[:80]))
     return name
 
 

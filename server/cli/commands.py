@@ -34,7 +34,7 @@ PARTS: dict[str, dict[str, str]] = {
     "describe": {"describe": "Describe record types, kinds of field and endpoints."},
     "licenses": {"licenses": "Print the licences of all that this program contains."},
     "demo": {"demo": "Make a desk to look at, or remove it; no server may run."},
-    "setup_link": {"setup-link": "Print a new set-up link, for a service without administrator."},
+    "setup_link": {"setup-link": "Print a new setup link, for a service without administrator."},
     "checking": {
         "check": "Check the database: integrity, indexes, schema, kept counts; correct wrong counts.",
         "settings": "List the settings, their defaults and what they mean.",

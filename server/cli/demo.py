@@ -27,7 +27,7 @@ def declare(commands: Any) -> None:
         "notes, tasks, snippets and searches. All of it is made up. No mail is sent, no automation runs, and nobody "
         "can sign in as one of its workers. An empty data folder becomes a service; where there are tickets already, "
         "--add is needed. No server may run on the data folder: in one that runs, the demo is added on the last page "
-        "of the set-up and removed on the start page.",
+        "of the setup and removed on the start page.",
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--add", action="store_true", help="add it to a service that has tickets already")
@@ -101,7 +101,7 @@ def _filled(ctx: Context, options: argparse.Namespace, settings: Settings) -> st
 
 
 def _summary(size: Made, flags: str, is_set_up: bool) -> str:
-    then = "sign in as usual" if is_set_up else "open the set-up link that it prints, to become its administrator"
+    then = "sign in as usual" if is_set_up else "open the setup link that it prints, to become its administrator"
     return (
         f"{size.tickets} tickets with {size.messages:,} messages, {size.workers} workers in {size.groups} groups, "
         f"{size.orgs} organizations\n"

@@ -23,7 +23,7 @@ def declare(commands: Any) -> None:
     serve.add_argument(
         "--role", help="what this process is for, where several serve a database: web, worker or all (all)"
     )
-    serve.add_argument("--no-open", action="store_true", help="do not open the set-up link in a browser")
+    serve.add_argument("--no-open", action="store_true", help="do not open the setup link in a browser")
     serve.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
 
@@ -65,10 +65,10 @@ def _announce_pages(running: app.RunningService, settings: Settings) -> None:
     _say("console", console, "console", url=console)
     if is_printed:
         advice = "printed by another process; `helpdesk setup-link` prints a new one"
-        _say("set-up link", advice, "setup.link", advice=advice)
+        _say("setup link", advice, "setup.link", advice=advice)
     if path is not None:
         link = running.service.base_url + path
-        _say("set-up link", f"{link}  (works once, within 30 minutes)", "setup.link", url=link)
+        _say("setup link", f"{link}  (works once, within 30 minutes)", "setup.link", url=link)
         if settings.open_browser and sys.stdout.isatty() and has_display():
             import webbrowser  # imported late: used once in the life of a service
 

@@ -83,7 +83,7 @@ class Id(Field):
         if text.startswith("svc:") and target:
             linked_id = intake.lookup.reference(target, text)
             if linked_id is None:
-                raise self.bad(lazy_gettext("'{value}' names no {type}", value=text[:80], type=target))
+                raise self.bad(lazy_gettext("no {type} is named '{value}'", value=text[:80], type=target))
             return linked_id
         id = id_in(text)
         if id is None:

@@ -70,7 +70,7 @@ class Text(Field):
                 lazy_gettext("at most {count} characters, this has {number}", count=self.max, number=len(text))
             )
         if "\x00" in text:
-            raise self.bad(N_("must not hold a NUL character"))
+            raise self.bad(N_("must not contain a NUL character"))
         if self.one_line and len(f"{text}.".splitlines()) > 1:
             raise self.bad(N_("must be one line; remove the line breaks"))
         if text and len(text) < self.min:
@@ -144,13 +144,13 @@ class Url(Text):
 def _email(field: Text, text: str) -> str:
     address = addresses.the_one(text)
     if address is None:
-        raise field.bad(lazy_gettext("'{value}' is not a mail address, such as ana@example.com", value=text[:80]))
+        raise field.bad(lazy_gettext("'{value}' is not an email address, such as ana@example.com", value=text[:80]))
     return address
 
 
 def _language(field: Text, text: str) -> str:
     if not languages.is_known(text):
-        raise field.bad(lazy_gettext("'{value}' is not a language that is known, such as en_US or de", value=text[:50]))
+        raise field.bad(lazy_gettext("'{value}' is not a known language, such as en_US or de", value=text[:50]))
     return text
 
 

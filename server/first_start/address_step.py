@@ -1,4 +1,4 @@
-"""The address of a service, the sender of its mail, and the format of ticket numbers: one step of the set-up."""
+"""The address of a service, the sender of its mail, and the format of ticket numbers: one step of the setup."""
 
 from server.context import Context
 from server.dataclass import dataclass

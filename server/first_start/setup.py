@@ -1,6 +1,6 @@
 """The first content of a new database, and its first administrator: by a one-time link, or by settings.
 
-The link leads to the steps of the set-up, which can be interrupted and continued."""
+The link leads to the steps of the setup, which can be interrupted and continued."""
 
 import hashlib
 import secrets
@@ -28,11 +28,11 @@ CALLBACK = "/oauth/callback"
 STARTER = "starter"  # the package that a new database gets
 STARTER_KEY = "starter_package"
 SETUP_KEY, SETUP_UNTIL_KEY = "setup_link_sha256", "setup_link_until"
-LINK_SECONDS = 1800  # validity of a set-up link
+LINK_SECONDS = 1800  # validity of a setup link
 STEPS_KEY = "setup_steps_left"
 FOLLOWS_KEY = "groups_follow_default_sender"
 ADDRESS_KEY = "base_url_last_served"
-OVER = "this set-up link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
+OVER = "this setup link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
 Step = Literal["address", "mail", "receive", "start"]
 STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # after the first step, the administrator's account
 
@@ -105,7 +105,7 @@ def _sender(ctx: Context) -> str:
 
 
 def setup_path(ctx: Context) -> str | None:
-    """Returns the path of a new set-up link, None if there is an administrator. Former links stop working."""
+    """Returns the path of a new setup link, None if there is an administrator. Former links stop working."""
 
     def write(tx: Transaction) -> str | None:
         if has_administrator(tx):
@@ -120,7 +120,7 @@ def setup_path(ctx: Context) -> str | None:
 
 
 def has_link(ctx: Context) -> bool:
-    """Whether a set-up link was printed that still works."""
+    """Whether a setup link was printed that still works."""
     store = ctx.service.store
     return store.read(lambda tx: bool(get(tx, SETUP_KEY)) and ctx.now < get(tx, SETUP_UNTIL_KEY, 0)) and not is_set_up(
         ctx.service
@@ -235,8 +235,8 @@ def _create(
 
 
 def steps_left(tx: Transaction) -> tuple[Step, ...]:
-    """Returns the steps of the set-up that were neither finished nor skipped, in order; () in a service without a
-    set-up link."""
+    """Returns the steps of the setup that were neither finished nor skipped, in order; () in a service without a
+    setup link."""
     remaining = get(tx, STEPS_KEY, [])
     return tuple(step for step in STEPS if step in remaining)
 
@@ -268,7 +268,7 @@ def is_set_up(service: Service) -> bool:
 
 
 def is_open(service: Service, code: str, now: int) -> bool:
-    """Whether a set-up link works."""
+    """Whether a setup link works."""
     return service.store.read(lambda tx: is_setup_code(tx, code, now))
 
 

@@ -186,7 +186,7 @@ def subject_of_forward(subject: str) -> str:
 def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
     if len(mail.to) + len(mail.cc) > MAX_RECIPIENTS:
         raise Invalid(
-            lazy_gettext("a mail goes to at most {count} recipients; leave some out", count=MAX_RECIPIENTS), field="to"
+            lazy_gettext("an email can have at most {count} recipients; remove some", count=MAX_RECIPIENTS), field="to"
         )
     yield "Message-ID", f"<{_own_id(mail.message_id)}>"
     yield "Date", format_datetime(datetime.fromtimestamp(mail.date, mail.tz))

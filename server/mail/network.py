@@ -39,13 +39,13 @@ _OLD_TLS = frozenset(
 _EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, _NO_ISSUER, _UNVERIFIED = 10, 9, 18, 19, 20, 21
 _WRONG_HOST, _WRONG_ADDRESS = 62, 64
 _UNKNOWN_AUTHORITY = N_(
-    "the certificate of {host} is signed by an authority that this machine does not trust, or comes without the ones "
-    "in between"
+    "the certificate of {host} is signed by an authority that this machine does not trust, or "
+    "its intermediate certificates are missing"
 )
 _CERTIFICATES = {
-    _EXPIRED: N_("the certificate of {host} is over; its operators have to renew it"),
+    _EXPIRED: N_("the certificate of {host} has expired; its operators must renew it"),
     _NOT_YET: N_("the certificate of {host} is not valid yet; check the clock of this machine"),
-    _SELF_SIGNED: N_("the certificate of {host} is signed by itself; ask its operators for one that others trust"),
+    _SELF_SIGNED: N_("the certificate of {host} is self-signed; ask its operators for a trusted one"),
     _SELF_SIGNED_IN_CHAIN: N_("the certificate of {host} is signed by an authority that this machine does not trust"),
     _NO_ISSUER: _UNKNOWN_AUTHORITY,
     _UNVERIFIED: _UNKNOWN_AUTHORITY,
@@ -71,7 +71,7 @@ def reason(error: BaseException) -> str:
     """The cause of a failed connection in a few words."""
     # By the words as well, since smtplib makes its own exception of a timeout.
     if isinstance(error, TimeoutError) or "timed out" in str(error):
-        return N_("no answer in time")
+        return N_("no response in time")
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]
 
 
@@ -79,7 +79,7 @@ def wrong_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
     """The problem of a server's certificate."""
     if error.verify_code in (_WRONG_HOST, _WRONG_ADDRESS):
         return lazy_gettext(
-            "the certificate is not valid for {host}: enter the name that it was made for as the host", host=host
+            "the certificate is not valid for {host}: enter the host name that it was issued for", host=host
         )
     message = _CERTIFICATES.get(error.verify_code, N_("the certificate of {host} is not valid: {reason}"))
     return lazy_gettext(message, host=host, reason=error.verify_message)
@@ -93,13 +93,11 @@ def connection_failure(at: MailPort, error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return _tls_failure(at, error)
     if isinstance(error, socket.gaierror):
-        return lazy_gettext(
-            "no host is called {host}, or its name cannot be looked up: check how it is written", host=at.host
-        )
+        return lazy_gettext("the host name {host} cannot be resolved: check its spelling", host=at.host)
     if isinstance(error, ConnectionRefusedError):
         return lazy_gettext(
-            "no mail server at {name}: nothing answers there; check host and port, usually {tls} with TLS and {plain} "
-            "with STARTTLS",
+            "no mail server at {name}: nothing responds there; check host and port, usually {tls} with "
+            "TLS and {plain} with STARTTLS",
             name=at.name,
             tls=tls_port,
             plain=plain_port,
@@ -108,9 +106,9 @@ def connection_failure(at: MailPort, error: Exception) -> str:
         said = error.smtp_error if isinstance(error.smtp_error, bytes) else error.smtp_error.encode()
         return wrong_protocol(at, said)
     if isinstance(error, UnicodeError):
-        return lazy_gettext("{host} is no name of a host", host=at.host)
+        return lazy_gettext("{host} is not a host name", host=at.host)
     if at.encryption != "tls" and _has_said_nothing(error) and speaks_tls(at):
-        return lazy_gettext("{name} speaks TLS from the start: choose TLS as the encryption", name=at.name)
+        return lazy_gettext("{name} expects TLS from the start: choose TLS as the encryption", name=at.name)
     if _has_said_nothing(error):
         return lazy_gettext(
             "no mail server at {name}: {reason}; check host, port and encryption", name=at.name, reason=reason(error)
@@ -136,8 +134,8 @@ def wrong_protocol(at: MailPort, said: bytes) -> str:
 def no_starttls(at: MailPort) -> str:
     """Advice for a server without STARTTLS."""
     return lazy_gettext(
-        "{name} offers no STARTTLS: choose TLS, usually on port {port}, or no encryption within a network that you "
-        "trust",
+        "{name} does not offer STARTTLS: choose TLS, usually on port {port}, or no encryption within "
+        "a network that you trust",
         name=at.name,
         port=PORTS[at.protocol][0],
     )
@@ -160,17 +158,17 @@ def _tls_failure(at: MailPort, error: ssl.SSLError) -> str:
     code = (error.reason or "").upper()
     if code in _OLD_TLS:
         return lazy_gettext(
-            "{name} speaks no version of TLS that is safe today: its operators have to update it", name=at.name
+            "{name} supports no TLS version that is still safe: its operators have to update it", name=at.name
         )
     if at.encryption == "tls" and (code in _NOT_TLS or isinstance(error, ssl.SSLEOFError)):
         return lazy_gettext(
-            "{name} does not speak TLS from the start: choose STARTTLS, or the port of TLS, usually {port}",
+            "{name} does not speak TLS from the start: choose STARTTLS, or the TLS port, usually {port}",
             name=at.name,
             port=tls_port,
         )
     if at.encryption == "starttls" and code in _NOT_TLS:
         return lazy_gettext(
-            "{name} speaks no TLS after STARTTLS: choose TLS, usually on port {port}, or another server",
+            "{name} does not speak TLS after STARTTLS: choose TLS, usually on port {port}, or another server",
             name=at.name,
             port=tls_port,
         )

@@ -162,7 +162,7 @@ class _Letters:
         if len(group) > 1:
             subject = ngettext("{count} notification", "{count} notifications", len(group))
         if len(group) > MAX_LINES:
-            lines.append(_("The others are in the console: {url}", url=f"{self._base}/notifications"))
+            lines.append(_("See the others in the console: {url}", url=f"{self._base}/notifications"))
         text = "\n\n".join([*lines, self._why()])
         return Letter(self._mail(Sender(address["id"], address["email"], "", None, None), subject, "", text), way)
 
@@ -214,8 +214,8 @@ class _Letters:
         else:
             ids = requesters.ids_of(self._reader.tx, ticket_id)[:MAX_SHOWN]
             to = ", ".join(filter(None, (named_address(self._reader, id) for id in ids)))
-            said = _("Write above this line to answer {address}.", address=to) if to else ""
-        said = said or _("Write above this line to answer.")
+            said = _("Write above this line to reply to {address}.", address=to) if to else ""
+        said = said or _("Write above this line to reply.")
         return f"{ABOVE} {said} -##"
 
     def _messages(self, ticket: Record, group: Sequence[Waiting]) -> list[str]:
@@ -270,7 +270,7 @@ class _Letters:
         return f"{_first_line(each)}\n{self._base}/notifications/{each.record['id']}"
 
     def _why(self) -> str:
-        return _("Choose what you get by mail: {url}", url=f"{self._base}/account#notifications")
+        return _("Choose which emails you get: {url}", url=f"{self._base}/account#notifications")
 
 
 def _said(text: str) -> str:

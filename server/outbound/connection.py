@@ -218,7 +218,7 @@ def tls_context(verify: bool) -> ssl.SSLContext:
 def reason(error: Exception) -> str:
     """Describes a network error in a few words, without memory addresses and codes."""
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "no response in time"
     if isinstance(error, ssl.SSLError):
         return (error.reason or "the encryption failed").lower().replace("_", " ")
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:200]

@@ -168,7 +168,7 @@ def _idle(writing: RecordWriter, id: int) -> QueuedMail:
     draft, row = _unsent(writing, id)
     mail = _listed({**row, **draft}, writing.now, {})
     if mail.state == "sending":
-        raise Conflict(lazy_gettext("mail {id} is being sent just now; wait a moment", id=id))
+        raise Conflict(lazy_gettext("email {id} is being sent right now; wait a moment", id=id))
     return mail
 
 
@@ -176,7 +176,7 @@ def _unsent(reading: RecordReader, id: int) -> tuple[Record, Record]:
     """The draft and its row in the queue, {} for none."""
     draft, row = reading.record("draft", id), queue_rows.get(reading.tx, id) or {}
     if draft is None or not (draft["is_queued"] or row.get("last_error")):
-        raise NotFound(lazy_gettext("mail {id} is not in the outbox any more: it was sent, or dropped", id=id))
+        raise NotFound(lazy_gettext("email {id} is no longer in the outbox: it was sent or dropped", id=id))
     return draft, row
 
 

@@ -49,7 +49,7 @@ def _write(writing: RecordWriter, changes: Changes) -> None:
     for group_id in changes:
         if not record_owners.may_own_as(writing.tx, writing.actor, record_owners.GROUP, group_id):
             raise Forbidden(
-                lazy_gettext("only administrators and managers of group {id} change its members", id=group_id)
+                lazy_gettext("only administrators and managers of group {id} may change its members", id=group_id)
             )
     _require_all(writing, "worker", (id for workers in changes.values() for id in workers))
     rosters.change_rosters(writing, changes)

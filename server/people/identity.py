@@ -46,7 +46,7 @@ def require_free(writing: Writing, field: str, email: str, address: Record | Non
     other = next((each for each in others if each and each != worker_id), 0)
     if other:
         raise Conflict(
-            about_field(field, lazy_gettext("'{value}' belongs to worker {id} already", value=email, id=other)),
+            about_field(field, lazy_gettext("'{value}' already belongs to worker {id}", value=email, id=other)),
             field=field,
         )
     for uri in SENDERS if id else ():

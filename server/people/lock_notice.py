@@ -17,20 +17,20 @@ from server.translation import N_
 
 SUBJECT = N_("Somebody tried to sign in as you")
 TEXT = N_("""\
-Somebody typed {what} for {email}, the last one from {client}.
+Somebody entered {what} for {email}, most recently from {client}.
 
-For {minutes} minutes, nobody can sign in with this address from a device that is new. Devices that you have signed in
-from before are not held up.
+For {minutes} minutes, nobody can sign in with this address from a new device. Devices that you have signed in
+from before are not affected.
 
 If it was you, wait a little or set a new password. {advice}
 
-You get this mail once a day at most, however often it happens. Your account lists where you are signed in:
+You get this email at most once a day, however often it happens. Your account lists where you are signed in:
 
 {account}
 """)
 WHAT = {"password": N_("too many wrong passwords"), "code": N_("your password, and then too many wrong codes")}
 ADVICE = {
-    "password": N_("If it was not you, nothing was lost: your password was not found."),
+    "password": N_("If it was not you, no harm was done: your password was not guessed."),
     "code": N_("If it was not you, somebody knows your password: change it now."),
 }
 

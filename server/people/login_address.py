@@ -27,21 +27,21 @@ from server.translation import N_
 
 CONFIRM_SECONDS = 3 * 86400  # validity of a link: people read mail after the weekend
 GONE = "this link was used, replaced or is too old, or it is somebody else's; ask for a new one under Account"
-CONFIRM_SUBJECT, NOTICE_SUBJECT = N_("Confirm your new address"), N_("Your sign-in address is to change")
+CONFIRM_SUBJECT, NOTICE_SUBJECT = N_("Confirm your new address"), N_("Change of your sign-in address")
 CONFIRM_TEXT = N_("""\
-{by} asked that you sign in to the helpdesk with {new} in place of {email}.
+{by} requested that you sign in to the helpdesk with {new} instead of {email}.
 
-Open this address to confirm it; sign in as before if you are asked to. It works for {days} days:
+Open this address to confirm the change; sign in as before if you are asked to. It works for {days} days:
 
 {link}
 
-If you do not know of this, do nothing.
+If you do not know about this, ignore this email.
 """)
 NOTICE_TEXT = N_("""\
-{by} asked that you sign in to the helpdesk with {new} in place of {email}.
+{by} requested that you sign in to the helpdesk with {new} instead of {email}.
 
-Nothing changes until the link in a mail to the new address was opened. If you do not know of this, change your password
-and tell an administrator.
+Nothing changes until somebody opens the link in an email to the new address. If you do not know about this, change your
+password and notify an administrator.
 """)
 
 

@@ -59,7 +59,7 @@ def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePrev
     `merge`."""
     record_type = _offered(ctx, uri)
     if target_id == source_id:
-        raise Invalid(N_("choose another one: a record cannot be merged with itself"), field="other")
+        raise Invalid(N_("choose another record: a record cannot be merged with itself"), field="other")
 
     def read(tx: Transaction) -> MergePreview:
         reader = RecordReader(ctx, tx)

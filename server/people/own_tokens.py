@@ -30,7 +30,7 @@ def for_one_request(ctx: Context, of_app: int = 0, scope: str = "") -> Iterator[
     def issue(tx: Transaction) -> tuple[str, int]:
         row = tx.get(app_type.table, app_id)
         if row is None:
-            raise NotFound(lazy_gettext("there is no app {id} any more", id=app_id))
+            raise NotFound(lazy_gettext("app {id} no longer exists", id=app_id))
         scopes = (scope,) if scope else tuple(parse(str(app_type.record(row)["scopes"])))
         text = tokens.issue(tx, app_id, ctx.actor.worker_id, scopes, ctx.now + SECONDS, ctx.now, LABEL)
         token_row = tx.first(TOKEN, hash=digest(text))

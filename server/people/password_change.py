@@ -29,7 +29,7 @@ Open this address to choose one. It works once, for {minutes} minutes:
 
 {link}
 
-If it was not you, do nothing: your password stays as it is.
+If it was not you, ignore this email: your password stays as it is.
 """)
 
 

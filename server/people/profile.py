@@ -71,7 +71,7 @@ def change(ctx: Context, fields: dict[str, str]) -> None:
             message = f"first_name: '{new_name}' is another worker's name; ask an administrator"
             raise Conflict(message, field="first_name")
         if _roles(tx, worker_id) - roles:
-            raise Conflict(N_("with these you would come to have a role that you do not have; ask an administrator"))
+            raise Conflict(N_("this would give you a role that you do not have; ask an administrator"))
 
     ctx.service.store.write(write)
 

@@ -24,9 +24,9 @@ DOING = "change how others sign in"  # an action that requires an administrator
 
 INVITATION_SECONDS = 3 * 86400  # validity of an invitation: people read mail after the weekend
 MAX_HANDED_OVER = 500  # tickets in one call
-SUBJECT = N_("Your place at the helpdesk")
+SUBJECT = N_("Your helpdesk account")
 TEXT = N_("""\
-{actor} made a place for you at the helpdesk, under the address {email}.
+{actor} created an account for you at the helpdesk, with the address {email}.
 
 Open this address to choose your password. It works once, for {days} days:
 
@@ -178,7 +178,7 @@ def _invited(writing: RecordWriter, worker_id: int) -> Record:
     if worker is None:
         raise NotFound(f"there is no worker {worker_id}")
     if worker["is_disabled"] or worker["is_password_disabled"]:
-        raise Conflict(N_("this worker may not sign in by password; allow it first"))
+        raise Conflict(N_("this worker is not allowed to sign in by password; allow it first"))
     return worker
 
 

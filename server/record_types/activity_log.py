@@ -43,7 +43,7 @@ class ActivityLog(RecordType):
             filter_note="Exact id of the activity event; lists are fine.",
             match="exact",
         ),
-        "actor__context": ContextName("Record type of who did it.", required=True, shown=False),
+        "actor__context": ContextName("Record type of the actor.", required=True, shown=False),
         "actor_id": Id(
             "Id of who did it; 0 for the service.",
             required=True,
@@ -58,7 +58,7 @@ class ActivityLog(RecordType):
             16777215,
             required=True,
         ),
-        "target__context": ContextName("Record type of what it happened to.", required=True, shown=False),
+        "target__context": ContextName("Record type of the target.", required=True, shown=False),
         "target_id": Id(
             "Id of what it happened to; 0 for the service.",
             required=True,

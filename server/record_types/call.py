@@ -19,7 +19,7 @@ class Call(RecordType):
         "created": CreatedAt("When the call took place; now when omitted."),
         "is_closed": Bit("Dealt with."),
         "is_outgoing": Bit("0 received, 1 made.", filter_note="Made, not received."),
-        "phone": Text("Number of the other side.", 128),
+        "phone": Text("Phone number of the other party.", 128),
         "subject": Name("What it was about; also the label."),
         "updated": UpdatedAt(),
     }

@@ -67,7 +67,7 @@ class Comment(RecordType):
             target_from="author__context",
             nested_note="Author.",
         ),
-        "comment": Text("Text. Workers who are named with @ are told.", 16777215, required=True),
+        "comment": Text("Text. Workers mentioned with @ are notified.", 16777215, required=True),
         "created": CreatedAt("When it was written; now when omitted."),
         "is_markdown": Bit("1: the text is Markdown.", filter_note="The text is Markdown."),
         "is_pinned": Bit("1: shown first.", filter_note="Shown first."),

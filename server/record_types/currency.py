@@ -26,19 +26,19 @@ class Currency(RecordType):
     fields = {
         "code": Text("Three letters, such as USD.", 3, required=True),
         "decimal_at": Number(
-            "How many decimals amounts have. Stays as it is while there are amounts in the currency.",
+            "Decimals of amounts. Cannot be changed while there are amounts in the currency.",
             min=0,
             max=16,
             filter="decimalPlaces",
         ),
         "is_default": Bit(
-            "Amounts without a currency are in it. Setting it here takes it from the other currency.",
+            "Amounts without a currency use this one. Setting it here clears it on the other currency.",
             filter="default",
             filter_note="The default currency.",
         ),
         "name": Name("Name of one unit, such as dollar; also the label.", filter_note="Name of one unit."),
-        "name_plural": Text("Name of several units.", filter=None),
-        "symbol": Text("Symbol that stands before amounts.", 4),
+        "name_plural": Text("Plural name.", filter=None),
+        "symbol": Text("Symbol shown before amounts.", 4),
         "updated_at": UpdatedAt(),
     }
     bumps = {"fields": ("code", "symbol", "decimal_at", "is_default")}

@@ -27,9 +27,9 @@ class CustomRecord(RecordType):
     traits = (Comments(), CustomFields(), Links(), Watchers(), Search())
     access = Access(read="admins", write=("admins",))
     fields = {
-        "name": Name("One of them, such as Issue.", filter_note="One of them."),
+        "name": Name("Singular name, such as Issue.", filter_note="One of them."),
         "name_plural": Text(
-            "Several of them, such as Issues.", required=True, filter="name.plural", filter_note="Several of them."
+            "Plural name, such as Issues.", required=True, filter="name.plural", filter_note="Several of them."
         ),
         "params": Structure(
             "`owners[contexts]`: the types that may own its records (app, group, role, worker; none: records have no "
@@ -94,7 +94,7 @@ class CustomRecord(RecordType):
             raise Conflict(
                 about_field(
                     "uri",
-                    lazy_gettext("'{value}' is a name of a built-in record type already; choose another", value=uri),
+                    lazy_gettext("'{value}' is already the name of a built-in record type; choose another", value=uri),
                 ),
                 field="uri",
             )

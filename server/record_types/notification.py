@@ -51,7 +51,7 @@ class Notification(RecordType):
         "params": Structure(
             "What happened: {message, variables, urls}, as in an activity entry.", required=True, shown=False
         ),
-        "target__context": ContextName("Record type that it is about.", blank_ok=True, shown=False),
+        "target__context": ContextName("Record type it is about.", blank_ok=True, shown=False),
         "target_id": Id(
             "Id of the record that it is about.",
             target_from="target__context",
@@ -59,7 +59,7 @@ class Notification(RecordType):
             nested_note="Record that it is about.",
         ),
         "worker_id": Id(
-            "Worker who is told.",
+            "Worker who is notified.",
             "worker",
             required=True,
             alternatives=("assignee_id",),

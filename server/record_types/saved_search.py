@@ -22,7 +22,7 @@ class SavedSearch(RecordType):
     traits = (Comments(), CustomFields(), Links(), Search())
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
-        "context": ContextName("Record type that is searched.", required=True),
+        "context": ContextName("Record type it searches.", required=True),
         "name": Name(),
         **record_owners.fields(required=False, filter=None),
         "query": Text("Search query.", 65535, required=True),

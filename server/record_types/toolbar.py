@@ -36,7 +36,7 @@ class Toolbar(RecordType):
     access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {
         "created_at": CreatedAt("When the record was made; it stays."),
-        "description": Text("Where it stands."),
+        "description": Text("Where it is shown."),
         "extension_id": Text(
             "Id of the place; it stays.",
             required=True,

@@ -72,7 +72,7 @@ def _texts(sent: Any, field: str) -> dict[str, str]:
         raise Invalid(f'{field}: takes a JSON object, such as {{"message": "Done"}}', field=field)
     for name, value in sent.items():
         if isinstance(value, list | Mapping):
-            raise Invalid(about_field(field, lazy_gettext("'{value}' takes a text", value=name[:80])), field=field)
+            raise Invalid(about_field(field, lazy_gettext("'{value}' must be a text", value=name[:80])), field=field)
     return {name: as_text(value) for name, value in sent.items() if name != ACTOR}
 
 

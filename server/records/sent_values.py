@@ -126,7 +126,7 @@ def _check_unique(writing: "RecordWriter", change: Change) -> None:
         row = writing.tx.first(change.type.table, **{name: value})
         if row is not None and row[0] != change.id:
             problem = lazy_gettext(
-                "'{value}' belongs to {type} {id} already", value=value, type=change.type.uri, id=row[0]
+                "'{value}' already belongs to {type} {id}", value=value, type=change.type.uri, id=row[0]
             )
             raise Conflict(about_field(name, problem), field=name)
 

@@ -122,7 +122,9 @@ class _Tree:
             raise _without_value(self.field)
         if self.outer:
             at = self.frame.position
-            message = lazy_gettext("the bracket at position {position} has no ')'; close it or quote it", position=at)
+            message = lazy_gettext(
+                "the bracket at position {position} is not closed; close it or quote it", position=at
+            )
             raise BadQuery(message, position=at)
         return self._group(self.frame, False)
 
@@ -270,7 +272,7 @@ class _Tree:
         if not self.outer:
             raise BadQuery(
                 lazy_gettext(
-                    "')' at position {position} closes nothing; remove it or quote it", position=token.position
+                    "')' at position {position} has no opening bracket; remove it or quote it", position=token.position
                 ),
                 position=token.position,
             )

@@ -114,7 +114,7 @@ def take_back(ctx: Context, id: int) -> AnswerDraft:
         draft, row = writing.record("draft", id), queue_rows.get(tx, id)
         is_taken = row is not None and row["claimed_by"] and row["claimed_until"] > writing.now
         if draft is None or not draft["is_queued"] or is_taken:
-            raise Conflict(N_("it is too late: the mail has left already"))
+            raise Conflict(N_("too late: the email has already been sent"))
         params = {name: value for name, value in draft["params"].items() if name not in ("is_applied", "send_at")}
         writing.update_sent(writing.registry.type("draft"), id, {"is_queued": "0", "params": params})
         return _draft(_stored(writing, id))
@@ -124,11 +124,13 @@ def take_back(ctx: Context, id: int) -> AnswerDraft:
 
 def _require_same(draft: Record | None, revision: str) -> None:
     if draft is None:
-        raise Invalid(N_("the draft is gone: it was sent or deleted; what you typed is still here"), field="draft")
+        raise Invalid(
+            N_("the draft no longer exists: it was sent or deleted; what you typed is still here"), field="draft"
+        )
     if draft["is_queued"]:
-        raise Conflict(N_("the draft waits to be sent already"), revision="")
+        raise Conflict(N_("the draft is already waiting to be sent"), revision="")
     if _draft(draft).revision != revision:
-        raise Conflict(N_("the draft was changed in another tab, or by somebody else"), revision=_draft(draft).revision)
+        raise Conflict(N_("the draft was changed in another tab or by somebody else"), revision=_draft(draft).revision)
 
 
 def _stored(writing: RecordWriter, id: int) -> Record:

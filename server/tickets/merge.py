@@ -86,7 +86,7 @@ def _writable(writing: RecordWriter, id: int) -> Record:
         raise Invalid(
             about_field(
                 "ticket_ids",
-                lazy_gettext("ticket {id} was merged into {other} already", id=id, other=ticket["merged_into"]),
+                lazy_gettext("ticket {id} was already merged into {other}", id=id, other=ticket["merged_into"]),
             ),
             field="ticket_ids",
         )

@@ -32,4 +32,4 @@ def require_seen(ticket: Record, expected: Mapping[str, str]) -> None:
     """Raises Conflict with the details `field` and `now` if a column has changed since it was shown."""
     for name, value in expected.items():
         if str(ticket[name]) != value:
-            raise Conflict(about_field(name, N_("somebody has changed it meanwhile")), field=name, now=ticket[name])
+            raise Conflict(about_field(name, N_("somebody changed it in the meantime")), field=name, now=ticket[name])

@@ -166,7 +166,7 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
     group_id = form.id("group_id", required=True) or 0
     common = _common(ctx, form)
     if not common["dont_send"] and not common["to"]:
-        raise Required(N_("to is required, unless dont_send is 1"), field="to")
+        raise Required(N_("to is required unless dont_send is 1"), field="to")
     return ComposeRequest(subject=subject, content=content, group_id=group_id, org_id=form.id("org_id"), **common)
 
 
@@ -293,7 +293,7 @@ def recipients_within(ctx: Context, to: Addresses, cc: Addresses, bcc: Addresses
         if len(several) > most:
             raise Invalid(
                 about_field(
-                    name, lazy_gettext("a mail goes to at most {count} recipients; leave some out", count=most)
+                    name, lazy_gettext("an email can have at most {count} recipients; remove some", count=most)
                 ),
                 field=name,
             )
@@ -413,7 +413,7 @@ def _id(name: str, text: str) -> int:
     id = id_in(text)
     if id is None:
         raise Invalid(
-            about_field(name, lazy_gettext("'{value}' is not the id of a record; digits only", value=text[:50])),
+            about_field(name, lazy_gettext("'{value}' is not a record id; use digits only", value=text[:50])),
             field=name,
         )
     return id

@@ -31,7 +31,7 @@ def _split(ctx: Context, tx: Transaction, message_id: int) -> int:
     writing.rules.require_create(tickets)
     if ticket["num_messages"] < 2:
         raise Invalid(
-            about_field("message_id", N_("it is the only message of its ticket; there is nothing to split")),
+            about_field("message_id", N_("this is the only message of its ticket; there is nothing to split")),
             field="message_id",
         )
     columns = ("subject", "group_id", "bucket_id", "owner_id", "org_id", "importance", "spam_score", "spam_training")

@@ -83,10 +83,10 @@ def unmerge(ctx: Context, kept_id: int, merge_id: int) -> Unmerged:
     def write(tx: Transaction) -> Unmerged:
         row = tx.get(TICKET_MERGE, merge_id)
         if row is None or row[TICKET_MERGE.position["kept_id"]] != kept_id:
-            raise NotFound(N_("this merge cannot be undone any more"))
+            raise NotFound(N_("this merge can no longer be undone"))
         later = [each[0] for each in tx.find(TICKET_MERGE, kept_id=kept_id) if each[0] > merge_id]
         if later:
-            raise Conflict(N_("more was merged into the ticket since; undo that merge first"))
+            raise Conflict(N_("more tickets were merged into this one since; undo that merge first"))
         writing = RecordWriter(ctx, tx)
         survivor, *others = json.loads(row[TICKET_MERGE.position["parts"]])
         for part in (survivor, *others):
@@ -100,7 +100,7 @@ def unmerge(ctx: Context, kept_id: int, merge_id: int) -> Unmerged:
 def _require_unchanged(writing: RecordWriter, id: int, merged_into: int) -> None:
     ticket = writing.record("ticket", id)
     if ticket is None or ticket["merged_into"] != merged_into:
-        raise Conflict(N_("one of the tickets was merged on or removed since; this merge cannot be undone"))
+        raise Conflict(N_("one of the tickets has since been merged further or removed; this merge cannot be undone"))
     tickets = writing.registry.type("ticket")
     writing.rules.require(writing.tx, "read", tickets, ticket)
     writing.rules.require(writing.tx, "update", tickets, ticket)

@@ -57,7 +57,7 @@ def mark(ctx: Context, ticket_id: int) -> Mark:
 def require_seen(writing: RecordWriter, ticket_id: int, mark: Mark | None) -> None:
     """Raises Conflict if others wrote on the ticket after the mark."""
     if mark is not None and mark.is_before(_mark(writing.tx, ticket_id, writing.ctx.actor.worker_id)):
-        raise Conflict(N_("somebody wrote on the ticket in the meantime; look at it, then send again"), unseen=True)
+        raise Conflict(N_("somebody wrote on the ticket in the meantime; read it, then send again"), unseen=True)
 
 
 def _mark(tx: Transaction, ticket_id: int, worker_id: int) -> Mark:

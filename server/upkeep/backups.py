@@ -50,13 +50,13 @@ ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?
 MOMENT = "%Y%m%d-%H%M%S"
 OWN_FOLDER = "backups"  # inside the data folder, if backups are set up in the console
 NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
-SUBJECT = N_("No backup could be made")
+SUBJECT = N_("Backup failed")
 TEXT = N_("""\
 The last backup of {url} failed:
 
 {error}
 
-It is tried again by itself. What there is of backups, and what is wrong: {url}/admin/backups
+It will be retried automatically. The backups and their problems are listed at {url}/admin/backups
 """)
 _log = log.get("backup")
 
@@ -436,7 +436,7 @@ def find_backup(ctx: Context, name: str) -> Backup:
     file_name = f"{name.removesuffix('.db')}.db"
     entry = next((each for each in list_all_backups(ctx.service.settings) if each.path.name == file_name), None)
     if entry is None:
-        raise NotFound(lazy_gettext("there is no backup {name} any more; load the list again", name=file_name[:100]))
+        raise NotFound(lazy_gettext("backup {name} no longer exists; reload the list", name=file_name[:100]))
     return entry
 
 

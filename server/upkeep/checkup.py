@@ -66,7 +66,7 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(
             part,
             "problem",
-            lazy_gettext("it cannot be looked at: {error}", error=error),
+            lazy_gettext("this check failed: {error}", error=error),
             N_("see the log of the service"),
         )
 
@@ -83,7 +83,7 @@ def of_running(service: Service) -> Iterator[Finding]:
         part, problem, advice = vital[name]
         yield Finding(part, "problem", problem, advice)
     if not failing:
-        yield Finding(N_("server"), "ok", N_("it reads, writes and does what is due"))
+        yield Finding(N_("server"), "ok", N_("reads, writes and runs due work"))
 
 
 # {check of health.py: (part, problem, advice)}; of_disk reports the free space.
@@ -99,12 +99,12 @@ VITAL_OF_SERVER = {
     "database_readable": (
         "database",
         "it cannot be read",
-        N_("see whether PostgreSQL runs and can be reached, and the log"),
+        N_("check whether PostgreSQL is running and reachable, and see the log"),
     ),
     "database_writable": (
         "database",
         "it cannot be written",
-        N_("see whether PostgreSQL is a standby, or its disk is full"),
+        N_("check whether PostgreSQL is a standby, or its disk is full"),
     ),
 }
 
@@ -118,11 +118,11 @@ def of_folder(folder: Path) -> Iterator[Finding]:
         yield Finding(
             N_("data folder"),
             "warning",
-            lazy_gettext("other users of this machine may read {names}", names=names),
+            lazy_gettext("other users of this machine can read {names}", names=names),
             lazy_gettext("chmod -R go= {folder}", folder=folder),
         )
     else:
-        yield Finding(N_("data folder"), "ok", lazy_gettext("{folder}, for its owner alone", folder=folder))
+        yield Finding(N_("data folder"), "ok", lazy_gettext("{folder}, readable only by its owner", folder=folder))
 
 
 def of_disk(settings: Settings) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
             "problem",
             shows,
             lazy_gettext(
-                "free some: less than {disk_free_mib} MiB (disk_free_mib) is too little",
+                "free up space: less than {disk_free_mib} MiB (disk_free_mib) is too little",
                 disk_free_mib=settings.disk_free_mib,
             ),
         )
@@ -145,8 +145,8 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             N_("disk"),
             "warning",
-            lazy_gettext("{shows}, and the database takes {MIB} MiB", shows=shows, MIB=f"{size // MIB:,}"),
-            N_("free some: a new version may copy the database before it changes it"),
+            lazy_gettext("{shows}, and the database takes up {MIB} MiB", shows=shows, MIB=f"{size // MIB:,}"),
+            N_("free up space: a new version may copy the database before it changes it"),
         )
     else:
         yield Finding(N_("disk"), "ok", shows)
@@ -158,7 +158,7 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
     wrong = service.store.read(lambda tx: [each for text in texts for each in fulltext.problems(tx, text)])
     for each in wrong:
         yield Finding(
-            N_("search index"), "problem", each, N_("restore a backup; `helpdesk check` tells what else is wrong")
+            N_("search index"), "problem", each, N_("restore a backup; `helpdesk check` shows what else is wrong")
         )
     if not wrong:
         yield Finding(N_("search index"), "ok", lazy_gettext("all {texts} can be read", texts=len(texts)))
@@ -176,8 +176,8 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
         yield Finding(
             N_("write-ahead log"),
             "warning",
-            lazy_gettext("it has {MIB} MiB, so something has read for long", MIB=f"{size // MIB:,}"),
-            N_("wait for the end of backups and exports; if it stays, start the server again"),
+            lazy_gettext("it has {MIB} MiB, so something has been reading for a long time", MIB=f"{size // MIB:,}"),
+            N_("wait for backups and exports to finish; if it stays that large, restart the server"),
         )
 
 
@@ -190,8 +190,8 @@ def of_server(service: Service) -> Iterator[Finding]:
         yield Finding(
             N_("database"),
             "warning",
-            N_("its fsync is off: a crash of its machine loses what was acknowledged"),
-            N_("set fsync = on in postgresql.conf, unless it is one for tests"),
+            N_("its fsync is off: if its machine crashes, acknowledged writes are lost"),
+            N_("set fsync = on in postgresql.conf, unless this is a test server"),
         )
     wrong = list(_wrong_of_server(state))
     yield from wrong
@@ -200,7 +200,7 @@ def of_server(service: Service) -> Iterator[Finding]:
             N_("database"),
             "ok",
             lazy_gettext(
-                "PostgreSQL {version}, {ms} ms away; {connections} of {most} connections; {replicas} replicas",
+                "PostgreSQL {version}, latency {ms} ms; {connections} of {most} connections; {replicas} replicas",
                 version=state.version,
                 ms=f"{state.seconds * 1000:.1f}",
                 connections=state.connections,
@@ -215,15 +215,17 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
         yield Finding(
             N_("database"),
             "problem",
-            N_("it is a standby, which takes no writes"),
-            N_("set database to the primary; with several hosts in it add target_session_attrs=read-write"),
+            N_("it is a standby, which accepts no writes"),
+            N_("set database to the primary; with several hosts, add target_session_attrs=read-write"),
         )
     if state.seconds > FAR_SECONDS:
         yield Finding(
             N_("database"),
             "warning",
-            lazy_gettext("it is {ms} ms away, and a request asks it several times", ms=f"{state.seconds * 1000:.1f}"),
-            N_("have it on the same network as the service"),
+            lazy_gettext(
+                "its latency is {ms} ms, and each request queries it several times", ms=f"{state.seconds * 1000:.1f}"
+            ),
+            N_("run it on the same network as the service"),
         )
     if state.connections > MOST_USED * state.most:
         yield Finding(
@@ -232,19 +234,22 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
             lazy_gettext(
                 "{connections} of {most} connections are in use", connections=state.connections, most=state.most
             ),
-            N_("raise max_connections in postgresql.conf: each process of the service takes up to 43"),
+            N_("raise max_connections in postgresql.conf: each process of the service uses up to 43"),
         )
     if state.turn is not None and state.turn.seconds > LONG_TURN_SECONDS:
         yield Finding(
             N_("database"),
             "warning",
             lazy_gettext(
-                "{holder} has had the turn to write for {seconds} seconds, and {waiting} wait for it",
+                "{holder} has held the write lock for {seconds} seconds, and {waiting} are waiting for it",
                 holder=state.turn.holder,
                 seconds=f"{state.turn.seconds:.0f}",
                 waiting=state.turn.waiting,
             ),
-            N_("wait for its end when it is an import or another large change; else end it with pg_terminate_backend"),
+            N_(
+                "if it is an import or another large change, wait until it finishes; otherwise end it with "
+                "pg_terminate_backend"
+            ),
         )
     for replica in state.replicas:
         if replica.seconds is not None and replica.seconds > BEHIND_SECONDS:
@@ -256,7 +261,7 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
                     name=replica.name,
                     seconds=f"{replica.seconds:.0f}",
                 ),
-                N_("see its log, its disk and the way to it; a failover would lose what it lacks"),
+                N_("check its log, its disk and the network to it; a failover would lose what it lacks"),
             )
 
 
@@ -273,14 +278,14 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
             by=f"{abs(jump.by):,}",
         )
         yield Finding(
-            N_("clock"), "warning", shows, N_("see whether it is right now; nothing old is deleted for an hour")
+            N_("clock"), "warning", shows, N_("check whether it is right now; nothing old is deleted for an hour")
         )
         return
     if time.strftime("%Y%m%d", time.gmtime(now)) < str(BUILD)[:8]:
         yield Finding(
             N_("clock"),
             "problem",
-            lazy_gettext("it is {shown} here, before this version was made", shown=time_text),
+            lazy_gettext("it is {shown} here, which is before this version was built", shown=time_text),
             N_("set the clock"),
         )
         return
@@ -293,11 +298,11 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
             N_("clock"),
             "warning",
             lazy_gettext(
-                "it is {shown} here, and the newest message is {now} seconds newer",
+                "it is {shown} here, and the newest message is dated {now} seconds later",
                 shown=time_text,
                 now=f"{newest - now:,}",
             ),
-            N_("see whether the clock is right; what is dated later waits until then"),
+            N_("check whether the clock is right; anything dated later waits until then"),
         )
         return
     yield Finding(N_("clock"), "ok", lazy_gettext("it is {shown}", shown=time_text))
@@ -312,7 +317,7 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
         yield Finding(
             N_("base URL"),
             "warning",
-            lazy_gettext("it is not set, so links lead to {base_url}", base_url=settings.base_url),
+            lazy_gettext("not set, so links lead to {base_url}", base_url=settings.base_url),
             N_("set base_url to the address that others reach this service by"),
         )
         return
@@ -320,7 +325,7 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
         yield Finding(
             N_("base URL"),
             "ok",
-            lazy_gettext("links lead to {base_url}, for this machine alone", base_url=settings.base_url),
+            lazy_gettext("links lead to {base_url}, which only this machine can reach", base_url=settings.base_url),
         )
         return
     wrong = ask(("host", host), lambda: _not_found(host))
@@ -332,17 +337,17 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
             N_("base URL"),
             "warning",
             lazy_gettext(
-                "the way to {base_url} is not encrypted: passwords and tokens can be read on it",
+                "connections to {base_url} are not encrypted: passwords and tokens can be read on the way",
                 base_url=settings.base_url,
             ),
-            N_("put a proxy that speaks https before it, and set base_url to https://..."),
+            N_("put an https proxy in front of it, and set base_url to https://..."),
         )
     elif not settings.trusted_proxies:
         yield Finding(
             N_("base URL"),
             "warning",
-            lazy_gettext("a proxy must speak {base_url}, and none is trusted", base_url=settings.base_url),
-            N_("set trusted_proxies to its address, so that the addresses of clients are known"),
+            lazy_gettext("{base_url} needs a proxy, and no proxy is trusted", base_url=settings.base_url),
+            N_("set trusted_proxies to its address, so that client addresses are known"),
         )
     else:
         yield Finding(N_("base URL"), "ok", lazy_gettext("links lead to {base_url}", base_url=settings.base_url))
@@ -367,14 +372,14 @@ def of_clients(service: Service, now: int) -> Iterator[Finding]:
             N_("clients"),
             "warning",
             lazy_gettext(
-                "{workers} workers are signed in, all from {clients}, as if a proxy stood before the service, and none "
-                "is trusted",
+                "{workers} workers are signed in, all from {clients}, as if there were a proxy in front of "
+                "the service, and no proxy is trusted",
                 workers=len(workers),
                 clients=clients[0],
             ),
             N_(
-                "set trusted_proxies to the proxy's address: else attempts to sign in, and large requests, are "
-                "counted for all together"
+                "set trusted_proxies to the proxy's address: otherwise the sign-in attempts and large "
+                "requests of all clients are counted together"
             ),
         )
 
@@ -395,27 +400,27 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
             N_("jobs"),
             "warning",
             lazy_gettext(
-                "{jobs_due} jobs are due, the first for {oldest_job_seconds} seconds",
+                "{jobs_due} jobs are due, the oldest for {oldest_job_seconds} seconds",
                 jobs_due=f"{waiting.jobs_due:,}",
                 oldest_job_seconds=f"{waiting.oldest_job_seconds:,}",
             ),
-            N_("start the server; when it runs, its log tells why"),
+            N_("start the server; if it is running, see its log"),
         )
     if waiting.jobs_failed:
         yield Finding(
             N_("jobs"),
             "warning",
             lazy_gettext(
-                "{jobs_failed} jobs failed too often and are no longer tried", jobs_failed=f"{waiting.jobs_failed:,}"
+                "{jobs_failed} jobs failed too often and are no longer retried", jobs_failed=f"{waiting.jobs_failed:,}"
             ),
-            N_("the log tells why; correct that and have them run again"),
+            N_("see the log for the reason; fix it, then run them again"),
         )
     if waiting.mail_parked:
         yield Finding(
             N_("mail"),
             "problem",
             lazy_gettext(
-                "{mail_parked} waiting, as the sender has no mail transport", mail_parked=_emails(waiting.mail_parked)
+                "{mail_parked} waiting: the sender has no mail transport", mail_parked=_emails(waiting.mail_parked)
             ),
             N_("choose a default mail transport in the console, under Mail, or one for the address"),
         )
@@ -431,11 +436,11 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
             N_("mail"),
             "warning",
             lazy_gettext(
-                "{mail_failing} of {mail_queued} mails could not be sent so far",
+                "{mail_failing} of {mail_queued} emails could not be sent so far",
                 mail_failing=f"{waiting.mail_failing:,}",
                 mail_queued=f"{waiting.mail_queued:,}",
             ),
-            N_("look at the error on their drafts"),
+            N_("see the error on their drafts"),
         )
     has_trouble = waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing or waiting.mail_given_up
     if not has_trouble and not is_late:
@@ -444,7 +449,9 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
             N_("jobs"),
             "ok",
             lazy_gettext(
-                "{jobs} jobs and {mail_queued} mails wait", jobs=f"{jobs:,}", mail_queued=f"{waiting.mail_queued:,}"
+                "{jobs} jobs and {mail_queued} emails are waiting",
+                jobs=f"{jobs:,}",
+                mail_queued=f"{waiting.mail_queued:,}",
             ),
         )
 
@@ -457,12 +464,12 @@ def of_scans(service: Service) -> Iterator[Finding]:
                 N_("jobs"),
                 "problem",
                 lazy_gettext(
-                    "the scan '{name}' has failed {failures} times in a row: {error}",
+                    "the maintenance task '{name}' failed {failures} times in a row: {error}",
                     name=name,
                     failures=f"{run.failures:,}",
                     error=run.error,
                 ),
-                N_("the log of the service has the details; correct that, or report it with the lines of scan.failed"),
+                N_("see the service log for details; fix the cause, or report it with the lines of scan.failed"),
             )
 
 
@@ -481,7 +488,7 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
         yield from _of_backups_elsewhere(service)
         return
     if not settings.backup_folder:
-        yield Finding(N_("backups"), "warning", N_("the service makes none"), N_("set them up under Backups"))
+        yield Finding(N_("backups"), "warning", N_("the service creates none"), N_("set them up under Backups"))
         return
     folder = Path(settings.backup_folder)
     try:
@@ -493,27 +500,27 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
         yield Finding(
             N_("backups"),
             "problem",
-            lazy_gettext("there is none in {folder}", folder=folder),
-            N_("start the server, and see its log for why"),
+            lazy_gettext("there is no backup in {folder}", folder=folder),
+            N_("start the server, and see its log for the reason"),
         )
     elif newest.at < now - 2 * settings.backup_hours * backups.HOUR_SECONDS:
         time_text = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
         yield Finding(
             N_("backups"),
             "problem",
-            lazy_gettext("the newest is of {shown}", shown=time_text),
-            N_("see the log for why there is no newer one"),
+            lazy_gettext("the newest is from {shown}", shown=time_text),
+            N_("see the log for the reason"),
         )
     elif newest.path.name in checks and checks[newest.path.name].problem:
         yield Finding(
             N_("backups"),
             "problem",
             lazy_gettext(
-                "the newest, {name}, is of no use: {problem}",
+                "the newest, {name}, is unusable: {problem}",
                 name=newest.path.name,
                 problem=checks[newest.path.name].problem,
             ),
-            N_("see what `helpdesk check` tells of the database"),
+            N_("see what `helpdesk check` reports about the database"),
         )
     elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
         yield Finding(
@@ -536,12 +543,14 @@ def _of_backups_elsewhere(service: Service) -> Iterator[Finding]:
         yield Finding(
             N_("backups"),
             "warning",
-            N_("backup_folder does nothing here: the data is in PostgreSQL"),
-            N_("remove it, and see to backups there: pg_dump, or what whoever runs it offers"),
+            N_("backup_folder has no effect: the data is in PostgreSQL"),
+            N_("remove it, and back up there: with pg_dump, or with what the operator offers"),
         )
         return
     state = service.store.server_state()
     if state is not None and state.is_archiving:
-        yield Finding(N_("backups"), "ok", N_("they are made in PostgreSQL, not here; its log is archived"))
+        yield Finding(N_("backups"), "ok", N_("they are made in PostgreSQL, not here; its write-ahead log is archived"))
     else:
-        yield Finding(N_("backups"), "ok", N_("they are made in PostgreSQL, not here; its log is not archived"))
+        yield Finding(
+            N_("backups"), "ok", N_("they are made in PostgreSQL, not here; its write-ahead log is not archived")
+        )

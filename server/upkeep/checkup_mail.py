@@ -48,14 +48,14 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
         yield Finding(
             N_("mail"),
             "problem",
-            lazy_gettext("the listener for mail is closed: {error}", error=listener.error),
-            N_("correct it in the console"),
+            lazy_gettext("the mail listener is closed: {error}", error=listener.error),
+            N_("fix it in the console"),
         )
     if dead_letters.exist(service.settings):
         yield Finding(
             N_("mail"),
             "warning",
-            N_("some mail could not be processed, and is kept"),
+            N_("some email could not be processed and is stored"),
             N_("open Mail, Failed mail in the console"),
         )
     for each in boxes:
@@ -65,7 +65,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
                 N_("mail"),
                 "warning",
                 lazy_gettext("{name}: {last_error}", name=name, last_error=each["last_error"]),
-                N_("read those emails on their server, and move or delete them there"),
+                N_("check these emails on their server, and move or delete them there"),
             )
         elif each["last_error"]:
             times = lazy_gettext("{count} times", count=each["num_fails"])
@@ -79,10 +79,10 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
                     often=often,
                     last_error=each["last_error"],
                 ),
-                N_("correct the mailbox, or start that server"),
+                N_("correct the mailbox, or start its server"),
             )
         else:
-            yield Finding(N_("mail"), "ok", lazy_gettext("{name} had no trouble when it was looked at last", name=name))
+            yield Finding(N_("mail"), "ok", lazy_gettext("{name} had no errors at the last check", name=name))
 
 
 def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
@@ -123,14 +123,14 @@ def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
         yield Finding(
             N_("mail"),
             "warning",
-            lazy_gettext("nobody else can reply to what is sent from {names}", names=", ".join(local[:MOST_NAMED])),
+            lazy_gettext("nobody outside can reply to email from {names}", names=", ".join(local[:MOST_NAMED])),
             N_("set the default sender in the console, under Mail, or the reply address of the group"),
         )
     if unsent and has_transports:
         yield Finding(
             N_("mail"),
             "warning",
-            lazy_gettext("no mail transport takes what is sent from {names}", names=", ".join(unsent[:MOST_NAMED])),
+            lazy_gettext("no mail transport accepts email from {names}", names=", ".join(unsent[:MOST_NAMED])),
             N_("choose a default mail transport in the console, under Mail, or one for the address"),
         )
 
@@ -151,7 +151,7 @@ def _reached(service: Service, transport: Record, now: int, ask: Ask) -> Iterato
     choice = TransportChoice(transport["id"], transport["extension_id"], transport["params"])
     error = ask(("transport", _digest(choice)), lambda: _probed(service, choice, now))
     if error:
-        yield Finding(N_("mail"), "problem", f"{name}: {error}", N_("correct the transport, or start that server"))
+        yield Finding(N_("mail"), "problem", f"{name}: {error}", N_("correct the transport, or start its server"))
     elif error is not None:
         yield Finding(N_("mail"), "ok", lazy_gettext("{name} can be reached", name=name))
 
@@ -167,13 +167,13 @@ def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
             N_("mail"),
             "problem",
             lazy_gettext(
-                "{name} lets no mail through since {since} UTC, and {count} of it waits: {error}",
+                "{name} has been failing since {since} UTC, and {count} of its emails are waiting: {error}",
                 name=f"mail transport {hold.transport_id} ({names.get(hold.transport_id, '')})",
                 since=datetime.fromtimestamp(hold.since, UTC).strftime("%Y-%m-%d %H:%M"),
                 count=f"{count:,}",
                 error=hold.error,
             ),
-            N_("correct the transport, or start that server; the mail is sent as soon as one gets through"),
+            N_("correct the transport, or start its server; waiting email is sent as soon as it works"),
         )
 
 

@@ -33,7 +33,7 @@ TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
 }
 RESOURCE, RESOURCE_METADATA = "/rest", "/.well-known/oauth-protected-resource"
 BUG_MESSAGE = N_(
-    "something went wrong on our side; nothing was changed. Give this request id to who runs the service: {id}"
+    "something went wrong on our side; nothing was changed. Give this request id to the operators of the service: {id}"
 )
 
 

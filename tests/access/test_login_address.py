@@ -156,7 +156,7 @@ def test_additional_addresses_cannot_be_used_to_sign_in(desk: Desk, milo: int) -
 
 def test_the_log_names_the_worker_who_requested_the_change(desk: Desk, milo: int) -> None:
     by_rename(desk, milo)
-    assert log_entries(desk) == [("asked", f"Nora wants Milo to sign in with {NEW} in place of {OLD}")]
+    assert log_entries(desk) == [("asked", f"Nora requested that Milo sign in with {NEW} instead of {OLD}")]
     [changed] = desk.log("address.email.changed")
     assert entries.plain_text(changed["params"]) == f"Nora changed the address {OLD} to {NEW}"
 
@@ -192,7 +192,7 @@ def test_a_withdrawn_change_leaves_everything_as_it_was(desk: Desk, milo: int, w
     assert login_address.waiting(by(desk, milo), milo) is None
     with pytest.raises(NotFound):
         login_address.confirm(by(desk, milo), link)
-    assert log_entries(desk)[-1] == ("dropped", f"Milo took back that Milo is to sign in with {NEW}")
+    assert log_entries(desk)[-1] == ("dropped", f"Milo withdrew the request that Milo sign in with {NEW}")
 
 
 def test_a_change_reverted_by_an_administrator_leaves_nothing_pending(desk: Desk, milo: int) -> None:

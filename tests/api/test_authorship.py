@@ -159,6 +159,6 @@ def test_a_change_of_an_addresss_transport_is_logged(api: Api) -> None:
     api.update("address", address, mail_transport_id=0).ok()
     entries = api.search("activity_log", f"activity:sender.changed target.address:(id:{address}) sort:id").ok()
     assert [each["_label"] for each in entries["results"]] == [
-        "Nora Berg changed how mail from shop@relay.example leaves: Relay",
-        "Nora Berg changed how mail from shop@relay.example leaves: the default mail transport",
+        "Nora Berg changed the mail transport of shop@relay.example: Relay",
+        "Nora Berg changed the mail transport of shop@relay.example: the default mail transport",
     ]

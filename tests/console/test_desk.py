@@ -337,9 +337,9 @@ def test_several_tickets_get_a_note_or_are_merged(signed_in: Visitor, nora: Api)
     page = place(asked)
     assert page.startswith("/inbox/note?") and "Add 3 notes" in text_of(signed_in.get(page).text)
     blank = signed_in.send("/inbox/note", {"ids[]": ids, "note": " "}, page=page)
-    assert blank.status_code == 422 and "Write the note first." in text_of(blank.text)
+    assert blank.status_code == 422 and "Write a note first." in text_of(blank.text)
     assert signed_in.send("/inbox/note", {"ids[]": ids, "note": "All the same."}, page=page).status_code == 303
-    assert "3 notes are added." in text_of(signed_in.get("/inbox").text)
+    assert "3 notes added." in text_of(signed_in.get("/inbox").text)
     for each in made:
         assert "All the same." in text_of(signed_in.get(each["page"]).text)
     page = f"/inbox/merge?ids={','.join(ids)}"

@@ -222,7 +222,7 @@ def test_the_rail_shows_when_mail_stalls(server: Server, nora: Visitor) -> None:
     kept.parent.mkdir()
     kept.write_bytes(b"broken")
     told = text_of(nora.get("/help").text)
-    assert "some mail could not be processed, and is kept" in told[told.index("Mail ▲ : ") : told.index("Scheduler")]
+    assert "some email could not be processed and is stored" in told[told.index("Mail ▲ : ") : told.index("Scheduler")]
     nora.send("/admin/mail/failed/" + re.findall(r"/failed/([0-9a-f]{24})", nora.get("/admin/mail/failed").text)[0] +
               "/discard", {}, page="/admin/mail/failed")  # fmt: skip
     assert "could not be taken" not in nora.get("/help").text

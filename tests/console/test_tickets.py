@@ -172,7 +172,7 @@ def test_several_tickets_get_a_reply_at_once_and_it_is_undone(
     form = {"ids[]": ids, "content": "All **fixed**.", "status": "2"}
     assert place(signed_in.send("/inbox/reply", form, page=place(chosen))) == "/inbox"
     told = signed_in.get("/inbox").text
-    assert "2 answers are sent." in told and f"{empty['mask']}: there is no message to answer" in text_of(told)
+    assert "2 replies sent." in told and f"{empty['mask']}: there is no message to reply to" in text_of(told)
     waiting = f"ticket.id:[{','.join(ids)}] is.queued:"
     assert nora.search("draft", f"{waiting}yes").ok()["total"] == 2
     drafts = re.findall(r'name="drafts\[\]" value="(\d+)"', told)
@@ -252,9 +252,9 @@ def test_due_dates_are_shown_in_lists_and_on_the_ticket(nora: Api, signed_in: Vi
         shown = signed_in.get("/admin/targets").text
         assert "Soon" in shown and "/admin/targets/new" in shown
         nora.update("ticket", ticket["id"], status="waiting").ok()
-        assert "stands still while the ticket waits" in signed_in.get(f"/tickets/{mask}").text
+        assert "paused while the ticket is waiting" in signed_in.get(f"/tickets/{mask}").text
         nora.update("ticket", ticket["id"], status="closed").ok()
-        assert "in time" in signed_in.get(f"/tickets/{mask}").text
+        assert "on time" in signed_in.get(f"/tickets/{mask}").text
     finally:
         nora.remove("service_target", made["id"]).ok()
 

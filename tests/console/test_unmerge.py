@@ -99,7 +99,7 @@ def test_messages_that_arrived_in_between_go_where_they_belong(
     merge = merge_of(signed_in, page)
     done = signed_in.send(f"{page}/unmerge", {"merge": merge}, page=page)
     told = text_of(signed_in.get(place(done)).text)
-    assert "3 messages that arrived meanwhile went along. 1 message that arrived meanwhile stays here." in told
+    assert "3 messages that arrived since were moved too. 1 message that arrived since stays here." in told
     other = nora.found("message", f"ticket.id:{three[1]['id']}")
     assert {to_other, by_sender} <= set(other) and len(other) == 4
     assert to_kept in nora.found("message", f"ticket.id:{three[0]['id']}")

@@ -106,7 +106,7 @@ def test_a_customers_message_reaches_the_owner_with_its_text(team: Team) -> None
     told = team.customer_writes("It leaks again.\n\nOn Monday Nora wrote:\n> Does it leak?")
     text, mask = words(told), team.desk.ticket(team.ticket)["mask"]
     assert told["To"] == "milo@desk.example" and told["Subject"] == f"[#{mask}] Boat"
-    assert text.startswith("##- Write above this line to answer ann@kite.example. -##")
+    assert text.startswith("##- Write above this line to reply to ann@kite.example. -##")
     assert "It leaks again." in text and "Does it leak?" not in text
     assert f"/records/ticket/{team.ticket}" in text and "Owner: Milo Test" in text
     assert told["Auto-Submitted"] == "auto-generated"
@@ -190,7 +190,7 @@ def test_mail_is_in_the_workers_language(team: Team) -> None:
     folder = team.desk.service.settings.data / "languages"
     folder.mkdir()
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
-    said = 'msgid "Write above this line to answer {address}."\nmsgstr "Skriv til {address}."\n'
+    said = 'msgid "Write above this line to reply to {address}."\nmsgstr "Skriv til {address}."\n'
     (folder / "da.po").write_text(header + said, "utf-8")
     team.desk.update("worker", team.desk.milo, language="da_DK")
     assert words(team.customer_writes()).startswith("##- Skriv til ann@kite.example. -##")

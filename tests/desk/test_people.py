@@ -23,7 +23,10 @@ def test_actions_that_let_administrators_sign_in_as_others_are_logged(tmp_path: 
         sign_in_administration.end_sessions,
     ) * 2:
         act(ctx, milo)
-    asked = ["Nora made a link with which Milo can choose a password", "Nora invited Milo by mail to choose a password"]
+    asked = [
+        "Nora created a link with which Milo can choose a password",
+        "Nora invited Milo by email to choose a password",
+    ]
     once = ["Nora turned off the second factor of Milo", "Nora signed Milo out of 1 device"]
     assert [each for each in desk.acts() if each.startswith("Nora")] == [*asked, *once, *asked]
     desk.close()

@@ -95,11 +95,11 @@ def test_copies_of_the_default_sender_follow_it_after_an_upgrade(
 def test_the_check_up_names_groups_without_a_reply_address_or_transport(desk: Post) -> None:
     assert warnings(desk) == ["no mail transport is configured: mail is waiting"]
     mail_setup.set_sender(desk.context(desk.nora), "support@localhost", 0, is_default=True)
-    assert "nobody else can reply to what is sent from Support (support@localhost)" in warnings(desk)
+    assert "nobody outside can reply to email from Support (support@localhost)" in warnings(desk)
     mail_setup.set_sender(desk.context(desk.nora), "support@desk.example", 0, is_default=True)
     way = desk.create("mail_transport", name="Nowhere", extension_id=NULL)  # never the default by itself
-    assert warnings(desk) == ["no mail transport takes what is sent from Support (support@desk.example)"]
+    assert warnings(desk) == ["no mail transport accepts email from Support (support@desk.example)"]
     mail_setup.set_default_transport(desk.context(desk.nora), way)
     assert warnings(desk) == []
     desk.write(lambda writing: writing.set("bucket", desk.inbox, {"reply_address_id": desk.address("box@depot")}))
-    assert warnings(desk) == ["nobody else can reply to what is sent from Inbox (box@depot)"]
+    assert warnings(desk) == ["nobody outside can reply to email from Inbox (box@depot)"]

@@ -145,7 +145,7 @@ def test_a_server_that_says_nothing_is_left_in_time():
         quick = SmtpSettings("127.0.0.1", silent.getsockname()[1], timeout_seconds=1)
         smtp.send(quick, SENDER, ["ann@kite.example"], RAW)
     assert not failed.value.is_permanent
-    assert "no answer in time" in failed.value.message
+    assert "no response in time" in failed.value.message
 
 
 def test_a_login_is_made_where_there_is_a_user_name():

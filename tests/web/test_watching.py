@@ -277,7 +277,7 @@ def test_a_scan_that_fails_repeatedly_is_a_finding(desk: Desk, monkeypatch: pyte
         found, numbers = state(1000 + 60 * turn)
         assert numbers['helpdesk_scan_failures{scan="pumps"}'] == f"{turn}.0"
         assert len(found) == (turn > 2), found
-    assert found == ["the scan 'pumps' has failed 4 times in a row: ValueError: no such table"]
+    assert found == ["the maintenance task 'pumps' failed 4 times in a row: ValueError: no such table"]
     is_broken = False
     found, numbers = state(2000)
     assert found == [] and numbers['helpdesk_scan_failures{scan="pumps"}'] == "0.0"

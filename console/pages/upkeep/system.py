@@ -122,7 +122,7 @@ def check_database(visit: Visit) -> PageResponse:
 
 @page("GET", CHECKUP, "admin")
 def show_checkup(visit: Visit) -> PageResponse:
-    """Every part of the set-up, with what to do; mail servers are asked, too."""
+    """Every part of the setup, with what to do; mail servers are asked, too."""
     visit.verdict = verdict.refresh(visit.service, visit.now)
     return render(visit, "checkup.html", tabs=TABS, judged=visit.verdict, of_request=list(_of_request(visit)))
 

@@ -73,7 +73,7 @@ class Automation(RecordType):
         "created_at": CreatedAt(),
         "description": Text("What it does.", filter=None),
         "extension_id": Text(
-            "What starts it, such as svc.trigger.webhook.respond.",
+            "The trigger that starts it, such as svc.trigger.webhook.respond.",
             required=True,
             allowed=TRIGGERS,
             form="extension",

@@ -24,9 +24,12 @@ class AutomationResource(RecordType):
     fields = {
         "expires_at": Timestamp("When it may be dropped; 0 for never.", immutable=True, shown=False),
         "mime_type": Text(
-            "What kind of file, such as image/png.", filter="mimetype", filter_note="What kind of file.", match="prefix"
+            "MIME type of the file, such as image/png.",
+            filter="mimetype",
+            filter_note="What kind of file.",
+            match="prefix",
         ),
-        "name": Text("Name of the file.", match="prefix"),
+        "name": Text("File name.", match="prefix"),
         "size": Uint("How many bytes; kept by the service.", immutable=True),
         "storage_extension": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
         "storage_key": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),

@@ -81,10 +81,10 @@ class Behavior(RecordType):
     is_administrative = True
     fields = {
         "bot_id": Id(
-            "Bot that it belongs to.", "bot", required=True, filter_note="Of a bot by id.", deep="Of a matching bot."
+            "Bot it belongs to.", "bot", required=True, filter_note="Of a bot by id.", deep="Of a matching bot."
         ),
         "event_point": EventField(
-            "Event that it answers to.",
+            "Event it responds to.",
             required=True,
             allowed=tuple(EVENTS),
             filter="event",
@@ -105,7 +105,7 @@ class Behavior(RecordType):
             filter_note="When it was made, or what was sent since.",
         ),
         "uri": Text(
-            "Its own short name: letters, digits and underscores.",
+            "A unique short name: letters, digits and underscores.",
             128,
             unique=True,
             blank_ok=True,

@@ -44,9 +44,7 @@ class WebhookListener(RecordType):
             filter_note="The secret part of the address.",
         ),
         "is_disabled": Bit("Callers get 404 while this is 1.", origin="ours", filter=None),
-        "kept_days": Uint(
-            "Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours", filter=None
-        ),
+        "kept_days": Uint("Days to keep a delivery.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours", filter=None),
         "kept_last": Uint(
             "How many of the last deliveries are kept however old they are; the last failures always are.",
             max=MAX_KEPT_LAST,

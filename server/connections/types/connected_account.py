@@ -40,7 +40,7 @@ class ConnectedAccount(RecordType):
         ),
         "updated_at": UpdatedAt(),
         "uri": Text(
-            "Its own short name: lower-case letters, digits, dots, dashes and underscores.",
+            "A unique short name: lower-case letters, digits, dots, dashes and underscores.",
             128,
             unique=True,
             blank_ok=True,

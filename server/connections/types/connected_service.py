@@ -42,7 +42,7 @@ class ConnectedService(RecordType):
     access = Access(read="admins", write=("admins",))
     fields = {
         "extension_id": Text(
-            "How one logs in there.", required=True, allowed=tuple(PROVIDERS), form="extension", filter="type"
+            "How to sign in to it.", required=True, allowed=tuple(PROVIDERS), form="extension", filter="type"
         ),
         "name": Name(),
         "params": Structure(
@@ -57,7 +57,7 @@ class ConnectedService(RecordType):
         ),
         "updated_at": UpdatedAt(),
         "uri": Text(
-            "Its own short name: lower-case letters, digits and dashes.",
+            "A unique short name: lower-case letters, digits and dashes.",
             64,
             unique=True,
             blank_ok=True,

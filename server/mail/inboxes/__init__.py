@@ -189,16 +189,16 @@ def wrong_login(login: Login, error: Exception) -> InboxFailed:
     if _BUSY.search(text):
         return InboxFailed(
             lazy_gettext(
-                "{host} does not open the mailbox just now, which is tried again: {answer}",
+                "{host} cannot open the mailbox right now; it will be tried again: {answer}",
                 host=login.host,
                 answer=text,
             )
         )
     if login.encryption == "none" and _NEEDS_ENCRYPTION.search(text):
         return InboxFailed(f"{login.host} takes no login without encryption: choose STARTTLS or TLS")
-    message = N_("{host} does not let in this user name and password: {answer}")
+    message = N_("{host} rejected this user name and password: {answer}")
     if login.token:
-        message = N_("{host} does not let in this user name and token: {answer}")
+        message = N_("{host} rejected this user name and token: {answer}")
     return LoginRefused(lazy_gettext(message, host=login.host, answer=text))
 
 

@@ -164,7 +164,7 @@ class _Session:
             return TransportFailed(f"the mail server broke off: {reason(error)}", is_permanent=False)
         words = connection_failure(_port(settings), error)
         if isinstance(error, ssl.SSLCertVerificationError):
-            words = lazy_gettext("{problem}; or switch off verify", problem=words)
+            words = lazy_gettext("{problem}; or turn off verify", problem=words)
         return TransportFailed(words, is_permanent=False, is_unreachable=True)
 
 
@@ -251,7 +251,7 @@ def _require_login(server: smtplib.SMTP, settings: SmtpSettings) -> None:
         instead = "choose a user name and password" if settings.token else "allow one of these there, or choose a token"
         words = f"{name} offers the logins {', '.join(offered)}, none of which is {' or '.join(methods)}: {instead}"
     elif settings.encryption is Encryption.NONE and server.has_extn("starttls"):
-        words = lazy_gettext("{name} offers no login without encryption: choose STARTTLS", name=name)
+        words = lazy_gettext("{name} does not offer sign-in without encryption: choose STARTTLS", name=name)
     else:
         words = f"{name} offers no login: leave the user name blank, or choose the port for sending, usually 587 or 465"
     raise TransportFailed(words, is_permanent=False, is_unreachable=True)
@@ -441,11 +441,11 @@ def _all_refused(report: DeliveryReport) -> TransportFailed:
 
 def _what(error: smtplib.SMTPResponseException) -> str:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return N_("the mail server does not accept user name and password: {answer}")
+        return N_("the mail server rejected the user name and password: {answer}")
     if isinstance(error, smtplib.SMTPSenderRefused):
         return N_("the mail server refused the sender: {answer}")
     if isinstance(error, smtplib.SMTPDataError):
-        return N_("the mail server refused the mail: {answer}")
+        return N_("the mail server refused the email: {answer}")
     return N_("the mail server refused: {answer}")
 
 

@@ -35,13 +35,11 @@ class Mailbox(RecordType):
             nested=None,
             filter=None,
         ),
-        "folder": Text(
-            "Folder that is looked at, for IMAP.", 255, default="INBOX", exact=True, origin="ours", filter=None
-        ),
+        "folder": Text("Folder to fetch from, for IMAP.", 255, default="INBOX", exact=True, origin="ours", filter=None),
         "host": Text(
             "Name or address of the mail server.", 128, required=True, pattern=r"[A-Za-z0-9._:-]+", match="exact"
         ),
-        "is_enabled": Bit("Whether it is looked at for mail.", default=1, filter="enabled"),
+        "is_enabled": Bit("Whether email is fetched from it.", default=1, filter="enabled"),
         "is_mail_kept": Bit(
             "Whether mail stays on the server when it was taken; 0 removes it there, for all other programs too.",
             default=1,
@@ -63,7 +61,7 @@ class Mailbox(RecordType):
             filter=None,
         ),
         "name": Name(),
-        "num_fails": Uint("Checks that failed in a row.", filter="fail.count"),
+        "num_fails": Uint("Failed checks in a row.", filter="fail.count"),
         "password": Text(
             "Password; never returned. It stays when it is not sent; with another host, port or username, and where "
             "it would no longer be encrypted, it must be sent again.",
@@ -72,10 +70,10 @@ class Mailbox(RecordType):
             shown=False,
         ),
         "port": Uint("Port of the mail server.", default=110, min=1, max=65535, filter=None),
-        "protocol": Text("How mail is fetched.", 32, default="pop3", allowed=PROTOCOLS, match="exact"),
+        "protocol": Text("How email is fetched.", 32, default="pop3", allowed=PROTOCOLS, match="exact"),
         "timeout_secs": Uint("Seconds to wait for the server; 0 for the service's own limit.", max=3600, filter=None),
         "updated_at": UpdatedAt(),
-        "username": Text("Login.", 128, required=True, exact=True, filter=None),
+        "username": Text("User name.", 128, required=True, exact=True, filter=None),
     }
     subtotals = Subtotals(search=("fieldset", "host", "links", "protocol", "watchers"))
     events = (Event("mailbox.check.error", "checking failed"),)

@@ -28,8 +28,8 @@ class EmailSignature(RecordType):
             "Record type of the owner: app or group.", (APP, record_owners.GROUP)
         ),
         "owner_id": record_owners.id_field(required=False),
-        "signature": Text("Template of the plain text.", 16777215, required=True),
-        "signature_html": Text("Template of the HTML.", 16777215, filter=None),
+        "signature": Text("Template of the plain-text version.", 16777215, required=True),
+        "signature_html": Text("Template of the HTML version.", 16777215, filter=None),
         "updated_at": UpdatedAt(),
     }
     subtotals = Subtotals(search=("fieldset", "links", "owner"), virtual=("owner",))

@@ -17,17 +17,17 @@ class Package(RecordType):
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": True}
     access = Access(read="any worker", write=("admins",), create=("nobody",))
     fields = {
-        "description": Text("What it holds."),
+        "description": Text("What it contains."),
         "name": Name(),
         "point": Text(
-            "Section of the library that it stands in.",
+            "Section of the library it is listed in.",
             required=True,
             filter_note="Section of the library.",
             match="prefix",
         ),
         "updated_at": UpdatedAt(),
         "uri": Text(
-            "Its own short name: lower-case letters, digits and underscores.",
+            "A unique short name: lower-case letters, digits and underscores.",
             64,
             required=True,
             unique=True,

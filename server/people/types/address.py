@@ -86,8 +86,8 @@ class Address(RecordType):
             match="exact",
         ),
         "host": Text("Domain part; follows from `email` whenever that is set.", auto="derived", match="exact"),
-        "is_banned": Bit("Incoming mail from it is refused."),
-        "is_defunct": Bit("Mail to it is known to bounce."),
+        "is_banned": Bit("Incoming email from it is refused."),
+        "is_defunct": Bit("Email to it is known to bounce."),
         "is_trusted": Bit("Its images and links may be shown."),
         "mail_transport_id": Id(
             "Transport used when sending from it; one makes it a sending address, and is set by administrators.",

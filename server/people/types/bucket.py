@@ -23,7 +23,7 @@ class Bucket(RecordType):
     is_settled = True
     fields = {
         "group_id": Id(
-            "Group that it belongs to.",
+            "Group it belongs to.",
             "group",
             required=True,
             filter_note="Group by id.",
@@ -31,7 +31,7 @@ class Bucket(RecordType):
             nested_note="Group.",
         ),
         "is_default": Bit(
-            "New tickets of the group come here. Setting it takes it from the group's other bucket.", filter=None
+            "New tickets of the group go here. Setting it clears it on the group's other bucket.", filter=None
         ),
         "name": Name("Bucket name; also the label.", one_line=True),
         "reply_address_id": Id(
@@ -93,7 +93,7 @@ class Bucket(RecordType):
             return
         if not writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=actor.id, is_manager=1):
             raise Forbidden(
-                lazy_gettext("only managers of group {id} and administrators may put a bucket there", id=group_id)
+                lazy_gettext("only managers of group {id} and administrators may add a bucket to it", id=group_id)
             )
 
     def prepare(self, change: Change, writing: Writing) -> None:
@@ -102,10 +102,7 @@ class Bucket(RecordType):
         default = self._default_of(writing, change.value("group_id"))
         if change.was("is_default") and (not change.value("is_default") or change.changes("group_id")):
             raise Conflict(
-                N_(
-                    "this is the group's default bucket, where its new tickets come; make another bucket the default "
-                    "first"
-                ),
+                N_("this is the group's default bucket for new tickets; make another bucket the default first"),
                 field="is_default",
             )
         if default is None:

@@ -91,7 +91,7 @@ class Contact(RecordType):
             nested_note="Organization; 0 when none.",
         ),
         "phone": Text("Phone.", 64, match="prefix"),
-        "timezone": Text("IANA zone name.", 128, form="timezone", match="exact"),
+        "timezone": Text("IANA time zone name.", 128, form="timezone", match="exact"),
         "title": Text("Job title.", one_line=True),
         "username": Text("Public nickname.", 64, match="prefix"),
     }
@@ -170,7 +170,7 @@ class Contact(RecordType):
                 about_field(
                     "email",
                     lazy_gettext(
-                        "'{value}' belongs to contact {id} already", value=change.extras["email"][:80], id=other["id"]
+                        "'{value}' already belongs to contact {id}", value=change.extras["email"][:80], id=other["id"]
                     ),
                 ),
                 field="email",

@@ -151,7 +151,7 @@ class Group(RecordType):
             filter_note="Answers the first mail of a ticket by itself.",
         ),
         "ack_hours": Text(
-            "When: always, or inside or outside the available time of a calendar.",
+            "When to send it: always, or inside or outside the available time of a calendar.",
             default=acknowledgement_text.ALWAYS,
             allowed=acknowledgement_text.HOURS,
             filter=None,
@@ -166,7 +166,7 @@ class Group(RecordType):
         ),
         "created": CreatedAt(),
         "is_default": Bit(
-            "Takes the mail that nothing else claims. Setting it here takes it from the other group.", filter="default"
+            "Gets email that matches no other group. Setting it here clears it on the other group.", filter="default"
         ),
         "is_private": Bit(
             "0: everybody may read its tickets; 1: members only.",
@@ -226,7 +226,7 @@ class Group(RecordType):
             "Default signature.", "email_signature", zero_ok=True, filter="signature.id", filter_note="Signature by id."
         ),
         "reply_signing_key_id": Id(
-            "Key that signs outgoing mail.",
+            "Key that signs outgoing email.",
             "gpg_private_key",
             zero_ok=True,
             filter="signing.key.id",
@@ -234,7 +234,7 @@ class Group(RecordType):
             nested_note="Signing key.",
         ),
         "timezone": Text(
-            "IANA zone of the dates in the group's mail. Blank for that of the worker who writes.",
+            "IANA time zone of dates in the group's email. Blank: the time zone of the worker who writes.",
             form="timezone",
             filter=None,
         ),
@@ -312,8 +312,8 @@ class Group(RecordType):
         if record["is_default"]:
             raise Conflict(
                 N_(
-                    "this is the default group, which takes the mail that nothing else claims; make another group the "
-                    "default first"
+                    "this is the default group, which gets email that matches no other group; make another group "
+                    "the default first"
                 )
             )
 
@@ -339,7 +339,7 @@ class Group(RecordType):
         """Moves all tickets of a deleted group to the default group."""
         default = writing.find("group", is_default=1)
         if default is None:
-            raise Invalid(N_("there is no default group that could take the tickets; make one first"))
+            raise Invalid(N_("there is no default group to move the tickets to; create one first"))
         writing.touch("ticket", group_id=id)
         ticket: Any = table_named("ticket")
         writing.tx.run(

@@ -28,9 +28,9 @@ class OAuthApp(RecordType):
     access = Access(read="admins", write=("admins",))
     fields = {
         "callback_url": Text(
-            "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "
-            "uses the token generator, except plain http to another machine, a fragment, and schemes that lead to no "
-            "app, such as javascript: and data:.",
+            "Where the app receives the result of a sign-in; several addresses, one per line. For an app "
+            "that only uses the token generator, any value is accepted except plain http to another "
+            "machine, a fragment, and schemes that lead to no app, such as javascript: and data:.",
             65535,
             required=True,
             exact=True,
@@ -59,7 +59,7 @@ class OAuthApp(RecordType):
             "Logins must use a code challenge; public apps always must.", origin="ours", filter=None
         ),
         "is_public": Bit(
-            "The app cannot keep a secret, such as one that runs in a browser.", origin="ours", filter=None
+            "The app cannot keep a secret, for example because it runs in a browser.", origin="ours", filter=None
         ),
         "name": Name("Name of the integration; also the label."),
         "overlap_until": Timestamp(

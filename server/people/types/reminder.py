@@ -19,7 +19,7 @@ class Reminder(RecordType):
     fields = {
         "is_closed": Bit("Told already, or no longer wanted; 0 lets it be told again.", filter="closed"),
         "name": Name("What to be reminded of; also the label."),
-        "remind_at": Timestamp("When. A time that has passed means: at once.", required=True),
+        "remind_at": Timestamp("When to remind. A past time reminds at once.", required=True),
         "updated_at": UpdatedAt(),
         "worker_id": Id("Worker to remind; only administrators remind others.", "worker", required=True),
     }

@@ -32,8 +32,8 @@ class Role(RecordType):
             "Worker query: who may change what the role owns. Blank: nobody.", 65535, filter=None
         ),
         "member_query_worker": Text(
-            "Worker query: who has the privileges. Blank: nobody. Ask for groups, titles and the like, which "
-            "administrators and managers set, not for links, which workers make themselves.",
+            "Worker query: who has the privileges. Blank: nobody. Query groups, titles and other values "
+            "that administrators and managers set, not links, which workers create themselves.",
             65535,
             filter=None,
         ),
@@ -46,7 +46,7 @@ class Role(RecordType):
             shown=False,
         ),
         "privs_mode": Text(
-            "Blank grants nothing, all everything, itemized the list.",
+            "Blank grants nothing, all grants everything, itemized grants the list.",
             16,
             allowed=("", "all", "itemized"),
             filter_note="all, itemized, or null for none.",

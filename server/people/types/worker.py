@@ -154,9 +154,9 @@ class Worker(RecordType):
             form="email",
         ),
         "email_id": Id(
-            "Main email address. It belongs to the worker from then on, and no mail is sent from it any more. An "
-            "address of another worker, or one that a group or bucket sends from, is refused. The worker signs in with "
-            "it once they have confirmed it, and with the one before until then.",
+            "Main email address. It then belongs to the worker, and no more email is sent from it. An "
+            "address of another worker, or one that a group or bucket sends from, is refused. The worker "
+            "signs in with it once they have confirmed it, and with the previous one until then.",
             "address",
             required=True,
             unique=True,
@@ -175,7 +175,7 @@ class Worker(RecordType):
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
         "is_disabled": Bit("May not log in; tokens and sessions stop working at once."),
         "is_mfa_required": Bit("Must use a second factor.", shown=False, filter="isMfaRequired"),
-        "is_password_disabled": Bit("May not log in by password.", shown=False, filter="isPasswordDisabled"),
+        "is_password_disabled": Bit("Cannot sign in by password.", shown=False, filter="isPasswordDisabled"),
         "is_superuser": Bit("Administrator.", filter="isAdmin"),
         "language": Text("Locale such as en_US.", 16, required=True, form="language", match="prefix"),
         "last_name": Text("Family name.", 128, one_line=True, match="prefix"),
@@ -193,7 +193,7 @@ class Worker(RecordType):
         "timeout_idle_secs": Number(
             "Seconds after which a session counts as idle.", default=600, min=60, max=2678400, filter=None
         ),
-        "timezone": Text("IANA zone name.", required=True, form="timezone", match="exact"),
+        "timezone": Text("IANA time zone name.", required=True, form="timezone", match="exact"),
         "title": Text("Job title.", one_line=True),
         "updated": UpdatedAt(),
     }
@@ -389,7 +389,7 @@ class Worker(RecordType):
             (id,),
         )
         if other_id is None:
-            raise Conflict(N_("this is the last administrator; make another worker one first"))
+            raise Conflict(N_("this is the last administrator; make another worker an administrator first"))
 
     def _change_addresses(self, writing: Writing, id: int, main: int, id_change: IdSetChange) -> None:
         address: Any = table_named("address")

@@ -52,7 +52,7 @@ def _bad(name: str, text: str) -> Invalid:
     return Invalid(
         about_field(
             name,
-            lazy_gettext("'{value}' is no time of day; write for example {example}", value=text[:60], example=example),
+            lazy_gettext("'{value}' is not a time of day, such as {example}", value=text[:60], example=example),
         ),
         field=name,
     )

@@ -62,7 +62,7 @@ def check(change: Change, writing: Writing) -> None:
     chosen = writing.record("worker", id)
     if chosen is not None and chosen["is_disabled"]:
         raise Invalid(
-            about_field("away_stand_in_id", N_("that worker is disabled; choose somebody else")),
+            about_field("away_stand_in_id", N_("that worker is deactivated; choose somebody else")),
             field="away_stand_in_id",
         )
 

@@ -44,7 +44,7 @@ def address_in(text: str, field: str) -> str:
     if address is None:
         raise Invalid(
             about_field(
-                field, lazy_gettext("'{value}' is not a mail address, such as ana@example.com", value=text[:80])
+                field, lazy_gettext("'{value}' is not an email address, such as ana@example.com", value=text[:80])
             ),
             field=field,
         )

@@ -49,11 +49,11 @@ OWN = {
 ON_TICKET = {
     "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
     "connection.unlink": "{{actor}} removed the link with {{link_object}} {{link}}",
-    "ticket.answer.refused": "The reply of {{worker}} by email was not sent: {{reason}}",
+    "ticket.answer.refused": "The email reply of {{worker}} was not sent: {{reason}}",
     "ticket.macro": "{{actor}} ran the macro {{macro}}",
     "ticket.message.changed": "{{actor}} changed {{what}} of message {{message}}",
-    "ticket.message.held": "{{actor}} wrote first: the message that was to leave later is a draft again",
-    "ticket.message.relay": "A message was passed on to {{worker}} at {{worker_email}}",
+    "ticket.message.held": "{{actor}} wrote first, so the scheduled message is a draft again",
+    "ticket.message.relay": "A message was forwarded to {{worker}} at {{worker_email}}",
     "ticket.moved": "{{actor}} moved the ticket to {{group}}, {{bucket}}",
     "ticket.owner.assigned": "{{actor}} assigned the ticket to {{worker}}",
     "ticket.owner.unassigned": "{{actor}} unassigned the ticket",
@@ -68,7 +68,7 @@ ON_TICKET = {
     "ticket.target.due": "{{goal}} due in {{minutes}} minutes",
     "ticket.target.missed": "{{goal}} overdue",
     "watcher.assigned": "{{actor}} made {{watcher}} a watcher",
-    "watcher.follow": "{{actor}} began to watch the ticket",
+    "watcher.follow": "{{actor}} started watching the ticket",
     "watcher.unassigned": "{{actor}} removed {{watcher}} from the watchers",
     "watcher.unfollow": "{{actor}} stopped watching the ticket",
 }
@@ -82,6 +82,116 @@ FORMER = {
     "{{actor}} set ticket {{target}} to closed": "{{actor}} closed ticket {{target}}",
     "{{actor}} set ticket {{target}} to deleted": "{{actor}} deleted ticket {{target}}",
     "{{actor}} set ticket {{target}} to open": "{{actor}} opened ticket {{target}}",
+    "{{actor}} put the event {{event}} on {{target}}": "{{actor}} added the event {{event}} to {{target}}",
+    "{{actor}} put the recurring event {{event}} on {{target}}": (
+        "{{actor}} added the recurring event {{event}} to {{target}}"
+    ),
+    "{{actor}} took {{target_object}} {{target}} and {{link_object}} {{link}} apart": (
+        "{{actor}} removed the link between {{target_object}} {{target}} and {{link_object}} {{link}}"
+    ),
+    "Mail to group {{target}} was not acknowledged: {{error}}": (
+        "An email to the group {{target}} was not acknowledged: {{error}}"
+    ),
+    "The answer of {{worker}} by mail was not sent ({{reason}}) on ticket {{target}}": (
+        "The email reply of {{worker}} on ticket {{target}} was not sent: {{reason}}"
+    ),
+    "{{actor}} wrote on ticket {{target}} first: the message that was to leave later is a draft again": (
+        "{{actor}} wrote on ticket {{target}} first, so the scheduled message is a draft again"
+    ),
+    "A message of ticket {{target}} was passed on to {{worker}} at {{worker_email}}": (
+        "A message of ticket {{target}} was forwarded to {{worker}} at {{worker_email}}"
+    ),
+    "{{actor}} took ticket {{target}} apart from ticket {{source}}": (
+        "{{actor}} unmerged ticket {{target}} from ticket {{source}}"
+    ),
+    "Mail could not be sent through {{actor}}: {{error}}": "Email could not be sent through {{actor}}: {{error}}",
+    "{{actor}} began to watch {{target_object}} {{target}}": "{{actor}} started watching {{target_object}} {{target}}",
+    "{{actor}} logged in from {{ip}} with {{user_agent}}": "{{actor}} signed in from {{ip}} with {{user_agent}}",
+    "{{actor}} logged out from {{ip}}": "{{actor}} signed out from {{ip}}",
+    "A login as {{target}} from {{ip}} with {{user_agent}} failed": (
+        "A sign-in as {{target}} from {{ip}} with {{user_agent}} failed"
+    ),
+    "Too many logins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait": (
+        "Too many sign-ins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait"
+    ),
+    "The seat of {{target}} was released after a time without activity": (
+        "The seat of {{target}} was released after inactivity"
+    ),
+    "{{actor}} handed in mail of {{sender}} for ticket {{target}} through the API": (
+        "{{actor}} submitted an email from {{sender}} for ticket {{target}} through the API"
+    ),
+    "{{actor}} wants {{target}} to sign in with {{address}} in place of {{before}}": (
+        "{{actor}} requested that {{target}} sign in with {{address}} instead of {{before}}"
+    ),
+    "{{actor}} took back that {{target}} is to sign in with {{address}}": (
+        "{{actor}} withdrew the request that {{target}} sign in with {{address}}"
+    ),
+    "{{actor}} made {{target}} an administrator no more": "{{actor}} revoked the administrator rights of {{target}}",
+    "{{actor}} disabled the worker {{target}}": "{{actor}} deactivated the worker {{target}}",
+    "{{actor}} enabled the worker {{target}} again": "{{actor}} reactivated the worker {{target}}",
+    "{{actor}} invited {{target}} by mail to choose a password": (
+        "{{actor}} invited {{target}} by email to choose a password"
+    ),
+    "{{actor}} made a link with which {{target}} can choose a password": (
+        "{{actor}} created a link with which {{target}} can choose a password"
+    ),
+    "{{actor}} made new recovery codes for the second factor of {{target}}": (
+        "{{actor}} created new recovery codes for the second factor of {{target}}"
+    ),
+    "{{actor}} changed who is in the group {{target}}: {{changes}}": (
+        "{{actor}} changed the members of the group {{target}}: {{changes}}"
+    ),
+    "{{actor}} ended {{tokens}} of {{target}}": "{{actor}} revoked {{tokens}} of {{target}}",
+    "{{actor}} let the outgoing webhook {{target}} send again: {{what}}": (
+        "{{actor}} resent deliveries of the outgoing webhook {{target}}: {{what}}"
+    ),
+    "{{actor}} removed the deleted custom field {{field}} for good": (
+        "{{actor}} permanently removed the deleted custom field {{field}}"
+    ),
+    "{{actor}} made the key {{selector}} that can sign mail of {{domain}}": (
+        "{{actor}} created the key {{selector}} to sign email from {{domain}}"
+    ),
+    "{{actor}} has mail of {{domain}} signed with the key {{selector}}": (
+        "{{actor}} started signing email from {{domain}} with the key {{selector}}"
+    ),
+    "{{actor}} has mail of {{domain}} signed with {{selector}} no more": (
+        "{{actor}} stopped signing email from {{domain}} with {{selector}}"
+    ),
+    "{{actor}} changed how mail from {{target}} leaves: {{transport}}": (
+        "{{actor}} changed the mail transport of {{target}}: {{transport}}"
+    ),
+    "{{actor}} let the job {{kind}} run at once": "{{actor}} started the job {{kind}}",
+    "{{actor}} let the scheduler look at once for all that is due": "{{actor}} ran all maintenance tasks",
+    "{{actor}} discarded the mail {{file}}, which could not be taken": (
+        "{{actor}} discarded the email {{file}}, which could not be processed"
+    ),
+    "{{actor}} dropped the mail {{subject}} from the outbox": (
+        "{{actor}} dropped the email {{subject}} from the outbox"
+    ),
+    "{{actor}} let the mail {{subject}} be sent again": "{{actor}} sent the email {{subject}} again",
+    "{{actor}} let the mail {{file}} be taken once more": "{{actor}} processed the email {{file}} again",
+    "{{actor}} sent a test mail through {{target}} to {{recipient}}": (
+        "{{actor}} sent a test email through {{target}} to {{recipient}}"
+    ),
+    "{{actor}} let the mailbox {{target}} be checked": "{{actor}} checked the mailbox {{target}}",
+    "{{actor}} let a backup be made": "{{actor}} started a backup",
+    "{{actor}} restored the database from {{file}}; the one before is kept as {{kept}}": (
+        "{{actor}} restored the database from {{file}}; the previous one is kept as {{kept}}"
+    ),
+    "{{actor}} let the backup {{file}} be verified": "{{actor}} started verifying the backup {{file}}",
+    "{{actor}} filled the service with demo data": "{{actor}} added demo data",
+    "{{actor}} imported the package {{package}}, which made {{made}}": (
+        "{{actor}} imported the package {{package}}, which created {{made}}"
+    ),
+    "{{actor}} updated the package {{package}}, which made {{made}} and changed {{changed}}": (
+        "{{actor}} updated the package {{package}}, which created {{made}} and changed {{changed}}"
+    ),
+    "{{actor}} made a set-up link, with which the first administrator is created": (
+        "{{actor}} created a setup link for the first administrator"
+    ),
+    "{{actor}} changed the automations that answer to the event {{target}}: {{changes}}": (
+        "{{actor}} changed the automations of the event {{target}}: {{changes}}"
+    ),
 }
 # Entries of the service about sign-ins, email and deletions. Others cannot write them, since people rely on them.
 RESERVED = frozenset((
@@ -110,11 +220,11 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
 
 
 WORK = _points(
-    ("address.email.changed", "Mail address changed", "{{actor}} changed the address {{before}} to {{target}}"),
-    ("calendar_event.created", "Calendar event created", "{{actor}} put the event {{event}} on {{target}}"),
+    ("address.email.changed", "Email address changed", "{{actor}} changed the address {{before}} to {{target}}"),
+    ("calendar_event.created", "Calendar event created", "{{actor}} added the event {{event}} to {{target}}"),
     (
         "calendar_event_recurring.created", "Recurring calendar event created",
-        "{{actor}} put the recurring event {{event}} on {{target}}",
+        "{{actor}} added the recurring event {{event}} to {{target}}",
     ),
     ("call_entry.created", "Call logged", "{{actor}} logged the call {{target}}"),
     ("comment.create", "Comment written", "{{actor}} commented on {{object}} {{target}}"),
@@ -124,12 +234,12 @@ WORK = _points(
     ),
     (
         "connection.unlink", "Record unlinked",
-        "{{actor}} took {{target_object}} {{target}} and {{link_object}} {{link}} apart",
+        "{{actor}} removed the link between {{target_object}} {{target}} and {{link_object}} {{link}}",
     ),
     ("custom.other", "Other", "{{message}}"),
     (
-        "group.acknowledgement.error", "Acknowledgement could not be made",
-        "Mail to group {{target}} was not acknowledged: {{error}}",
+        "group.acknowledgement.error", "Acknowledgement failed",
+        "An email to the group {{target}} was not acknowledged: {{error}}",
     ),
     (
         "mailbox.check.error", "Mailbox could not be read",
@@ -152,8 +262,8 @@ WORK = _points(
     ("task.status.open", "Task reopened", "{{actor}} reopened task {{target}}"),
     ("ticket.macro", "Macro run", "{{actor}} ran the macro {{macro}} on ticket {{target}}"),
     (
-        "ticket.answer.refused", "Answer by mail not understood",
-        "The answer of {{worker}} by mail was not sent ({{reason}}) on ticket {{target}}",
+        "ticket.answer.refused", "Email reply not understood",
+        "The email reply of {{worker}} on ticket {{target}} was not sent: {{reason}}",
     ),
     ("ticket.merge", "Tickets merged", "{{actor}} merged ticket {{source}} into {{target}}"),
     (
@@ -161,8 +271,8 @@ WORK = _points(
         "{{actor}} changed {{what}} of message {{message}} on ticket {{target}}",
     ),
     (
-        "ticket.message.held", "Message held back",
-        "{{actor}} wrote on ticket {{target}} first: the message that was to leave later is a draft again",
+        "ticket.message.held", "Scheduled message held back",
+        "{{actor}} wrote on ticket {{target}} first, so the scheduled message is a draft again",
     ),
     ("ticket.message.inbound", "Message received", "{{actor}} wrote on ticket {{target}}"),
     (
@@ -171,8 +281,8 @@ WORK = _points(
     ),
     ("ticket.message.outbound", "Message sent", "{{actor}} replied on ticket {{target}}"),
     (
-        "ticket.message.relay", "Message relayed",
-        "A message of ticket {{target}} was passed on to {{worker}} at {{worker_email}}",
+        "ticket.message.relay", "Message forwarded to a worker",
+        "A message of ticket {{target}} was forwarded to {{worker}} at {{worker_email}}",
     ),
     ("ticket.moved", "Ticket moved", "{{actor}} moved ticket {{target}} to {{group}}, {{bucket}}"),
     ("ticket.owner.assigned", "Ticket assigned", "{{actor}} assigned ticket {{target}} to {{worker}}"),
@@ -182,7 +292,7 @@ WORK = _points(
         "ticket.participant.removed", "Participant removed",
         "{{actor}} removed {{participant}} from ticket {{target}}",
     ),
-    ("ticket.unmerge", "Merge undone", "{{actor}} took ticket {{target}} apart from ticket {{source}}"),
+    ("ticket.unmerge", "Merge undone", "{{actor}} unmerged ticket {{target}} from ticket {{source}}"),
     ("ticket.split", "Ticket split", "{{actor}} split ticket {{target}} off ticket {{source}}"),
     ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
     ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),
@@ -196,29 +306,29 @@ WORK = _points(
     ("ticket.target.missed", "Service target missed", "{{goal}} overdue: ticket {{target}}"),
     ("timetracking.status.closed", "Time entry closed", "{{actor}} closed time entry {{target}}"),
     ("timetracking.status.open", "Time entry opened", "{{actor}} opened time entry {{target}}"),
-    ("transport.delivery.error", "Mail could not be sent", "Mail could not be sent through {{actor}}: {{error}}"),
+    ("transport.delivery.error", "Email could not be sent", "Email could not be sent through {{actor}}: {{error}}"),
     (
         "watcher.assigned", "Watcher added",
         "{{actor}} made {{watcher}} a watcher of {{target_object}} {{target}}",
     ),
-    ("watcher.follow", "Watching", "{{actor}} began to watch {{target_object}} {{target}}"),
+    ("watcher.follow", "Watching", "{{actor}} started watching {{target_object}} {{target}}"),
     (
         "watcher.unassigned", "Watcher removed",
         "{{actor}} removed {{watcher}} from the watchers of {{target_object}} {{target}}",
     ),
     ("watcher.unfollow", "No longer watching", "{{actor}} stopped watching {{target_object}} {{target}}"),
     ("worker.impersonated", "Acted as another worker", "{{actor}} acted as {{target}} from {{ip}}"),
-    ("worker.logged_in", "Logged in", "{{actor}} logged in from {{ip}} with {{user_agent}}"),
-    ("worker.logged_out", "Logged out", "{{actor}} logged out from {{ip}}"),
+    ("worker.logged_in", "Signed in", "{{actor}} signed in from {{ip}} with {{user_agent}}"),
+    ("worker.logged_out", "Signed out", "{{actor}} signed out from {{ip}}"),
     (
-        "worker.login.failed", "Login failed",
-        "A login as {{target}} from {{ip}} with {{user_agent}} failed",
+        "worker.login.failed", "Sign-in failed",
+        "A sign-in as {{target}} from {{ip}} with {{user_agent}} failed",
     ),
     (
         "worker.login.locked", "Account locked",
-        "Too many logins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait",
+        "Too many sign-ins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait",
     ),
-    ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
+    ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after inactivity"),
 )  # fmt: skip
 ADMINISTRATIVE = _points(*act_sentences.ROWS, *act_sentences.of_records(), is_administrative=True)
 POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))

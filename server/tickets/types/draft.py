@@ -53,12 +53,12 @@ class Draft(RecordType):
             4294967295,
             default={},
         ),
-        "queue_delivery_date": Uint("Not to be sent before, in Unix seconds.", shown=False),
+        "queue_delivery_date": Uint("Not sent before this time, in Unix seconds.", shown=False),
         "queue_fails": Uint("Failed tries; queueing again begins anew.", shown=False, filter="queue.fails"),
         "ticket_id": Id(
             "Ticket for replies and forwards.", "ticket", zero_ok=True, nested_note="Ticket that it answers."
         ),
-        "to": Text("Recipients line.", 65535, match="prefix"),
+        "to": Text("Recipients.", 65535, match="prefix"),
         "token": Text(
             "Random text carried over to the sent message, 10 characters.",
             16,

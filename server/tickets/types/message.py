@@ -76,12 +76,12 @@ class Message(RecordType):
             40,
             filter=None,
         ),
-        "headers": Text("Raw header block, one header a line.", 16777215, required=True, stored=False),
+        "headers": Text("Raw headers, one per line.", 16777215, required=True, stored=False),
         "html_attachment_id": Id(
             "Attachment with the HTML part.", "attachment", zero_ok=True, nested=None, filter=None
         ),
         "is_broadcast": Bit("Sent as a broadcast."),
-        "is_not_sent": Bit("Saved without being mailed."),
+        "is_not_sent": Bit("Saved without being sent."),
         "is_outgoing": Bit("Written by a worker."),
         "response_time": Seconds("Seconds the reply took.", filter_note="Time the reply took."),
         "sender": Text("Sender by mail address; made when there is none.", alternative_to="sender_id"),
@@ -117,7 +117,7 @@ class Message(RecordType):
             filter_note="Random text shared with the draft it came from.",
             match="exact",
         ),
-        "was_encrypted": Bit("Arrived or left encrypted.", filter="isEncrypted"),
+        "was_encrypted": Bit("Arrived or was sent encrypted.", filter="isEncrypted"),
         "worker": Text("Worker by full name or mail address; exactly one must match.", alternative_to="worker_id"),
         "worker_id": Id(
             "Worker who sent it; 0 for received mail.",

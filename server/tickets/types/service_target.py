@@ -61,7 +61,7 @@ class ServiceTarget(RecordType):
         """Requires at least one time."""
         if not change.value("response_minutes") and not change.value("resolution_minutes"):
             raise Required(
-                N_("a time for the first response or for the resolution is required"),
+                N_("a first response time or a resolution time is required"),
                 field="response_minutes",
             )
 

@@ -103,8 +103,8 @@ class Ticket(RecordType):
             deep="Its bucket matches the query.",
         ),
         "changed_at": Timestamp(
-            "When the ticket was last written: a field, a custom field, a requester, a link, a comment or a message. "
-            "Kept by the service.",
+            "When the ticket last changed: a field, a custom field, a requester, a link, a comment or a "
+            "message. Set by the service.",
             immutable=True,
             auto="now",
             auto_update="now",
@@ -138,9 +138,9 @@ class Ticket(RecordType):
         "fieldsets": Fieldsets(
             "Ids of custom fieldsets to attach, as a list or with commas between; a leading `-` detaches."
         ),
-        "group": Text("Group by name, in any case. No match is an error.", alternative_to="group_id"),
+        "group": Text("Group by name, case-insensitive. No match is an error.", alternative_to="group_id"),
         "group_id": Id(
-            "Group holding the ticket. Without a bucket the ticket goes to the group's default bucket.",
+            "Group of the ticket. Without a bucket, the ticket goes to the group's default bucket.",
             "group",
             required=True,
             alternatives=("group", "bucket_id"),
@@ -207,7 +207,7 @@ class Ticket(RecordType):
         ),
         "subject": Name("Subject line; also part of the label. Line ends become spaces."),
         "updated": Timestamp(
-            "Last activity: creation and new messages move it, changes of other fields do not.",
+            "Last activity: creating the ticket and new messages update it, changes of other fields do not.",
             auto="now",
             filter_note="Last activity: creation or newest message.",
         ),

@@ -159,7 +159,7 @@ def _text(field: FieldDefinition, text: str, intake: Intake) -> str:
 
 def _clean(text: str) -> str:
     if "\x00" in text:
-        raise Invalid(N_("must not hold a NUL character"))
+        raise Invalid(N_("must not contain a NUL character"))
     return text
 
 

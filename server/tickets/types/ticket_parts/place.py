@@ -59,7 +59,7 @@ def _read_names(change: Change, writing: Writing) -> None:
                 lazy_gettext(
                     "{field} is required: {what}",
                     field="group",
-                    what=N_("several groups have such buckets; send group or group_id"),
+                    what=N_("several groups have a bucket with that name; send group or group_id"),
                 ),
                 field="group",
             )
