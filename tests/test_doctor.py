@@ -200,11 +200,11 @@ def only(findings: Iterator[Finding]) -> Finding:
 @pytest.mark.parametrize(
     ("changes", "state", "words"),
     [
-        ({}, "ok", "for this machine alone"),
-        ({"host": "0.0.0.0"}, "warning", "is not set"),
+        ({}, "ok", "which only this machine can reach"),
+        ({"host": "0.0.0.0"}, "warning", "not set"),
         ({"base_url": "http://localhost:8200"}, "ok", "alone"),
         ({"base_url": "http://192.0.2.7"}, "warning", "not encrypted"),
-        ({"base_url": "https://192.0.2.7"}, "warning", "none is trusted"),
+        ({"base_url": "https://192.0.2.7"}, "warning", "no proxy is trusted"),
         ({"base_url": "https://192.0.2.7", "trusted_proxies": ("10.0.0.1",)}, "ok", "https://192.0.2.7"),
         ({"base_url": "https://desk.invalid"}, "problem", "cannot be found"),
     ],
@@ -295,7 +295,7 @@ def test_mail_servers_are_tried(tmp_path: Path) -> None:
         ({}, "ok", "0 jobs"),
         ({"jobs_due": 3, "oldest_job_seconds": 899}, "ok", "3 jobs"),
         ({"jobs_due": 3, "oldest_job_seconds": 901}, "warning", "901 seconds"),
-        ({"jobs_failed": 2}, "warning", "no longer tried"),
+        ({"jobs_failed": 2}, "warning", "no longer retried"),
         ({"mail_parked": 2}, "problem", "no mail transport"),
         ({"mail_given_up": 2}, "problem", "2 emails are given up"),
         ({"mail_queued": 3, "mail_failing": 2}, "warning", "2 of 3 mails"),
@@ -315,7 +315,7 @@ def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         return only(checkup.of_backups(replace(desk.service, settings=chosen), now))
 
     assert only(checkup.of_backups(desk.service, NOW)).state == "warning"
-    assert (backup_check().state, backup_check().found) == ("problem", f"there is none in {tmp_path}")
+    assert (backup_check().state, backup_check().found) == ("problem", f"there is no backup in {tmp_path}")
     (tmp_path / "helpdesk-20261118-111500.db").write_bytes(b"x")
     assert "on the disk of the data folder" in backup_check().found
     assert backup_check(NOW + 3 * 86_400).state == "problem"

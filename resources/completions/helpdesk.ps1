@@ -23,7 +23,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'describe' = 'Describe record types, kinds of field and endpoints.'
             'licenses' = 'Print the licences of all that this program contains.'
             'demo' = 'Make a desk to look at, or remove it; no server may run.'
-            'setup-link' = 'Print a new set-up link, for a service without administrator.'
+            'setup-link' = 'Print a new setup link, for a service without administrator.'
             'check' = 'Check the database: integrity, indexes, schema, kept counts; correct wrong counts.'
             'settings' = 'List the settings, their defaults and what they mean.'
             '-h' = 'show this help message and exit'
@@ -38,7 +38,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--port' = 'port to listen on, 0 for any free one (8200)'
             '--base-url' = 'the address that others reach this service by'
             '--role' = 'what this process is for, where several serve a database: web, worker or all (all)'
-            '--no-open' = 'do not open the set-up link in a browser'
+            '--no-open' = 'do not open the setup link in a browser'
             '--config' = 'settings file (helpdesk.toml in the data folder)'
         }
         'helpdesk worker' = [ordered]@{

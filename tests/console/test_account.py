@@ -89,7 +89,7 @@ def test_a_second_factor_is_set_up_used_and_removed(visitor: Visitor, ines: str,
     half = other.cookies["sid"]
     assert place(other.send("/login/code", {"code": codes[0], "next": "/automations"})) == "/automations"
     assert other.is_in and other.cookies["sid"] != half
-    assert "9 recovery codes are left" in other.get("/account").text
+    assert "Recovery codes left: 9" in other.get("/account").text
     late = {"theme": "dark", "density": "normal", "_xsrf": other.token("/account")}
     other.session.cookies.clear()
     ours = {"headers": {"Sec-Fetch-Site": "same-origin"}}

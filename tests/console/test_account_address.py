@@ -99,7 +99,7 @@ def test_changing_ones_own_address_requires_the_password(post: Post, milo: Visit
     assert taken_by.status_code == 422 and "belongs to worker" in taken_by.text
     assert place(milo.send(ADDRESS, {"email": NEW, "current": PASSWORD})) == "/account#address"
     first = taken(post, 2)
-    assert set(first) == {MILO, NEW} and "mail with a link goes to" in milo.get("/account").text
+    assert set(first) == {MILO, NEW} and "email with a link is on its way to" in milo.get("/account").text
     milo.send(f"{ADDRESS}/again", page=ADDRESS)
     path = link_in(taken(post, 2)[NEW], post)
     assert milo.get(link_in(first[NEW], post)).status_code == 404  # replaced
@@ -118,9 +118,9 @@ def test_administrators_see_and_cancel_pending_changes(post: Post, milo: Visitor
     assert "once they have confirmed it" in nora.get("/admin/people").text
     taken(post, 2)
     shown = nora.get(page).text
-    assert f"{NEW} waits to be confirmed" in shown and f"Keep {MILO}" in shown
+    assert f"{NEW} is not confirmed yet" in shown and f"Keep {MILO}" in shown
     assert nora.send(f"{page}/address/again", page=page).status_code == 303
     path = link_in(taken(post, 2)[NEW], post)
     assert nora.send(f"{page}/address/drop", page=page).status_code == 303
-    assert "waits to be confirmed" not in nora.get(page).text and milo.get(path).status_code == 404
+    assert "is not confirmed yet" not in nora.get(page).text and milo.get(path).status_code == 404
     assert milo.send(f"{page}/address/drop", page="/account").status_code == 403

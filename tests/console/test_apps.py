@@ -53,14 +53,14 @@ def test_a_secret_is_replaced_watched_and_ended(signed_in: Visitor, server: Serv
     page = f"/admin/apps/{app.id}"
     assert 'value="86400" selected' in signed_in.get(f"{page}/rotate").text
     made = signed_in.send(f"{page}/rotate", {"overlap": "3600"})
-    assert "The one before it works until" in text(made.text)
+    assert "The previous one works until" in text(made.text)
     new = App(app.id, app.client_id, re.findall(r">([a-z0-9]{64})<", made.text)[0])
     rows = re.findall(r"<tr><td class=\"main\" data-label=\"Secret\">.*?</tr>", signed_in.get(page).text, re.DOTALL)
     assert len(rows) == 2 and all("never" in row for row in rows) and re.search("in (1 hour|59 minutes)", rows[1])
     assert known(server.url, app) == known(server.url, new) == (200, "")
     rows = re.findall(r"<tr><td class=\"main\" data-label=\"Secret\">.*?</tr>", signed_in.get(page).text, re.DOTALL)
     assert all("just now" in row for row in rows)
-    assert "ends at once when a new one is made" in text(signed_in.get(f"{page}/rotate").text)
+    assert "creating a new one ends the old one" in text(signed_in.get(f"{page}/rotate").text)
     assert place(signed_in.send(f"{page}/end-secret", page=page)) == page
     assert known(server.url, app) == (401, "invalid_client") and known(server.url, new) == (200, "")
     assert "</span> old one<" not in signed_in.get(page).text
@@ -72,7 +72,7 @@ def test_a_secret_is_replaced_watched_and_ended(signed_in: Visitor, server: Serv
 
 def test_a_public_app_has_no_secret_to_replace(signed_in: Visitor, nora: Api) -> None:
     app = register(nora, is_public=1)
-    assert "so it has none" in signed_in.get(f"/admin/apps/{app.id}").text
+    assert "so it has no secret" in signed_in.get(f"/admin/apps/{app.id}").text
     assert signed_in.send(f"/admin/apps/{app.id}/rotate", {"overlap": "0"}).status_code == 422
 
 
@@ -84,7 +84,7 @@ def test_scopes_in_use_are_reported_before_they_are_removed(signed_in: Visitor, 
     assert "Milo Test" in users and "read write" in users and ">2<" in users
     asked = signed_in.send(page, form(scopes=READ))
     assert asked.status_code == 422
-    assert "The scope write is gone. What it allowed is no longer possible for: 2 tokens of Milo Test" in text(
+    assert "The scope write was removed. What it allowed is no longer possible for 2 tokens of Milo Test" in text(
         asked.text
     )
     assert "write" in nora.record("oauth_app", app.id)["scopes"]
@@ -211,7 +211,7 @@ def test_the_consent_question_is_previewed(signed_in: Visitor, app: App) -> None
     assert re.search(r"<code>read</code> \d+ of \d+ endpoints", shown)
     assert "GET /rest/records/org/{id}.json" in shown and "GET /rest/records/ticket/" not in shown
     nobody = signed_in.send(f"/admin/apps/{app.id}", form(callback_url="nowhere", look="1"))
-    assert "no worker can be asked" in text(nobody.text)
+    assert "workers cannot be asked for consent" in text(nobody.text)
 
 
 # -- in a browser ------------------------------------------------------------------------------------------------------

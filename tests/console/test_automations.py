@@ -117,7 +117,7 @@ def test_write_fix_complete_save_simulate_run_and_restore_by_keyboard_and_mouse(
     expect(page.get_by_role("region", name="State after step 1")).to_contain_text('"n": "1"')
     page.get_by_role("button", name="Run for real…").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("as the service itself, not as you")
+    expect(dialog).to_contain_text("as the service, not as you")
     dialog.get_by_role("button", name="Run for real").click()
     expect(result).to_contain_text("Run for real")
     page.locator("#description").fill("Says a number.")
@@ -252,7 +252,7 @@ def test_without_scripts_it_is_written_run_and_restored(
         expect(page.get_by_label("Result now")).to_contain_text("Bye Ana")
         page.get_by_role("button", name="Save the new result").click()
         page.get_by_role("button", name="Simulate the example Ana and others").click()
-        expect(page.locator("#result")).to_contain_text("ends as when it was kept")
+        expect(page.locator("#result")).to_contain_text("has the same result as when it was saved")
         page.goto("/automations/log?q=automation:(name:plain.one)")
         page.get_by_role("link", name="start:log").click()
         expect(page.locator("#here")).to_contain_text("log: greets {{inputs.who}}")
@@ -286,7 +286,7 @@ def test_a_script_with_mistakes_is_stored_as_a_draft_while_the_old_one_runs(sign
     path = f"/automations/{id}"
     script = "inputs:\n  text/who:\nstart:\n  retrun:\n"
     wrong = signed_in.send(path, form(nora, id, script=script, do="save", **{"input:who": "typed"}))
-    assert wrong.status_code == 422 and "kept as your draft. The version that runs stays" in text_of(wrong.text)
+    assert wrong.status_code == 422 and "stored as a draft. The running version is unchanged" in text_of(wrong.text)
     assert "Line 4" in text_of(wrong.text)
     assert nora.record("automation", id, expand="script").ok()["script"] == "start:\n  return:\n    a: 1\n"
     page = signed_in.get(path).text
@@ -312,7 +312,7 @@ def test_inputs_have_fields_and_their_errors_are_shown_there(signed_in: Visitor,
         ({}, "The script requires this input"), ({"input:mail": "nobody"}, "Takes a mail address"),
         ({"input:mail": "a@b.example", "input:owner": "999999"}, "Names worker 999999"),
         ({"input:mail": "a@b.example", "input:owner": "Nobody at all"}, "Nothing has exactly that name"),
-        ({"values": "[]"}, "The values are a map"), ({"values": "{"}, "values"),
+        ({"values": "[]"}, "Enter the values as a map"), ({"values": "{"}, "values"),
     ):  # fmt: skip
         answer = signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent)
         assert answer.status_code == 422 and words in text_of(answer.text), sent
@@ -331,12 +331,12 @@ def test_examples_are_named_limited_and_compared_on_save(signed_in: Visitor, nor
     for name in ("Ana", "Ben"):
         assert signed_in.send(path, keep | {"example_name": name, "input:who": name}).status_code == 200
     signed_in.send(path, form(nora, id, do="save", description="other"))
-    assert "All examples end as before" in text_of(signed_in.get(path).text)
+    assert "All examples have the same result as before" in text_of(signed_in.get(path).text)
     signed_in.send(path, form(nora, id, do="save", script=GREET.replace("{{inputs.who}}\n    also", "Ana\n    also")))
-    assert "1 of 2 examples have another result" in text_of(signed_in.get(path).text)
+    assert "1 of 2 examples have a different result" in text_of(signed_in.get(path).text)
     number = re.findall(r'name="example" value="(\d+)" aria-label="Simulate the example Ben"', signed_in.get(path).text)
     shown = text_of(signed_in.send(path, form(nora, id, example=number[0])).text)
-    assert "changed result" in shown and "Hello Ben" in shown
+    assert "The result of the example" in shown and "Hello Ben" in shown
     assert place(signed_in.send(f"{path}/examples", {"example": number[0]}, page=path)) == f"{path}#examples"
     assert "the example Ben" not in signed_in.get(path).text
     assert signed_in.send(f"{path}/examples", {"example": number[0]}, page=path).status_code == 404
@@ -400,7 +400,7 @@ def test_a_run_is_stopped_by_the_worker_who_waits_for_it(page: Page, signed_in: 
         expect(page.locator("#result")).to_contain_text("the run was stopped by who let it run")
         expect(stop).to_be_hidden()
     gone = signed_in.send("/automations/stop", {"run_code": "x"}, page=f"/automations/{id}")
-    assert gone.status_code == 404 and "No run of that page is under way" in gone.text
+    assert gone.status_code == 404 and "Nothing is running from this page" in gone.text
 
 
 def test_a_real_run_is_stopped_in_its_own_page(server: Server, signed_in: Visitor, nora: Api) -> None:
@@ -435,7 +435,7 @@ def test_a_waiting_run_can_be_followed_to_its_end(signed_in: Visitor, nora: Api)
     id = made(nora, "waits.one", WAIT, extension_id="svc.trigger.automation.timer")
     path = f"/automations/{id}"
     waiting = signed_in.send(path, form(nora, id, do="simulate")).text
-    assert "The run waits at start:await" in text_of(waiting)
+    assert "The run is waiting at start:await" in text_of(waiting)
     continuation = re.findall(r'name="continuation" value="([^"]*)"', waiting)
     went_on = signed_in.send(path, form(nora, id, do="resume", continuation=html.unescape(continuation[0])))
     assert '"a": "1 later"' in html.unescape(went_on.text)
@@ -479,7 +479,7 @@ def test_users_of_an_automation_are_listed_and_counted(signed_in: Visitor, nora:
     id = made(nora, "used.one", "start:\n  return:\n    a: 1\n", extension_id="svc.trigger.webhook.respond")
     made(nora, "used.one.more", "start:\n  return:\n    a: 1\n", extension_id="svc.trigger.webhook.respond")
     path = f"/automations/{id}/uses"
-    assert "Nothing names this automation" in text_of(signed_in.get(path).text)
+    assert "Nothing uses this automation" in text_of(signed_in.get(path).text)
     binding = "automation/x:\n  uri: svc:automation:Used.One\n"
     hook = nora.create("webhook_listener", name="A hook", automations_kata=binding).ok()["id"]
     nora.create(

@@ -62,7 +62,7 @@ def test_a_new_service_creates_and_serves_backups_without_configuration(tmp_path
     api, visitor = server.set_up(), Visitor(server.url)
     visitor.sign_in()
     page = visitor.get(BASE)
-    assert "No backups are made yet" in text_of(page.text) and "Set up backups" in page.text
+    assert "Backups are not set up yet" in text_of(page.text) and "Set up backups" in page.text
     assert place(visitor.send(f"{BASE}/set-up", {}, page=BASE)) == BASE
     name = ""
     for _ in range(PATIENCE):
@@ -93,11 +93,11 @@ def names(server: Server) -> set[str]:
 
 def made(server: Server, visitor: Visitor) -> str:
     """Creates a backup on the page; returns its name without .db."""
-    while not names(server) or "A backup is being made" in visitor.get(BASE).text:
+    while not names(server) or "A backup is being created" in visitor.get(BASE).text:
         pass  # a scheduled backup, or one that was running when a backup was restored
     before = names(server)
     assert place(visitor.send(BASE, {})) == BASE
-    while "A backup is being made" in visitor.get(BASE).text:
+    while "A backup is being created" in visitor.get(BASE).text:
         pass
     (new,) = names(server) - before
     return Path(new).stem
@@ -127,7 +127,7 @@ def test_a_backup_taken_under_load_is_restored_under_load(
     second = Clients(nora, "second", 30, 8)
     assert second.reached.wait(60)
     assert place(visitor.send(f"{BASE}/{name}/restore", {"typed": f"{name}.db"}, page=BASE)) == RESTORE
-    loaded(visitor, RESTORE, f"The database is that of {name}.db now")
+    loaded(visitor, RESTORE, f"The database was restored from {name}.db")
     second.stop()
     second.join()
     assert set(second.refused) <= {503}
@@ -160,7 +160,7 @@ def test_a_restored_database_equals_the_backup_row_by_row(server: Server, nora: 
     nora.update("task", id, title="changed since").ok()
     later = nora.create("task", title="later").ok()["id"]
     assert place(visitor.send(f"{BASE}/{name}/restore", {"typed": f"{name}.db"}, page=BASE)) == RESTORE
-    loaded(visitor, RESTORE, f"The database is that of {name}.db now")
+    loaded(visitor, RESTORE, f"The database was restored from {name}.db")
     assert digest(server.data / "helpdesk.db") == wanted
     assert nora.record("task", id).ok()["title"] == "as it was" and nora.record("task", later).status == 404
 
@@ -188,7 +188,7 @@ def test_an_old_password_confirmation_has_to_be_renewed(server: Server, nora: Ap
     id = nora.create("task", title="made before it was asked").ok()["id"]
     for what, form in (("restore", {"typed": f"{name}.db"}), ("remove", {})):
         answer = visitor.send(f"{BASE}/{name}/{what}", form, page=BASE)
-        assert answer.status_code == 403 and "your password was asked for some time ago" in text_of(answer.text)
+        assert answer.status_code == 403 and "you have not entered your password for a while" in text_of(answer.text)
     assert place(visitor.get(f"{BASE}/{name}/download")).startswith("/confirm")
     gave_it(clock.now())
     assert nora.record("task", id).status == 200 and f"{name}.db" in names(server)
@@ -238,7 +238,7 @@ def test_damage_inside_a_backup_is_reported_and_it_is_not_restored(server: Serve
     assert visitor.send(f"{BASE}/{hand.stem}/verify", {}, page=BASE).status_code == 303
     assert "is damaged" in loaded(visitor, f"{BASE}/{hand.stem}", "damaged")
     assert place(visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)) == RESTORE
-    assert "is damaged" in loaded(visitor, RESTORE, "It was not restored")
+    assert "is damaged" in loaded(visitor, RESTORE, "Not restored")
     assert nora.create("task", title="goes on").status == 200
     assert visitor.send(f"{BASE}/{hand.stem}/remove", {}, page=BASE).status_code == 303 and not hand.exists()
 
@@ -253,7 +253,7 @@ def test_an_unusable_database_is_rolled_back(server: Server, nora: Api, visitor:
     connection.close()
     id = nora.create("task", title="still mine").ok()["id"]
     assert place(visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)) == RESTORE
-    assert "the one before has its place again" in loaded(visitor, RESTORE, "It was not restored")
+    assert "the one before has its place again" in loaded(visitor, RESTORE, "Not restored")
     assert nora.record("task", id).ok()["title"] == "still mine"
     assert list(server.data.glob("helpdesk.db.not-restored-*"))
     hand.unlink()
@@ -275,7 +275,7 @@ def test_a_backup_is_downloaded_uploaded_read_and_removed_in_a_browser(
         page.goto(BASE)
         page.locator("#file").set_input_files(tmp_path / "mine.db")
         page.get_by_role("button", name="Upload").click()
-        expect(page.get_by_text("It is sound, and kept as uploaded-")).to_be_visible()
+        expect(page.get_by_text("Upload verified and stored as uploaded-")).to_be_visible()
         page.get_by_label("Name of the backup").fill("not this")
         page.get_by_role("button", name="Restore").click()
         expect(page.get_by_role("link", name=re.compile("Type the name of the backup"))).to_be_visible()
@@ -290,10 +290,10 @@ def test_a_backup_is_downloaded_uploaded_read_and_removed_in_a_browser(
 
 def _is_back(page, typed: str) -> None:
     """Waits until the page reloads itself; workers who signed in after the backup must sign in again."""
-    expect(page.get_by_text(f"The database is that of {typed} now").or_(page.get_by_label("Password"))).to_be_visible(
-        timeout=30_000
-    )
+    expect(
+        page.get_by_text(f"The database was restored from {typed}").or_(page.get_by_label("Password"))
+    ).to_be_visible(timeout=30_000)
     if page.get_by_label("Password").count():
         sign_in(page)
         page.goto(RESTORE)
-    expect(page.get_by_text(f"The database is that of {typed} now")).to_be_visible()
+    expect(page.get_by_text(f"The database was restored from {typed}")).to_be_visible()

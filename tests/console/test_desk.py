@@ -55,7 +55,7 @@ def test_a_long_ticket_stays_small_and_older_messages_come_on_demand(
                 content="The newest.").ok()  # fmt: skip
     expect(articles.last).to_contain_text("The newest.")
     expect(articles.first).to_contain_text("Number 260.")
-    expect(page.locator("[data-changed]")).to_contain_text("Message of")
+    expect(page.locator("[data-changed]")).to_contain_text("Message from")
     assert violations(page) == []
     page.locator("[data-changed] a").click()
     expect(page.locator("[data-changed]")).not_to_be_empty()
@@ -343,7 +343,7 @@ def test_several_tickets_get_a_note_or_are_merged(signed_in: Visitor, nora: Api)
     for each in made:
         assert "All the same." in text_of(signed_in.get(each["page"]).text)
     page = f"/inbox/merge?ids={','.join(ids)}"
-    assert "3 tickets become one" in text_of(signed_in.get(page).text)
+    assert "3 tickets are merged into the oldest" in text_of(signed_in.get(page).text)
     merged = signed_in.send("/inbox/merge", {"ids[]": ids}, page=page)
     assert place(merged) == made[0]["page"]
     assert nora.search("message", f"ticket.id:{ids[0]}").ok()["total"] == 3

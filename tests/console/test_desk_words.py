@@ -143,7 +143,7 @@ def test_a_new_worker_is_in_the_groups_of_the_invitation_and_can_reply(signed_in
     [inka] = nora.found("worker", "firstName:Inka")
     assert list(nora.record("worker", inka, "groups").ok()["groups"]) == [str(nora.ids["support"])]
     answer = signed_in.send(path, {**form, "first_name": "Jon", "email": "jon@desk.example"}, page=path)
-    assert "They belong to no group yet" in text_of(signed_in.get(place(answer)).text)
+    assert "They are not in any group yet" in text_of(signed_in.get(place(answer)).text)
     answer = signed_in.send(path, {**form, "email": "kim@desk.example", "groups": ["999999"]}, page=path)
     assert answer.status_code == 422 and nora.found("worker", "email:kim@desk.example") == []
 

@@ -141,7 +141,7 @@ def test_typed_text_survives_a_closed_page_and_a_lost_connection(
         note = page.locator("[data-draft-note]")
         expect(note).to_be_hidden()
         page.fill("#name", "Typed and left")
-        expect(page.get_by_text("Kept as a draft")).to_be_visible()
+        expect(page.get_by_text("Stored as a draft")).to_be_visible()
         page.goto("/account")
         page.goto(path)
         expect(note).to_contain_text("You have an unsaved draft:")
@@ -153,7 +153,7 @@ def test_typed_text_survives_a_closed_page_and_a_lost_connection(
         expect(note).to_be_hidden()
         page.route("**/-/draft", lambda route: route.fulfill(status=403))
         page.fill("#name", "Typed alone")
-        expect(page.get_by_text("Kept in this browser")).to_be_visible()
+        expect(page.get_by_text("Stored in this browser")).to_be_visible()
         page.unroute("**/-/draft")
         page.reload()
         expect(note).to_be_visible()
@@ -163,7 +163,7 @@ def test_typed_text_survives_a_closed_page_and_a_lost_connection(
         expect(note).to_be_hidden()
         page.route("**/-/draft", lambda route: route.fulfill(status=403))
         page.fill("#name", "Somebody else must not see it")
-        expect(page.get_by_text("Kept in this browser")).to_be_visible()
+        expect(page.get_by_text("Stored in this browser")).to_be_visible()
         page.locator("form[action='/sign-out']").evaluate(
             "form => { form.addEventListener('submit', event => event.preventDefault()); form.requestSubmit(); }"
         )

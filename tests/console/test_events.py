@@ -89,7 +89,7 @@ def test_two_simultaneous_administrators_lose_nothing(signed_in: Visitor, nora: 
     for act, form in (("move", {"name": "third", "to": "up"}), ("remove", {"name": "first"})):
         assert signed_in.send(f"{path}/{act}", {**form, "version": seen}, path).status_code == 303
         assert binding(nora, event) == theirs
-        assert "changed what runs at this event" in text_of(signed_in.get(path).text)
+        assert "changed what runs on this event" in text_of(signed_in.get(path).text)
     mine = TEXT.replace("level: high", "level: low")
     refused = signed_in.send(path, {"text": mine, "version": seen}, path)
     assert refused.status_code in (409, 422) and "level: low" in refused.text and "By somebody else" in refused.text

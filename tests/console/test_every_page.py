@@ -99,7 +99,7 @@ def test_every_dangerous_button_asks_for_confirmation(shown: dict[str, requests.
     for address, form in forms:
         action = re.findall(r'action="([^"]*)"', form)
         stands_alone = action == [address.partition("?")[0]] or action == [address]
-        is_typed = "to show that it is meant" in form
+        is_typed = "to confirm" in form
         is_asked_next = action == [BULK]  # it responds with the question: see test_worklist.py
         assert stands_alone or is_typed or is_asked_next or 'name="_ask"' in form, (address, action)
 

@@ -258,7 +258,7 @@ def test_a_field_by_keyboard(page: Page, nora: Api) -> None:
     page.keyboard.press("Tab")
     page.keyboard.type("First\nSecond")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#toasts")).to_contain_text("is made: custom_")
+    expect(page.locator("#toasts")).to_contain_text("created: custom_")
     expect(page.get_by_role("link", name="Stage")).to_be_visible()
     page.get_by_role("link", name="Stage").focus()
     page.keyboard.press("Enter")

@@ -57,9 +57,9 @@ def test_a_list_of_any_type_shows_its_saved_searches(signed_in: Visitor, milo: V
 
 
 @names(("fields", "told"), [
-    ({"query": "title:(("}, "The search is not saved"), ({"name": " "}, "The search is not saved"),
-    ({"owner": "svc.contexts.app:0"}, "The search is not saved"), ({"owner": "nothing"}, "The search is not saved"),
-    ({"owner": "svc.contexts.worker:1"}, "The search is not saved"),
+    ({"query": "title:(("}, "Search not saved"), ({"name": " "}, "Search not saved"),
+    ({"owner": "svc.contexts.app:0"}, "Search not saved"), ({"owner": "nothing"}, "Search not saved"),
+    ({"owner": "svc.contexts.worker:1"}, "Search not saved"),
 ])  # fmt: skip
 def test_refused_searches_are_reported_above_the_list(
     milo: Visitor, nora: Api, fields: dict[str, str], told: str

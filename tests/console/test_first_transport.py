@@ -39,7 +39,7 @@ def test_a_waiting_reply_is_reported_and_sent_by_the_first_transport(fresh: Serv
                 "port": str(smtp.port), "encryption": "none", "verify": "1"}  # fmt: skip
         path = place(visitor.send(NEW, form))
         saved = visitor.get(path).text
-        assert "Provider is saved, and is the default" in saved
+        assert "Provider saved as the default transport" in saved
         assert 'action="/admin/mail/default"' in saved  # to undo it
         assert "A seal is on its way." in smtp.take()[2].decode()
         loaded(visitor, "/admin/mail/outbox", "The outbox is empty")

@@ -143,7 +143,7 @@ def test_a_form_of_a_signed_out_worker_is_refused_despite_stream_headers(server:
     asked = Visitor(server.url).session.post
     form = {"name": "live.none"}
     refused = asked(f"{server.url}/automations/new", data=form, headers=EVENTS, allow_redirects=False, timeout=60)
-    assert refused.status_code == 403 and "carries no token" in refused.text
+    assert refused.status_code == 403 and "does not belong to your session" in refused.text
 
 
 WRONG = [("since", "x"), ("since", "-1")]

@@ -71,7 +71,7 @@ def test_a_transport_is_created_tried_and_removed(signed_in: Visitor, nora: Api,
     assert (answer.status_code, place(answer)) == (303, path)
     sender, recipients, raw = smtp.take()
     assert (sender, recipients) == ("support@localhost", ("ana@customer.example",)) and b"To: ana@customer" in raw
-    assert "took the mail from support@localhost to ana@customer.example" in text_of(signed_in.get(path).text)
+    assert "accepted the email from support@localhost to ana@customer.example" in text_of(signed_in.get(path).text)
     assert place(signed_in.send(f"{path}/delete", {}, page=path)) == "/admin/mail"
     assert signed_in.get(path).status_code == 404
 
@@ -83,7 +83,7 @@ def test_messages_of_the_mail_server_are_shown(signed_in: Visitor, nora: Api) ->
         assert answer.status_code == 422 and "550 5.1.1 <b>nobody</b> of that name" in text_of(answer.text)
         assert "<b>nobody</b>" not in answer.text
         answer = signed_in.send(f"{path}/test", {"recipient": "no address"}, page=path)
-        assert answer.status_code == 422 and "'no address' is not a mail address" in text_of(answer.text)
+        assert answer.status_code == 422 and "'no address' is not an email address" in text_of(answer.text)
         assert value(answer.text, "recipient") == "no address"
     answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
     assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer.text)
@@ -178,10 +178,10 @@ def test_a_sender_is_set_and_waiting_mail_is_sent(signed_in: Visitor, nora: Api,
 
 
 @pytest.mark.parametrize(("sent", "words"), [
-    ({"email": "nobody", "transport": "0", "is_default": "1"}, "'nobody' is not a mail address"),
+    ({"email": "nobody", "transport": "0", "is_default": "1"}, "'nobody' is not an email address"),
     ({"email": "a@b.example", "transport": "0"}, "choose a mail transport"),
     ({"email": "a@b.example", "transport": "999999"}, "no mail transport 999999"),
-    ({"email": HOSTILE, "transport": "0", "is_default": "1"}, "is not a mail address"),
+    ({"email": HOSTILE, "transport": "0", "is_default": "1"}, "is not an email address"),
 ])  # fmt: skip
 def test_mistakes_of_a_sender_are_reported(sent: dict[str, str], words: str, signed_in: Visitor, nora: Api) -> None:
     answer = signed_in.send("/admin/mail/senders", sent, page="/admin/mail")
@@ -204,7 +204,7 @@ def test_mail_that_a_server_refused_is_sent_again_and_dropped(
         assert "<script>alert" not in page.text and "Text of Refused" in page.text
         assert "550" in text_of(page.text) and "given up" in text_of(page.text)
         answer = signed_in.send(f"{OUTBOX}/{dropped}/drop", {}, page=f"{OUTBOX}/{dropped}")
-        assert place(answer) == OUTBOX and "is dropped and not sent" in text_of(signed_in.get(OUTBOX).text)
+        assert place(answer) == OUTBOX and "dropped. It will not be sent" in text_of(signed_in.get(OUTBOX).text)
         assert nora.record("draft", dropped).status == 404
         smtp.refused.clear()
         smtp.forget()
@@ -212,7 +212,7 @@ def test_mail_that_a_server_refused_is_sent_again_and_dropped(
         assert smtp.take()[1] == ("gone@customer.example",)
         loaded(signed_in, OUTBOX, "The outbox is empty")
         signed_in.send(f"{OUTBOX}/{again}/send", {}, page="/admin/mail")
-        assert "was sent, or dropped" in text_of(signed_in.get(OUTBOX).text)
+        assert "was sent or dropped" in text_of(signed_in.get(OUTBOX).text)
     finally:
         smtp.refused.clear()
         signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")
@@ -224,7 +224,7 @@ def test_an_unfinished_draft_is_not_in_the_outbox(signed_in: Visitor, nora: Api)
     assert "Still written" not in signed_in.get(OUTBOX).text
     for path in ("send", "drop"):
         signed_in.send(f"{OUTBOX}/{draft}/{path}", {}, page="/admin/mail")
-        assert "not in the outbox" in text_of(signed_in.get(OUTBOX).text)
+        assert "no longer in the outbox" in text_of(signed_in.get(OUTBOX).text)
     assert nora.record("draft", draft).ok()["name"] == "Still written"
     assert signed_in.get(f"{OUTBOX}?state=lost").status_code == 422
 
@@ -269,7 +269,7 @@ def test_a_refused_login_is_reported_without_the_password(
         path = place(signed_in.send(f"{MAILBOXES}/new", fields))
         answer = signed_in.send(f"{path}/check", {}, page=path)
         text = text_of(answer.text)
-        assert answer.status_code == 422 and "does not let in" in text and PASSWORD not in answer.text
+        assert answer.status_code == 422 and "rejected" in text and PASSWORD not in answer.text
         assert heard in text and wrong in text and LOGIN[1] not in text
         assert signed_in.send(path, fields | {"password": LOGIN[1]}).status_code == 303
         assert place(signed_in.send(f"{path}/check", {}, page=path)) == "/admin/mail"
@@ -284,7 +284,7 @@ def test_the_dialogue_with_a_mail_server_is_shown(signed_in: Visitor, nora: Api)
         path = made(signed_in, smtp, username="desk", password="another password")
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
         text = text_of(answer.text)
-        assert answer.status_code == 422 and "does not accept user name and password" in text
+        assert answer.status_code == 422 and "rejected the user name and password" in text
         assert "> ehlo" in text.lower() and "< 535" in text and "> AUTH" in text and "(left out)" in text
         secret = base64.b64encode(b"\0desk\0another password").decode()
         assert "another password" not in answer.text and secret not in answer.text
@@ -292,7 +292,7 @@ def test_the_dialogue_with_a_mail_server_is_shown(signed_in: Visitor, nora: Api)
 
 
 def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora: Api, desk: Desk) -> None:
-    assert "There is none" in text_of(signed_in.get(FAILED).text)
+    assert "No failed email" in text_of(signed_in.get(FAILED).text)
     settings, raw = desk.service.settings, f"Subject: =?utf-8?q?Br=C3=B6ken?=\n\n{HOSTILE}".encode()
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", raw, f"the mail names no sender {HOSTILE}")
     page = signed_in.get(FAILED)
@@ -309,7 +309,9 @@ def test_unaccepted_mail_is_read_retried_and_discarded(signed_in: Visitor, nora:
     assert "The email could not be processed: the mail names no sender" in text_of(signed_in.get(path).text)
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", b"From: ann@kite.example\nSubject: Mended\n\nHello")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == FAILED
-    assert "The mail is on ticket" in text_of(signed_in.get(FAILED).text) and nora.found("ticket", "subject:Mended")
+    assert "The email is now on ticket" in text_of(signed_in.get(FAILED).text) and nora.found(
+        "ticket", "subject:Mended"
+    )
     dead_letters.keep(settings, "another", raw)
     (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", signed_in.get(FAILED).text))
     signed_in.send(f"{FAILED}/{key}/discard", {}, page=FAILED)

@@ -34,7 +34,7 @@ def test_a_customer_is_shown_by_name(signed_in: Visitor, nora: Api) -> None:
     _id, path = received(nora, f'"Kite, Ann" <{email}>')
     page = signed_in.get(path).text
     assert f'<strong dir="auto">Ann Kite</strong> <bdi class="muted" dir="auto">{email}</bdi>' in page
-    assert "handed in mail" not in text_of(page) and "unproven sender" not in text_of(page)
+    assert "submitted an email" not in text_of(page) and "unproven sender" not in text_of(page)
 
 
 def test_a_forged_worker_address_is_marked_and_sets_no_name(signed_in: Visitor, nora: Api) -> None:

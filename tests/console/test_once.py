@@ -113,7 +113,7 @@ def test_a_revision_of_a_draft_is_sent_once(signed_in: Visitor, nora: Api, ticke
     first, second = (signed_in.post(f"{page}/answer", form) for form in tabs)
     assert place(first) == place(second) and replies(nora, ticket) == 1
     changed = signed_in.post(f"{page}/answer", tabs[1] | {"content": "It is on its way. Really."})
-    assert changed.status_code == 409 and "This draft was sent already" in changed.text
+    assert changed.status_code == 409 and "You already sent this draft" in changed.text
     assert "It is on its way. Really." in changed.text and replies(nora, ticket) == 1
 
 
@@ -122,7 +122,7 @@ def test_the_same_text_in_another_form_is_confirmed(signed_in: Visitor, nora: Ap
     page = ticket["page"]
     assert signed_in.send(f"{page}/answer", answer_to(ticket), page=page).status_code == 303
     asked = signed_in.send(f"{page}/answer", answer_to(ticket), page=page)
-    assert asked.status_code == 409 and "a short while ago" in asked.text and replies(nora, ticket) == 1
+    assert asked.status_code == 409 and "a moment ago" in asked.text and replies(nora, ticket) == 1
     fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', asked.text))
     assert signed_in.post(f"{page}/answer", fields).status_code == 303
     assert replies(nora, ticket) == 2, "somebody wanted it twice"
@@ -193,7 +193,7 @@ def press_twice(page: Page) -> None:
 
 
 @names("do", [click_twice, press_twice])
-@names("is_kept", [True, False], ids=["kept as a draft", "at once"])
+@names("is_kept", [True, False], ids=["stored", "at once"])
 def test_two_clicks_send_one_reply(
     page: Page, nora: Api, ticket: dict[str, Any], do: Callable[[Page], None], is_kept: bool
 ) -> None:
@@ -223,5 +223,5 @@ def test_going_back_and_sending_again(
         if scripts:
             expect(page.locator(".said-list")).to_contain_text("It is on its way.")
         else:
-            expect(page.get_by_role("alert")).to_contain_text("You sent the same a short while ago.")
+            expect(page.get_by_role("alert")).to_contain_text("You sent the same form a moment ago.")
         assert replies(nora, ticket) == 1

@@ -79,9 +79,9 @@ def test_imports_are_listed_with_their_remaining_records(signed_in: Visitor, nor
     [path] = re.findall(rf'href="({BASE}/imported/[0-9]+)">Two of them', listed)
     shown = signed_in.get(path).text
     assert "Remembered" in shown and shown.count("deleted") == 1
-    assert "Imported before" in signed_in.send(f"{BASE}/look", {"package_json": text}, page=BASE).text
+    assert "Already imported" in signed_in.send(f"{BASE}/look", {"package_json": text}, page=BASE).text
     looked = [look(signed_in, text.replace('"revision": 7', f'"revision": {revision}')).text for revision in (7, 8, 6)]
-    assert ["which is newer than this one" in each for each in looked] == [False, False, True]
+    assert ["newer revision" in each for each in looked] == [False, False, True]
     assert signed_in.get(f"{BASE}/imported/999999").status_code == 404
 
 

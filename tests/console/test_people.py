@@ -29,7 +29,7 @@ def made(nora: Api, name: str, **fields: Any) -> int:
 
 def test_a_worker_is_created_and_chooses_a_password_by_a_link(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     answer = signed_in.send(f"{BASE}/new", INES)
-    assert answer.status_code == 200 and "shown this once" in answer.text
+    assert answer.status_code == 200 and "shown only once" in answer.text
     link = re.search(r"http://[^<\"]*(/reset/[\w-]+)", answer.text)
     assert link is not None
     [id] = nora.found("worker", "email:(email:ines@desk.example)")
@@ -68,7 +68,7 @@ def test_an_invitation_by_mail_says_whether_it_is_sent(signed_in: Visitor, nora:
         ({"email": "nowhere"}, "Email address"),
         ({"timezone": "Europe/Nowhere"}, "Time zone"),
         ({"at_mention_name": "a b"}, "Nickname"),
-        ({"invite": "pigeon"}, "Choose one of the list"),
+        ({"invite": "pigeon"}, "Choose one from the list"),
         ({"phone": "0" * 100}, "Phone"),
     ],
 )
@@ -112,7 +112,7 @@ def test_disabling_hands_tickets_over_and_locks_the_worker_out(signed_in: Visito
         refused = signed_in.send(f"{BASE}/{id}/disable", wrong)
         assert refused.status_code in (404, 422) and not nora.record("worker", id)["is_disabled"], wrong
     answer = signed_in.send(f"{BASE}/{id}/disable", {"tickets": "give", "to_id": str(nora.ids["milo"])})
-    assert place(answer) == f"{BASE}/{id}" and "2 tickets are handed over" in signed_in.get(f"{BASE}/{id}").text
+    assert place(answer) == f"{BASE}/{id}" and "2 tickets handed over" in signed_in.get(f"{BASE}/{id}").text
     owners = [nora.record("ticket", each)["owner_id"] for each in tickets]
     assert owners == [nora.ids["milo"], nora.ids["milo"], id]
     assert not visitor.is_in and visitor.sign_in("leaver@desk.example").status_code != 303
@@ -221,7 +221,7 @@ def test_a_group_acknowledges_the_first_mail_automatically(signed_in: Visitor, n
     sent = {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{mask}}.", "ack_hours": "always"}
     assert place(signed_in.send(group, sent)) == f"{BASE}/groups"
     page = signed_in.get(group).text
-    assert "Placeholders are those of tickets: {{mask}}, {{subject}}" in text_of(page)
+    assert "Placeholders of tickets: {{mask}}, {{subject}}" in text_of(page)
     assert f'src="{preview}"' in page and "We have {{mask}}." in page
     shown = signed_in.get(preview)
     assert "no ticket came into group" in shown.text and "sandbox" in shown.headers["Content-Security-Policy"]
@@ -267,7 +267,7 @@ def test_many_groups_and_buckets_are_shown_page_by_page(signed_in: Visitor, nora
     saved = signed_in.send(f"{BASE}/rosters?groups=2", {f"part[g{last}][w{nora.ids['milo']}]": "member"})
     assert place(saved) == f"{BASE}/rosters?groups=2"
     wrong = signed_in.get(f"{BASE}/rosters?group=nowhere")
-    assert wrong.status_code == 200 and "nothing has exactly that name" in wrong.text.lower()
+    assert wrong.status_code == 200 and "no record has exactly that name" in wrong.text.lower()
     for number in range(27):
         nora.create("bucket", name=f"Bucket {number:02}", group_id=last).ok()
     page = signed_in.get(f"{BASE}/groups/{last}").text
@@ -327,7 +327,7 @@ def test_a_role_grants_the_ticked_privileges(signed_in: Visitor, visitor: Visito
         ("milo", "create", "task", "Milo Test may create tasks, by <script>"),
         ("milo", "delete", "task", "none of their roles grants contexts.svc.contexts.task.delete"),
         ("olga", "create", "task", "may not create tasks"),
-        ("nora", "delete", "ticket", "administrators may do everything"),
+        ("nora", "delete", "ticket", "administrators can do everything"),
         ("milo", "create", "ticket", "none of their roles"),
         ("dora", "create", "task", "is deactivated"),
         ("milo", "create", "worker", "only administrators may"),

@@ -165,8 +165,8 @@ def test_suggested_records_are_few_and_readable(small: Desk) -> None:
         ("status:[open,opne]", 13, 17, "open", "is not one of open"),
         ("group:(nmae:x)", 7, 11, "name", "'nmae' is not a filter of group"),
         ("status:(open)", 7, 8, "", "takes a value"),
-        ("é😀 (a", 3, 4, "", "has no ')'"),
-        ("a)", 1, 2, "", "closes nothing"),
+        ("é😀 (a", 3, 4, "", "is not closed"),
+        ("a)", 1, 2, "", "has no opening bracket"),
         ('a "b c', 2, 6, "", "no partner"),
         ("subject:", 0, 8, "", "has no value"),
         ("created:soonish", 8, 15, "", "soonish"),
@@ -225,7 +225,7 @@ def test_unfinished_input_is_not_a_mistake(small: Desk, marked: str, is_told: bo
         ]),
         ("status:open group:Support OR id:5", [
             ("Status: open", "group:Support OR id:5"), ("Group: Support", "status:open OR id:5"),
-            ("Id: 5", "status:open OR group:Support"),
+            ("ID: 5", "status:open OR group:Support"),
         ]),
         ("created:\"-1 week to now\" importance:>=5", [
             ("Created: -1 week to now", "importance:>=5"), ("Importance: at least 5", 'created:"-1 week to now"'),
@@ -423,5 +423,5 @@ def test_a_failed_request_is_reported_and_nothing_lost(chromium: Browser, server
         field = opened.get_by_role("combobox", name="Search")
         field.focus()
         opened.keyboard.type("sta")
-        expect(opened.locator("main .help")).to_contain_text("The server does not answer")
+        expect(opened.locator("main .help")).to_contain_text("The server does not respond")
         expect(field).to_have_value("sta")

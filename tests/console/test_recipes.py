@@ -81,7 +81,7 @@ def test_a_duplicate_name_is_reported_at_its_field(signed_in: Visitor, nora: Api
     sent = {"p0": "mask.twice", "p1": "yes"}
     assert signed_in.send(f"{BASE}/masking", sent).status_code == 303
     again = signed_in.send(f"{BASE}/masking", sent)
-    assert again.status_code == 422 and "There is something of this name already" in text_of(again.text)
+    assert again.status_code == 422 and "This name is already taken" in text_of(again.text)
     assert len(nora.found("automation", 'name:"mask.twice"')) == 1
 
 

@@ -220,7 +220,7 @@ def test_secret_fields_are_not_in_a_form_and_blank_preserves_them(signed_in: Vis
     path = f"/records/connected_account/{id}/edit"
     page = signed_in.get(path)
     assert "s3cr3t" not in page.text
-    assert "keep what is stored" in page.text
+    assert "keep the stored value" in page.text
     saved = signed_in.post(path, {**FormReader(page.text).fields, "name": "Parcels"})
     assert saved.status_code == 303
     assert stored(desk, "connected_account", id) == before | {"name": "Parcels"}

@@ -118,7 +118,7 @@ def test_records_are_updated_by_a_key(signed_in: Visitor, nora: Api) -> None:
 
 def test_a_file_that_is_not_utf_8_is_reported(signed_in: Visitor) -> None:
     page = signed_in.get(place(uploaded(signed_in, "name\nZürich\n".encode("latin-1")))).text
-    assert "The file is not UTF-8; it is read as Windows-1252." in text_of(page) and "Zürich" in page
+    assert "The file is not UTF-8; it was read as Windows-1252." in text_of(page) and "Zürich" in page
 
 
 @pytest.mark.parametrize(

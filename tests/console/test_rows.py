@@ -88,7 +88,7 @@ def test_a_file_has_all_rows_with_the_chosen_columns(signed_in: Visitor, mails: 
 def test_selected_mails_are_dropped_after_confirmation(signed_in: Visitor, nora: Api, mails: list[int]) -> None:
     form = {"list": OUTBOX, "do": "drop", "back": OUTBOX, "ids[]": [*map(str, mails[:2]), "999999999", "x"]}
     asked = signed_in.send("/-/bulk", form, page=OUTBOX)
-    assert asked.status_code == 422 and "They are not sent." in asked.text
+    assert asked.status_code == 422 and "They will not be sent." in asked.text
     assert nora.record("draft", mails[0]).status == 200
     assert place(signed_in.send("/-/bulk", {**form, "_sure": "1"}, page=OUTBOX)) == OUTBOX
     told = text_of(signed_in.get(OUTBOX).text)

@@ -57,14 +57,14 @@ def test_the_steps_can_be_left_and_resumed(server: Server, nora: Visitor) -> Non
     assert "Setup is not finished" in text_of(nora.get("/").text)
     assert Visitor(server.url).get("/setup").headers["Location"].startswith("/login")
     answer = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
-    assert answer.status_code == 422 and "no step" in text_of(answer.text)
+    assert answer.status_code == 422 and "is not a step" in text_of(answer.text)
 
 
 @pytest.mark.parametrize(("changes", "field", "words"), [
     ({"base_url": "desk.example"}, "base_url", "https://desk.example"),
     ({"base_url": ""}, "base_url", "enter the address"),
-    ({"base_url": "https://desk.example"}, "base_url", "you are at"),
-    ({"sender": "nobody"}, "sender", "not a mail address"),
+    ({"base_url": "https://desk.example"}, "base_url", "your browser is at"),
+    ({"sender": "nobody"}, "sender", "not an email address"),
     ({"mail_mask_pattern": "{TICKET}"}, "mail_mask_pattern", "needs L, N or C"),
     ({"mail_mask_pattern": "{LLL"}, "mail_mask_pattern", "brace"),
 ])  # fmt: skip
@@ -130,12 +130,12 @@ def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> Non
         sender = {"email": "help@desk.example", "transport": "0", "is_default": "1"}
         nora.send("/admin/mail/senders", sender, page="/admin/mail")
     page = nora.get("/setup/receive").text
-    assert value(page, "username") == "help@desk.example" and "hand mail over" in text_of(page)
+    assert value(page, "username") == "help@desk.example" and "hand over email" in text_of(page)
     with Pop3Server() as box:
         form = {"protocol": "pop3", "host": box.host, "port": str(box.port), "username": LOGIN[0],
                 "password": "wrong", "is_mail_kept": "1"}  # fmt: skip
         answer = nora.send("/setup/receive", form)
-        assert answer.status_code == 422 and "does not let in this user name and password" in text_of(answer.text)
+        assert answer.status_code == 422 and "rejected this user name and password" in text_of(answer.text)
         assert "Save without testing" in text_of(answer.text) and "> USER" in text_of(answer.text).upper()
         for change, field in (({"port": "many"}, "port"), ({"host": ""}, "host"), ({"username": ""}, "username")):
             answer = nora.send("/setup/receive", form | change)
@@ -240,7 +240,7 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
         expect(page.get_by_role("combobox", name="Time zone")).to_have_value("Europe/Zurich")
         page.keyboard.press("Enter")
         page.wait_for_url("**/setup/address")
-        expect(page.get_by_role("note")).to_contain_text("Others can read along")
+        expect(page.get_by_role("note")).to_contain_text("Others on the network can read along")
         _go_to(page, "Answers come from")
         page.keyboard.press("Control+A")
         page.keyboard.type("help@desk.example")
@@ -278,7 +278,7 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
 def _move_to_https(visitor: Visitor) -> None:
     """Moves to https: the warning disappears, and the session cookie gets the name that requires https."""
     visitor.sign_in()
-    assert "Others can read along" in visitor.get("/help").text
+    assert "Others on the network can read along" in visitor.get("/help").text
     form = {"base_url": "https://desk.example", "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"}
     answer = visitor.send("/setup/address", form | {"anyway": "1"})
     assert answer.status_code == 303 and "__Host-sid=" in answer.headers["Set-Cookie"]

@@ -95,7 +95,7 @@ def test_an_unresponsive_server_loses_nothing(chromium: Browser, signed_in: Visi
         search.fill("title:later")
         page.route("**/search/task*", lambda route: route.abort())
         search.press("Enter")
-        expect(page.locator("#toasts")).to_contain_text("The server does not answer.")
+        expect(page.locator("#toasts")).to_contain_text("The server does not respond.")
         expect(search).to_have_value("title:later")
         page.unroute("**/search/task*")
         search.press("Enter")

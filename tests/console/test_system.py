@@ -91,7 +91,10 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
 def test_the_checkup_verifies_the_path_of_the_request(desk: Desk, nora: Api) -> None:
     assert "You came by desk.example, as links do" in opened(desk, nora.ids["nora"], CHECKUP)
     other = opened(desk, nora.ids["nora"], CHECKUP, Host="10.1.1.1:8200")
-    assert "You came by 10.1.1.1:8200, and links lead to https://desk.example" in other and "Set base_url" in other
+    assert (
+        "you opened this page at 10.1.1.1:8200, but links lead to https://desk.example" in other
+        and "Set base_url" in other
+    )
     passed_on = opened(desk, nora.ids["nora"], CHECKUP, **{"X-Forwarded-For": "192.0.2.7"})
     assert "10.9.8.7 forwards requests of others and is not trusted" in passed_on
     assert "Set trusted_proxies to its address" in passed_on
@@ -181,7 +184,7 @@ def test_every_setting_is_listed_with_its_source(other: Visitor) -> None:
     assert re.findall(r'data-label="Setting"><code>(\w+)', found.text) == [
         f"backup_keep_{each}" for each in ("last", "days", "weeks", "months")
     ]
-    assert "No setting fits" in other.get(f"{SETTINGS}?q={HOSTILE}").text
+    assert "No setting matches" in other.get(f"{SETTINGS}?q={HOSTILE}").text
 
 
 def test_the_audit_log_is_searched_like_the_api(signed_in: Visitor, nora: Api) -> None:

@@ -62,7 +62,7 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         assert violations(tab) == [] and not is_sideways(tab)
         row.get_by_role("button", name="Revoke").click()
         tab.get_by_role("dialog").get_by_role("button", name="Revoke").click()
-        expect(tab.locator("#toasts")).to_contain_text("can do nothing in your name")
+        expect(tab.locator("#toasts")).to_contain_text("can no longer act on your behalf")
         expect(row).to_have_count(0)
         page.get_by_role("link", name="call").click()
         expect_status(page, "The API says 401")
@@ -76,7 +76,7 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         page.fill("#email", "olga@desk.example")
         page.fill("#password", PASSWORD)
         page.press("#password", "Enter")
-        expect(page.locator("main")).to_contain_text("wants to act for you, Olga")
+        expect(page.locator("main")).to_contain_text("wants to act on your behalf, Olga")
 
 
 def test_a_new_scope_is_marked_and_it_works_without_scripts(

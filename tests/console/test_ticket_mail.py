@@ -73,7 +73,7 @@ def asked(page: Page) -> Iterator[list[str]]:
 def test_hostile_mail_is_readable_and_harmless(page: Page, ticket: dict[str, Any], asked: list[str]) -> None:
     page.goto(ticket["page"])
     mail = page.frame_locator("#thread iframe.mail")
-    for words in ("The pump leaks.", "A cell.", "Kind regards", "Images from the network are not shown"):
+    for words in ("The pump leaks.", "A cell.", "Kind regards", "External images are blocked"):
         expect(mail.locator("body")).to_contain_text(words)
     expect(mail.locator("script, form, input, button, iframe, object, embed, video, audio, meta[http-equiv], base, svg")
            ).to_have_count(0)  # fmt: skip

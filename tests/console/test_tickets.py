@@ -67,7 +67,8 @@ def test_the_slower_worker_sees_both_values_and_chooses(signed_in: Visitor, nora
 
 
 @names(("fields", "told"), [
-    ({"name": "nosuch", "value": "1"}, "no such property"), ({"name": "status", "value": "gone"}, "Choose open"),
+    ({"name": "nosuch", "value": "1"}, "This property does not exist"), ({"name": "status", "value": "gone"},
+                                                                         "Choose open"),
     ({"name": "status", "value": "waiting", "reopen_at": "yesterday 9am"}, "has passed"),
     ({"name": "status", "value": "waiting", "reopen_at": "mon 25pm"}, "mon 25pm"),
     ({"name": "importance", "value": "900"}, "Importance"), ({"name": "owner", "value": "Nobody Known"}, "exactly"),
@@ -168,7 +169,7 @@ def test_several_tickets_get_a_reply_at_once_and_it_is_undone(
     shown = text_of(signed_in.get(place(chosen)).text)
     assert "Valve" in shown and "Send 3 answers" in shown
     blank = signed_in.send("/inbox/reply", {"ids[]": ids, "content": " ", "status": "1"}, page=place(chosen))
-    assert blank.status_code == 422 and "Write the answer first" in blank.text
+    assert blank.status_code == 422 and "Write a reply first" in blank.text
     form = {"ids[]": ids, "content": "All **fixed**.", "status": "2"}
     assert place(signed_in.send("/inbox/reply", form, page=place(chosen))) == "/inbox"
     told = signed_in.get("/inbox").text
@@ -268,7 +269,7 @@ def test_a_ticket_is_linked_and_the_link_removed(signed_in: Visitor, nora: Api, 
         signed_in.send(f"{at}/unlink", {"target": f"task:{task}"}, page=page)
         assert "Order the flange of the pump" not in text_of(signed_in.get(page).text.partition('id="links"')[2])
     for wrong, told in (
-        ("", "say which record"), ("No such task at all", "nothing has exactly that name"), ("0", "say which record"),
+        ("", "enter the name or ID of a record"), ("No such task at all", "no record has exactly that name"), ("0", "enter the name or ID of a record"),
         ("999999", "there is no task 999999"),
     ):  # fmt: skip
         signed_in.send(f"{at}/link", {"to": "task", "record": wrong}, page=page)

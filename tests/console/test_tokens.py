@@ -166,7 +166,7 @@ def test_the_input_stays_when_the_scopes_of_another_app_are_shown(signed_in: Vis
     assert "Know who you are" in shown and 'value="3 days"' in shown and "&lt;kept&gt;" in shown
     assert re.search(rf'<option value="{nora.ids["milo"]}" selected', shown.partition('id="tokens"')[0])
     wrong = signed_in.send("/admin/tokens/new", form(nora, app, choose="1", app_id="Nowhere", label="kept"))
-    assert wrong.status_code == 422 and "othing has exactly that name" in wrong.text and 'value="kept"' in wrong.text
+    assert wrong.status_code == 422 and "o record has exactly that name" in wrong.text and 'value="kept"' in wrong.text
     filtered = signed_in.get("/admin/tokens?app=Nowhere")
     assert filtered.status_code == 422 and 'id="app-error"' in filtered.text and "Clear the filter" in filtered.text
 

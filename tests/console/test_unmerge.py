@@ -106,14 +106,14 @@ def test_messages_that_arrived_in_between_go_where_they_belong(
     assert nora.record("ticket", three[0]["id"]).ok()["status"] == "open", "somebody wrote"
 
 
-@names("kind", ["merged on", "more merged", "twice", "another ticket", "too old"])
+@names("kind", ["merged further", "more merged", "twice", "another ticket", "too old"])
 def test_a_merge_that_cannot_be_undone_stays(
     signed_in: Visitor, nora: Api, desk: Desk, three: list[dict[str, Any]], kind: str
 ) -> None:
-    page = merged(signed_in, three[:2] if kind != "merged on" else three[1:])
+    page = merged(signed_in, three[:2] if kind != "merged further" else three[1:])
     merge = merge_of(signed_in, page)
     path = f"{page}/unmerge"
-    if kind == "merged on":
+    if kind == "merged further":
         merged(signed_in, [three[0], three[1]])
         path = f"{three[0]['page']}/unmerge"
     elif kind == "more merged":

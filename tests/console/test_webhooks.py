@@ -145,7 +145,7 @@ def test_a_webhook_is_switched_off_and_on(signed_in: Visitor, nora: Api) -> None
     assert "</span> on<" in signed_in.get(f"{BASE}?q=id:{id}").text
     assert place(signed_in.send(f"{page}/switch", {"off": "1"}, page=page)) == page
     shown = signed_in.get(page).text
-    assert "It is switched off: callers get 404" in shown and "Undo" in shown
+    assert "This webhook is switched off: callers get 404" in shown and "Undo" in shown
     called = requests.post(url, data="late", timeout=60)
     assert (called.status_code, called.content) == (404, b"")
     assert "</span> off<" in signed_in.get(f"{BASE}?q=id:{id}").text
@@ -196,7 +196,7 @@ def test_a_delivery_links_to_its_run_in_the_log(signed_in: Visitor, nora: Api, m
     ("binding", "trouble", "badge"),
     [
         ("", "no automation is bound yet", "nobody"),
-        ("automation/a:\n  uri: svc:automation:hook.none\n", "none of the automations below can answer", "nobody"),
+        ("automation/a:\n  uri: svc:automation:hook.none\n", "none of the automations below can respond", "nobody"),
         ("automation/a:\n  uri: svc:automation:shop.echo\n  disabled@bool: yes\n", "none of the auto", "nobody"),
         ("automation/a:\n  uri: svc:automation:shop.echo\n  disabled@bool: {{'x'|json_decode(1,2,3,4,5).a()}}\n", "",
          "broken"),
@@ -314,7 +314,7 @@ def test_secrets_of_a_request_are_in_no_row_and_a_replay_has_them(
     lost = desk.store.write(
         lambda tx: tx.insert(DELIVERY, {name: values[name] for name in table if name in values and name != "id"})
     )
-    assert "kept nowhere any more" in signed_in.get(f"{BASE}/deliveries/{lost}").text
+    assert "were not stored" in signed_in.get(f"{BASE}/deliveries/{lost}").text
 
 
 # -- in a browser ------------------------------------------------------------------------------------------------------
@@ -372,8 +372,11 @@ def test_a_delivery_becomes_the_input_of_a_simulation_without_scripts(
 
 def test_durations_and_failures_of_calls_are_shown(signed_in: Visitor, nora: Api) -> None:
     id = new(nora, "Timed")
-    assert "calls half took" not in signed_in.get(f"{BASE}/{id}").text
+    assert "calls, half took" not in signed_in.get(f"{BASE}/{id}").text
     url = f"{nora.url}/webhooks/{nora.record('webhook_listener', id)['guid']}"
     assert {requests.post(url, timeout=60).status_code for _ in range(3)} == {404}  # no automation is bound to it
     shown = text(signed_in.get(f"{BASE}/{id}").text)
-    assert re.search(r"Of the last 3 calls half took up to \d+ ms, 95 % up to \d+ ms\.", shown) and "3 failed" in shown
+    assert (
+        re.search(r"Of the last 3 calls, half took up to \d+ ms, and 95 % up to \d+ ms\.", shown)
+        and "3 failed" in shown
+    )

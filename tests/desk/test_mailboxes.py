@@ -373,10 +373,10 @@ def test_a_refused_token_is_not_used_again(desk: Desk) -> None:
         with make(token="new") as server:
             id = box(desk, server, password="", connected_account_id=account)
             check(desk, id)
-            assert "does not let in this user name and token" in state(desk, id)["last_error"]
+            assert "rejected this user name and token" in state(desk, id)["last_error"]
             assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": desk.now}
             check(desk, id)
-            assert "does not let in" not in state(desk, id)["last_error"]  # a new one was requested
+            assert "rejected" not in state(desk, id)["last_error"]  # a new one was requested
 
 
 def test_a_missing_folder_is_reported(desk: Desk, imap: ImapServer) -> None:

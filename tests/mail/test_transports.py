@@ -70,7 +70,7 @@ def test_a_refused_recipient_does_not_stop_the_others(server):
         ({"ann@kite.example": "452 4.2.2 Mailbox full"}, "", "", False, "452 4.2.2 Mailbox full"),
         ({}, "553 5.1.8 Not yours", "", True, "refused the sender: 553 5.1.8 Not yours"),
         ({}, "451 4.3.0 Later", "", False, "451 4.3.0 Later"),
-        ({}, "", "554 5.7.1 Spam", True, "refused the mail: 554 5.7.1 Spam"),
+        ({}, "", "554 5.7.1 Spam", True, "refused the email: 554 5.7.1 Spam"),
         ({}, "", "421 4.3.2 Going down", False, "421 4.3.2 Going down"),
     ],
 )

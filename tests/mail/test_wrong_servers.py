@@ -75,13 +75,15 @@ def test_tls_where_a_server_begins_without(kind: str) -> None:
 @pytest.mark.parametrize("kind", SERVERS)
 def test_no_tls_where_a_server_begins_with_it(kind: str, how: dict[str, str]) -> None:
     with SERVERS[kind](tls="tls") as server:
-        assert refusal(kind, server.port, how[kind]).endswith("speaks TLS from the start: choose TLS as the encryption")
+        assert refusal(kind, server.port, how[kind]).endswith(
+            "expects TLS from the start: choose TLS as the encryption"
+        )
 
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_starttls_where_there_is_none(kind: str) -> None:
     with SERVERS[kind]() as server:
-        assert "offers no STARTTLS: choose TLS, usually on port" in refusal(kind, server.port, STARTTLS[kind])
+        assert "does not offer STARTTLS: choose TLS, usually on port" in refusal(kind, server.port, STARTTLS[kind])
 
 
 @pytest.mark.parametrize("other", [*SERVERS, "http"])
@@ -98,11 +100,11 @@ def test_the_port_of_another_protocol(kind: str, other: str) -> None:
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_self_signed_certificate(kind: str) -> None:
     with SERVERS[kind](tls="tls") as server:
-        assert "is signed by itself" in refusal(kind, server.port, TLS[kind])
+        assert "is self-signed" in refusal(kind, server.port, TLS[kind])
 
 
 @pytest.mark.parametrize(("code", "words"), [
-    (10, "is over; its operators have to renew it"), (62, "enter the name that it was made for as the host"),
+    (10, "has expired; its operators must renew it"), (62, "enter the host name that it was issued for"),
     (20, "is signed by an authority that this machine does not trust"), (99, "is not valid: odd"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_certificate(code: int, words: str) -> None:
@@ -116,12 +118,12 @@ def test_a_port_without_a_listener(kind: str) -> None:
     with greets(b"") as port:
         pass
     said = refusal(kind, port, NONE[kind])
-    assert said.startswith(f"no mail server at {HOST} port {port}: nothing answers there") and "usually" in said
+    assert said.startswith(f"no mail server at {HOST} port {port}: nothing responds there") and "usually" in said
 
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_name_of_no_host(kind: str) -> None:
-    assert "no host is called" in refusal(kind, 9, NONE[kind], host="no-such-host.invalid")
+    assert "cannot be resolved" in refusal(kind, 9, NONE[kind], host="no-such-host.invalid")
 
 
 def test_logins_that_are_not_spoken() -> None:
@@ -129,7 +131,7 @@ def test_logins_that_are_not_spoken() -> None:
         said = refusal("smtp", server.port, "none", user="ida")
     assert "offers the logins NTLM, none of which is CRAM-MD5 or PLAIN or LOGIN" in said
     with SmtpServer(logins="none") as server:
-        assert "offers no login" in refusal("smtp", server.port, "none", user="ida")
+        assert "does not offer sign-in" in refusal("smtp", server.port, "none", user="ida")
 
 
 @pytest.mark.parametrize(("kind", "answer"), [
@@ -139,11 +141,11 @@ def test_logins_that_are_not_spoken() -> None:
 def test_a_mailbox_that_is_busy_is_no_wrong_password(kind: str, answer: str) -> None:
     with SERVERS[kind]() as server:
         server.refusal = answer
-        with pytest.raises(HelpdeskError, match="just now, which is tried again") as failed:
+        with pytest.raises(HelpdeskError, match="right now; it will be tried again") as failed:
             begin(kind, server.port, NONE[kind])
         assert not isinstance(failed.value, LoginRefused)
         server.refusal = ""
-        with pytest.raises(LoginRefused, match="does not let in this user name and password"):
+        with pytest.raises(LoginRefused, match="rejected this user name and password"):
             begin(kind, server.port, NONE[kind])
 
 

@@ -56,7 +56,7 @@ SERIES = (
         ("type:worklist.records of:task query:open", 36, "a search in parentheses"),
         ("type:worklist.records of:task query:all(open)", 36, "a search in parentheses"),
         ("type:worklist.records of:task query:status:open", 30, "has no value"),
-        ("type:worklist.records of:task query:(title:a", 36, "no ')'"),
+        ("type:worklist.records of:task query:(title:a", 36, "is not closed"),
         ('type:worklist.records of:task query:(title:"a)', 43, "no partner"),
         ("type:worklist.records of:task query:(nope:1)", 37, "'nope' is not a filter"),
         ("type:worklist.records of:task query:(sort:nope)", 42, "cannot be sorted"),

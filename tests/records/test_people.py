@@ -74,7 +74,7 @@ def test_an_address_with_a_display_name_is_found_by_its_address(desk, ids, write
 )
 def test_ambiguous_addresses_are_refused(desk, text):
     for uri, fields in (("address", {}), ("contact", {"first_name": "Joe"})):
-        with pytest.raises(Invalid, match="is not a mail address"):
+        with pytest.raises(Invalid, match="is not an email address"):
             desk.create(uri, email=text, **fields)
 
 

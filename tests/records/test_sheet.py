@@ -21,7 +21,7 @@ def test_keys_are_shown_by_their_kinds_and_blank_ones_are_not(desk: Desk) -> Non
     found = facts(desk, "org", org)
     assert found["Name"] == ("text", "Acme") and found["Website"] == ("url", "https://acme.example")
     assert found["Street"] == ("block", note) and found["Created"][0] == "time"
-    assert "Phone" not in found and "Record url" not in found and "Email" not in found
+    assert "Phone" not in found and "Record URL" not in found and "Email" not in found
 
 
 def test_related_records_have_their_name_and_page(desk: Desk, ids: dict[str, int]) -> None:
