@@ -4,8 +4,8 @@
 # text says otherwise.
 LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "The API": (
-        ("web.server.MAX_TARGET_CHARS", "characters", "address of a request, with its query"),
-        ("web.server.MAX_HEAD_CHARS", "characters", "header fields of a request, together"),
+        ("web.request_head.MAX_TARGET_CHARS", "characters", "address of a request, with its query"),
+        ("web.request_head.MAX_HEAD_CHARS", "characters", "header fields of a request, together"),
         (
             "web.bodies.MAX_BODIES_BYTES", "bytes",
             "bodies of all requests under way, together; further large ones are told to come back",

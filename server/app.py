@@ -79,14 +79,15 @@ from server.upkeep.restoring import Exchange, Restores
 from server.warming import warmed
 from server.web import oauth, rest
 from server.web.connections import Connections, raise_limit, require_framework
+from server.web.front import Front
 from server.web.mail_listener import MailListener
 from server.web.maintenance import MaintenanceResponder
 from server.web.meter import Meter
 from server.web.monitoring import MonitoringSites
 from server.web.openapi.openapi_site import PATH as OPENAPI_PATH
 from server.web.openapi.openapi_site import OpenApiSite
+from server.web.request_head import CUT_HEAD_BYTES
 from server.web.rest_site import RestSite
-from server.web.server import CUT_HEAD_BYTES, Front
 from server.web.site import Site
 from server.web.sockets import tcp_sockets, unix_socket
 from server.web.webhook_site import PREFIX as WEBHOOKS_PREFIX

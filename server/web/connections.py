@@ -16,8 +16,9 @@ from tornado.iostream import IOStream
 
 from server import log
 from server.errors import Unavailable
-from server.web.server import Exchange, Front
-from server.web.serving import ListeningStream, ServedConnection
+from server.web.exchange import Exchange
+from server.web.front import Front
+from server.web.serving import ListeningStream, ServedConnection, ServedRequest
 
 try:
     import resource
@@ -71,7 +72,8 @@ class Connections(HTTPServer):
     ) -> None:
         """idle_timeout: seconds that a connection may wait for the head of a request. body_timeout: seconds for the
         body, and for which a client may read nothing of the response. options: further ones of the framework."""
-        super().initialize(front, **options)
+        super().initialize(self, **options)  # self: requests begin in start_request
+        self._front = front
         # A timer of the framework for each request costs a tenth of a small request; one periodic check is enough.
         self.conn_params.header_timeout = None
         self._idle_seconds, self._seconds = idle_timeout, body_timeout
@@ -85,10 +87,10 @@ class Connections(HTTPServer):
         front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
-        """Marks a connection as waiting for a request."""
-        exchange = super().start_request(server_conn, request_conn)
-        assert isinstance(exchange, Exchange)
-        stream = request_conn.stream  # type: ignore[attr-defined]
+        """Returns the receiver of the next request on a connection, which is marked as waiting."""
+        assert isinstance(request_conn, ServedRequest)
+        exchange = Exchange(self._front, request_conn)
+        stream = request_conn.stream
         if self._streams.pop(stream, None) is not None:  # moves to the end of the queue
             self._new.pop(stream, None)
         if not stream.closed():

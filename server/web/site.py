@@ -32,9 +32,10 @@ _COUNT = itertools.count(0x1000)
 
 class Request:
     """A request with its complete body. `client` is the peer's address, or the one that a trusted proxy forwards for.
-    `route` is the path of its endpoint, or the beginning of the paths of its site. `found` is the result of
-    Site.resolve, which is called once; `admitted` the result of Site.admit, for the site itself. `allowed_origin` is
-    the web app that may read the response; see cors.py. `told` are headers of every response to it."""
+    `site` serves the request, None if no site has its path. `route` is the path of its endpoint, or the beginning of
+    the paths of its site. `found` is the result of Site.resolve, which is called once; `admitted` the result of
+    Site.admit, for the site itself. `allowed_origin` is the web app that may read the response; see cors.py. `told` are
+    headers of every response to it."""
 
     __slots__ = (
         "method",
@@ -45,6 +46,7 @@ class Request:
         "body",
         "client",
         "peer",
+        "site",
         "route",
         "id",
         "started",
@@ -64,6 +66,7 @@ class Request:
         self.body = b""
         self.client = client
         self.peer = peer
+        self.site: Site | None = None
         self.route = ""
         self.id = f"{_PROCESS}{next(_COUNT):x}"
         self.started = time.perf_counter()

@@ -11,8 +11,8 @@ from server.errors import Unavailable
 from server.web import bodies
 from server.web.bodies import SMALL_BODY_BYTES, BodyMeter
 from server.web.endpoint_call import Answer
+from server.web.exchange import Exchange
 from server.web.meter import Meter
-from server.web.server import Exchange
 from server.web.site import Request, Site
 
 MOST = 4 * SMALL_BODY_BYTES
