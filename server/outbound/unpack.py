@@ -1,4 +1,7 @@
-"""Unpacks the body of a response, and stops at the limit: a few packed bytes can expand to gigabytes."""
+"""Unpacks the body of a response, and stops at the limit: a few packed bytes can expand to gigabytes.
+
+Not urllib3, which returns a gzip body that was cut off as if it were whole, and ignores bytes that follow it.
+web/packed.py unpacks bodies of requests by the same class."""
 
 import http.client
 import zlib
