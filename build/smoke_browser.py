@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-PROGRAM = os.environ.get("HELPDESK_TEST_BROWSER", "/usr/bin/chromium")
+PROGRAMS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+PROGRAM = os.environ.get("HELPDESK_TEST_BROWSER") or next(filter(os.path.exists, PROGRAMS), PROGRAMS[0])
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 EMAIL, PASSWORD = "ines@example.com", "correct horse battery staple"
 SECONDS = 30
@@ -23,7 +24,7 @@ def missing() -> str:
     if importlib.util.find_spec("playwright") is None:
         return "Playwright is not installed (make test installs it)"
     if not Path(PROGRAM).exists():
-        return f"no browser at {PROGRAM}; install chromium, or set HELPDESK_TEST_BROWSER"
+        return f"{PROGRAM} is missing; install chromium-headless-shell, or set HELPDESK_TEST_BROWSER"
     return ""
 
 
