@@ -8,9 +8,11 @@ callers that need other options, processes are started in the ordinary way."""
 import atexit
 import ctypes
 import gc
+import importlib
 import inspect
 import json
 import os
+import re
 import runpy
 import secrets
 import socket
@@ -25,6 +27,12 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_REQUEST = 1 << 20
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 CAN_FORK = sys.platform == "linux"
+# What a service imports on first use, as many never need it. Among the tests, each is needed by hundreds of processes.
+IMPORTED_LATE = (
+    "bleach.callbacks", "bleach.linkifier", "cryptography.hazmat.primitives.ciphers.aead", "dns.query", "dns.resolver",
+    "mistune", "nh3", "polib", "server.automation.checker", "server.automation.package_grants",
+    "tests.cheap", "tests.composed_anew",
+)  # fmt: skip
 
 
 class Forked(subprocess.Popen[bytes]):
@@ -71,6 +79,11 @@ def _zygote() -> socket.socket:
 
 
 def _prepare() -> None:
+    from server import late_pattern
+
+    late_pattern.late_pattern = re.compile  # now, in place of once in each process
+
+    from console.html.environment import TEMPLATES, environment
     from console.http import routes
     from server import app
     from server.cli.commands import parser
@@ -83,6 +96,10 @@ def _prepare() -> None:
     app.endpoints()
     for room in app.ROOMS:
         load_all(room.__name__, room.__path__, is_deep=True)
+    for name in IMPORTED_LATE:
+        importlib.import_module(name)
+    for template in TEMPLATES.rglob("*.html"):
+        environment().get_template(template.relative_to(TEMPLATES).as_posix())
     registry.load()
     zone("UTC")  # scans the system for all time zones
     gc.collect()
