@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.collecting import USUAL
+
 ALL = "--all"
 FEW = 3  # failed tests that may have failed by chance
 
@@ -28,7 +30,7 @@ def main(args: list[str]) -> int:
     if ALL in args:
         args = [each for each in args if each != ALL]
     else:
-        args = ["-m", "not exhaustive", *args]
+        args = ["-m", USUAL, *args]
     failures = Failures()
     code = int(pytest.main(args, plugins=[failures]))
     if code != pytest.ExitCode.TESTS_FAILED or not 0 < len(failures.ids) <= FEW:

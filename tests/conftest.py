@@ -15,6 +15,7 @@ from server.app import GC_THRESHOLDS
 from server.store import schema
 from tests import databases
 from tests.cheap import cheap_hashes
+from tests.collecting import Collecting
 from tests.composed_anew import composed_anew
 from tests.records.desk import Desk
 from tests.scheduling import FileByFile
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Starts the database that all processes of a run share, in the first process."""
     config.addinivalue_line("markers", "exhaustive(reason): of everything of a kind; `make test-all` runs it")
     config.addinivalue_line("markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL")
+    config.pluginmanager.register(Collecting(config))
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":
         if not hasattr(config, "workerinput"):

@@ -9,7 +9,8 @@ from server.record_types.registry import load
 from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
 
-READABLE = sorted(uri for uri in MINIMAL if load().type(uri).operations["retrieve"])
+TYPES = load()
+READABLE = sorted(uri for uri in MINIMAL if TYPES.type(uri).operations["retrieve"])
 
 
 @pytest.fixture

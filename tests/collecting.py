@@ -1,0 +1,31 @@
+"""Which files pytest reads in search of tests. Each process of a run reads all of them.
+
+A module without an example in a docstring has no tests of its own, and modules that are marked as exhaustive are not
+imported only to be left out."""
+
+import re
+from pathlib import Path
+
+import pytest
+from _pytest.doctest import DoctestModule
+
+EXAMPLE = ">>> "
+USUAL = "not exhaustive"  # the tests that `make test` runs
+EXHAUSTIVE = re.compile(r"^pytestmark = (\[[^\]]*)?pytest\.mark\.exhaustive\(", re.MULTILINE)
+
+
+class Collecting:
+    """A plugin, because hooks of a conftest are not called for files outside its folder."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._is_usual = config.getoption("markexpr") == USUAL
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> object:
+        collectors = yield
+        if file_path.suffix != ".py" or not collectors:
+            return collectors
+        source = file_path.read_text("utf-8")
+        if self._is_usual and EXHAUSTIVE.search(source):
+            return []
+        return [each for each in collectors if EXAMPLE in source or not isinstance(each, DoctestModule)]
