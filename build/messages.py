@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from console.forms import controls  # noqa: E402
-from console.html import sheet  # noqa: E402
 from console.html.environment import TEMPLATES, environment  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
 from server.record_types import describe, registry  # noqa: E402
+from server.record_types.field_labels import field_label  # noqa: E402
 from server.record_types.shared import custom, points  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
@@ -109,7 +109,7 @@ def _of_declarations() -> Iterator[Message]:
         keys = [str(each["key"]) for each in describe.keys(record_type)]
         behind = {f"{each.prefix}_id" for each in record_type.nested}
         names = (*(each for each in keys if "__" not in each and each not in behind), *record_type.nested_by_prefix)
-        texts += map(sheet.named, names)
+        texts += map(field_label, names)
         for text in filter(_LETTERS.search, texts):
             yield where, str(text), None
 

@@ -115,13 +115,14 @@ INTERNAL = {
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
         people.token_lists.MAX_LISTED
         console.pages.asides.MAX_ZONES console.pages.upkeep.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
-        console.html.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
+        automation.recurrence_words.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.search.articles.MAX_FOUND console.search.articles.MAX_WORDS
         console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
         console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
-        console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.query_help.MAX_LABELS
-        console.search.options.MAX_NAMES console.search.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS
+        records.search_help.chips.MAX_CHARS records.search_help.chips.MAX_CHIPS
+        records.search_help.query_help.MAX_LABELS records.search_help.options.MAX_NAMES
+        records.search_help.options.MAX_RECORDS records.search_suggestions.MAX_NAME_WORDS
         packages.results.MAX_STORED console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
@@ -134,7 +135,7 @@ INTERNAL = {
         upkeep.database_check.MAX_PROBLEMS imports.row_import.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.kata_schema.MAX_PROBLEMS record_types.shared.checks.MAX_TOLD
         packages.changing.MAX_NAMED packages.grants.MAX_NAMED
-        console.forms.scope_check.MAX_DOUBTED console.forms.scope_check.MAX_MISTAKES
+        record_types.shared.scope_check.MAX_DOUBTED record_types.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS

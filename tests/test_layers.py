@@ -21,7 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors",
         (
             "clock settings log context events memory resources discovery times wildcards digits host_names "
-            "cells file_names contexts"
+            "cells file_names contexts locales"
         ),
         "warming",
         "passwords markup",

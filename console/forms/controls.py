@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from console.forms import owners
-from console.html import sheet, ui
+from console.html import ui
 from console.html.form import Form
 from console.html.ui import Option
 from console.http.visit import Visit
@@ -19,6 +19,7 @@ from console.lists import lookup
 from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import FieldDefinition
@@ -92,13 +93,13 @@ def of_field(registry: Registry, record_type: RecordType, control: Control) -> C
     if declared is None or control.is_own:
         return replace(
             control,
-            label=control.label or sheet.named(control.name),
+            label=control.label or field_label(control.name),
             hint=control.hint or "",
             kind=control.kind or "line",
         )
     target = control.target or _target(registry, declared)
     kind = control.kind or _kind(declared, target)
-    label = control.label or sheet.named(control.name)
+    label = control.label or field_label(control.name)
     return replace(
         control,
         kind=kind,

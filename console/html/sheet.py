@@ -3,7 +3,6 @@ and links, within the rights of the caller."""
 
 import dataclasses
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.record_types import describe
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared import custom, paths
@@ -20,7 +20,7 @@ from server.record_types.traits import Avatars
 from server.records import records
 from server.records.dictionary import Dictionaries
 from server.records.stored_files import IMAGES, plain_type
-from server.translation import N_, shown
+from server.translation import shown
 
 LABEL, FIELDSET = "_label", "custom_fieldset"
 BLOCK_CHARS = 160  # a text of more stands below its name
@@ -29,120 +29,6 @@ _SAID = frozenset((LABEL, "_context", "_type", "_image_url", "id", "record_url",
 _BLANK: tuple[Any, ...] = ("", None, [], {})
 KINDS = {"timestamp": "time", "bit": "flag", "boolean": "flag", "url": "url", "object": "json"}
 CUSTOM_KINDS = {"E": "time", "C": "flag", "U": "url"}
-
-
-# Names that the words of a field do not give.
-LABELS = {
-    "org_id": N_("Organization"),
-    "timezone": N_("Time zone"),
-    "recurring_timezone": N_("Time zone"),
-    "dob": N_("Birthday"),
-    "email": N_("Email address"),
-    "email_id": N_("Email address"),
-    "at_mention_name": N_("Nickname"),
-    "is_superuser": N_("Administrator"),
-    "is_mfa_required": N_("Must use a second factor"),
-    "away_stand_in_id": N_("Stand-in"),
-    "timeout_idle_secs": N_("Sign out after idle seconds"),
-    "importance_min": N_("Minimum importance"),
-    "response_minutes": N_("First response, minutes"),
-    "resolution_minutes": N_("Resolution, minutes"),
-    "automations_kata": N_("Automations"),
-    "params": N_("Settings"),
-    "pos": N_("Position"),
-    "reply_personal": N_("Sender name"),
-    "url": N_("Web address"),
-    "_image_url": N_("Image URL"),
-    "ack_calendar_id": N_("Acknowledgement calendar"),
-    "ack_enabled": N_("Send acknowledgements"),
-    "ack_error": N_("Acknowledgement error"),
-    "ack_hours": N_("Acknowledgement hours"),
-    "ack_subject": N_("Acknowledgement subject"),
-    "ack_text": N_("Acknowledgement text"),
-    "attach": N_("Attached to"),
-    "automation_kata": N_("Automation (KATA)"),
-    "callback_url": N_("Callback addresses"),
-    "client_id": N_("Client ID"),
-    "content_html": N_("HTML content"),
-    "custom_<id>": N_("Custom field <id>"),
-    "date_end": N_("End"),
-    "date_start": N_("Start"),
-    "decimal_at": N_("Decimals"),
-    "dimensions_kata": N_("Dimensions (KATA)"),
-    "editor_query_worker": N_("Editors (query)"),
-    "elapsed_resolution_first": N_("Time to resolution"),
-    "elapsed_response_first": N_("Time to first response"),
-    "elapsed_status_open": N_("Time open"),
-    "email_ids": N_("Email address IDs"),
-    "event_json": N_("Event (JSON)"),
-    "extension_params": N_("Extension parameters"),
-    "guid": N_("GUID"),
-    "hash_header_message_id": N_("Hash of the Message-ID"),
-    "html_attachment_id": N_("HTML attachment"),
-    "id": N_("ID"),
-    "is_autoreply": N_("Automatic reply"),
-    "is_mail_kept": N_("Leave email on the server"),
-    "is_pkce_required": N_("Requires PKCE"),
-    "is_stranger": N_("Unknown sender"),
-    "kept_days": N_("Days kept"),
-    "kept_last": N_("Deliveries kept"),
-    "log_date": N_("Date"),
-    "max_msg_size_kb": N_("Largest email (KB)"),
-    "member_query_worker": N_("Members (query)"),
-    "message_html": N_("Message (HTML)"),
-    "mime_type": N_("MIME type"),
-    "mins": N_("Minutes"),
-    "name_plural": N_("Plural name"),
-    "num_fails": N_("Failed checks"),
-    "num_messages": N_("Messages"),
-    "num_messages_in": N_("Incoming messages"),
-    "num_messages_out": N_("Outgoing messages"),
-    "num_nonspam": N_("Emails marked as not spam"),
-    "num_spam": N_("Emails marked as spam"),
-    "org": N_("Organization"),
-    "org_": N_("Organization"),
-    "params_required": N_("Required parameters"),
-    "params_required_query": N_("Required query"),
-    "participant_ids": N_("Participant IDs"),
-    "policy_kata": N_("Policy (KATA)"),
-    "postal": N_("Postal code"),
-    "privs": N_("Privileges"),
-    "privs_mode": N_("Privilege mode"),
-    "prompts_kata": N_("Prompts (KATA)"),
-    "queue_delivery_date": N_("Send after"),
-    "queue_fails": N_("Failed attempts"),
-    "reader_query_worker": N_("Readers (query)"),
-    "record_url": N_("Record URL"),
-    "recur_end": N_("Repeats until"),
-    "recur_start": N_("Repeats from"),
-    "remind_at": N_("Remind on"),
-    "render_limit": N_("Rows per page"),
-    "render_sort": N_("Sort order"),
-    "render_subtotals": N_("Subtotals"),
-    "reply_cc": N_("Reply Cc"),
-    "reply_html_template": N_("Reply mail template"),
-    "reply_html_template_": N_("Reply mail template"),
-    "reply_html_template_id": N_("Reply mail template"),
-    "reply_to": N_("Reply-To address"),
-    "replyto": N_("Reply address"),
-    "replyto_": N_("Reply address"),
-    "secs": N_("Seconds"),
-    "service_worker": N_("Service account"),
-    "service_worker_": N_("Service account"),
-    "service_worker_id": N_("Service account"),
-    "signature_html": N_("HTML signature"),
-    "storage_extension": N_("Storage"),
-    "storage_sha1hash": N_("SHA-1 checksum"),
-    "ticket_url": N_("Ticket URL"),
-    "timeout_secs": N_("Timeout (seconds)"),
-    "toolbar_kata": N_("Toolbar (KATA)"),
-    "type_label": N_("Type"),
-    "tz": N_("Time zone"),
-    "uri": N_("URI"),
-    "url_download": N_("Download URL"),
-    "url_markread": N_("Mark-as-read URL"),
-    "width_units": N_("Width"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +148,7 @@ def _pointers(registry: Registry, record_type: RecordType, record: dict[str, Any
         if nested.stub and id:
             target = link(registry, record[f"{nested.prefix}__context"], id, record.get(f"{nested.prefix}__label"))
             is_type = nested.prefix == nested.target
-            yield Fact(nested.prefix, target.type_label if is_type else named(nested.prefix), "links", [target])
+            yield Fact(nested.prefix, target.type_label if is_type else field_label(nested.prefix), "links", [target])
 
 
 def _values(record_type: RecordType, record: dict[str, Any]) -> Iterator[Fact]:
@@ -271,7 +157,9 @@ def _values(record_type: RecordType, record: dict[str, Any]) -> Iterator[Fact]:
         name = key["key"]
         if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, record):
             is_nobody = name.endswith("_id") and not record.get(name)
-            yield from () if is_nobody else _fact(name, named(name), KINDS.get(key["type"], "text"), record.get(name))
+            yield from (
+                () if is_nobody else _fact(name, field_label(name), KINDS.get(key["type"], "text"), record.get(name))
+            )
 
 
 def _is_own_page(name: str, record: dict[str, Any]) -> bool:
@@ -340,15 +228,3 @@ def link(registry: Registry, type: str, id: int, label: object) -> Link:
     return Link(
         str(label) or f"{type_label} {id}", type_label, paths.record(record_type.uri, id), f"{record_type.uri}:{id}"
     )
-
-
-def named(key: str) -> str:
-    """The label of a field or key.
-
-    >>> named("reply_address_id"), named("is_disabled"), named("last_ran_at"), named("org_id"), named("_amount")
-    ('Reply address', 'Disabled', 'Last ran', 'Organization', 'Amount')
-    """
-    if key in LABELS:
-        return shown(LABELS[key])
-    words = re.sub(r"^is_|__context$|_id$|_at$", lambda match: " type" if match[0] == "__context" else "", key)
-    return words.replace("_", " ").strip().capitalize()

@@ -13,14 +13,13 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup, escape
 
-from console.html import drafts, environment, icons, locales
+from console.html import drafts, environment, icons
 from console.html.confirmation import ANSWER as ANSWER
 from console.html.confirmation import QUESTION as QUESTION
 from console.html.confirmation import VERB as VERB
 from console.html.form import Form
 from console.html.form import sentence as sentence
 from console.html.icons import icon as icon
-from console.html.locales import Locale
 from console.html.samples import Sample as Sample
 from console.html.samples import as_curl as as_curl
 from console.html.samples import as_javascript as as_javascript
@@ -30,10 +29,11 @@ from console.http import navigation
 from console.http.navigation import PLACES, NavigationItem, here, open_to, rail
 from console.http.visit import FORM_TOKEN as FORM_TOKEN
 from console.http.visit import Visit
-from server import times
+from server import locales, times
 from server.access.actor import Actor
 from server.clock import utc_text as utc_text
 from server.dataclass import dataclass
+from server.locales import Locale
 from server.people import form_drafts
 from server.people import unread as unread_notifications
 from server.records.pictures import drawn

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from console.html import locales
-from console.html.locales import Locale
 from console.http.page_response import PageResponse, attachment
 from console.http.visit import Visit
+from server import locales
 from server.cells import guarded
 from server.errors import NotFound
+from server.locales import Locale
 from server.translation import _
 
 SPREADSHEET, RAW = "csv", "raw"

@@ -21,9 +21,6 @@ from console.lists import exports, lookup, saved_searches, worklist_columns
 from console.lists.rows import Row, RowSource
 from console.lists.saved_searches import SavedSearchLink
 from console.lists.worklist_columns import ListColumn
-from console.search.chips import Chip
-from console.search.mistakes import QueryMistake
-from console.search.query_help import QueryHelp
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
@@ -33,6 +30,9 @@ from server.record_types.record_type import RecordType
 from server.records import records
 from server.records.data_exports import log_export
 from server.records.records import SearchRequest
+from server.records.search_help.chips import Chip
+from server.records.search_help.mistakes import QueryMistake
+from server.records.search_help.query_help import QueryHelp
 from server.tickets import following
 from server.translation import Words, _, ngettext, shown, shown_mark
 

@@ -9,6 +9,7 @@ from console.http.visit import Visit
 from server.context import Context
 from server.dataclass import dataclass
 from server.record_types import describe
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom, paths
 from server.record_types.shared.custom import FieldDefinition
@@ -75,7 +76,7 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
             kind = sheet.KINDS.get(key["type"], "text")
             column = ListColumn(
                 name,
-                sheet.named(name),
+                field_label(name),
                 _cell(name, kind),
                 sorts.get(name, ""),
                 _class(key["type"]),
@@ -149,7 +150,7 @@ def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn
     sort = sorts.get(f"{prefix}_id", "")
     return ListColumn(
         prefix,
-        sheet.named(prefix),
+        field_label(prefix),
         cell,
         sort if "." not in sort else "",
         "word",

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from console.forms import overlaps, scope_check
+from console.forms import overlaps
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
@@ -22,7 +22,7 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
 from server.people import token_lists
 from server.people.token_lists import TokenGroup
-from server.record_types.shared import callbacks, scopes
+from server.record_types.shared import callbacks, scope_check, scopes
 from server.record_types.shared.scopes import Scope
 from server.record_types.shared.secrets import digest
 from server.records import records

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from console.forms import scope_check
 from console.html import diffs, drafts
 from console.html.form import Form
 from console.html.rendering import render
@@ -14,7 +13,7 @@ from server import times
 from server.automation import bindings, checker, names
 from server.errors import Invalid, NotFound
 from server.people import form_drafts
-from server.record_types.shared import callbacks
+from server.record_types.shared import callbacks, scope_check
 from server.translation import _
 from server.web import reach
 

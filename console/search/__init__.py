@@ -1,1 +1,1 @@
-"""Help with the language of searches: completion, corrections, chips; and the pages of the help."""
+"""The pages of the help, and words of other helpdesks."""

@@ -8,9 +8,9 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from console.forms import scope_check
 from server import app as application
 from server.record_types import registry
+from server.record_types.shared import scope_check
 from server.web import reach
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place

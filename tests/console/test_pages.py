@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from console.forms import scope_check
+from server.record_types.shared import scope_check
 from tests.console.visitor import Visitor, place
 from tests.service import Api, Server
 

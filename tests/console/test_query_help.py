@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.search.chips import chips
-from console.search.mistakes import QueryMistake
-from console.search.options import MAX_NAMES, MAX_RECORDS, QueryOption
-from console.search.query_help import QueryHelp
 from server.records import search_suggestions
+from server.records.search_help.chips import chips
+from server.records.search_help.mistakes import QueryMistake
+from server.records.search_help.options import MAX_NAMES, MAX_RECORDS, QueryOption
+from server.records.search_help.query_help import QueryHelp
 from server.search.query_parser import MAX_QUERY_CHARS, MAX_TERMS
 from server.store.database import OutOfSteps
 from tests.console.browser import Browser, intercept, violations

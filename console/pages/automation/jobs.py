@@ -8,7 +8,6 @@ from typing import Any
 from markupsafe import Markup
 
 from console.html import ui
-from console.html.recurrence_words import in_words
 from console.html.rendering import render
 from console.html.ui import PAGE_ROWS
 from console.http.page_response import PageResponse, again, see
@@ -18,6 +17,7 @@ from console.lists import lookup, worklist
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server import log
+from server.automation.recurrence_words import in_words
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs import job_queue
 from server.records import records

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from console.http.page_response import PageResponse, json_response
 from console.http.routes import page
 from console.http.visit import Visit
-from console.search.chips import Chip
-from console.search.mistakes import QueryMistake
-from console.search.options import QueryOption
-from console.search.query_help import QueryHelp
 from server.errors import NotOffered
+from server.records.search_help.chips import Chip
+from server.records.search_help.mistakes import QueryMistake
+from server.records.search_help.options import QueryOption
+from server.records.search_help.query_help import QueryHelp
 from server.search.query_parser import MAX_QUERY_CHARS
 from server.translation import _
 

@@ -4,7 +4,7 @@ imported, or nothing."""
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
-from console.html import sheet, ui
+from console.html import ui
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import Option, Sample
@@ -23,6 +23,7 @@ from server.imports.columns import ID, CsvMapping, CsvTarget
 from server.imports.csv_rows import CsvTable
 from server.imports.row_import import CsvResult, RowMistake
 from server.imports.uploads import CsvUpload
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.records import records
 from server.translation import N_, Words, _, in_sentence, ngettext, shown
@@ -238,7 +239,7 @@ def _label(name: str, target: CsvTarget) -> str:
     if name == ID:
         return _("Record ID")
     field = target.field
-    return sheet.named(field.alternative_to if field is not None and field.alternative_to else name)
+    return field_label(field.alternative_to if field is not None and field.alternative_to else name)
 
 
 def _keys(targets: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from console.html import sheet
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import INVALID, PageResponse, see
@@ -12,6 +11,7 @@ from console.lists import lookup
 from server.errors import HelpdeskError
 from server.people import merging
 from server.people.merging import MergePreview
+from server.record_types.field_labels import field_label
 from server.record_types.record_type import RecordType
 from server.record_types.shared import paths
 from server.records import records
@@ -107,7 +107,7 @@ def _rows(visit: Visit, record_type: RecordType, preview: MergePreview) -> list[
     return [
         (
             name,
-            sheet.named(name.removesuffix("_id")),
+            field_label(name.removesuffix("_id")),
             _value(visit, record_type, name, present),
             _value(visit, record_type, name, other),
         )

@@ -1,6 +1,6 @@
 """Recurrence patterns in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. automation/recurrence.py defines them."""
 
-from console.html import locales
+from server import locales
 from server.automation.recurrence import ALIASES, FIELDS
 from server.translation import N_, _, listed, ngettext, shown
 

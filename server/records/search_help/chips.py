@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 
-from console.html import sheet
 from server.dataclass import dataclass
 from server.errors import BadQuery
+from server.record_types.field_labels import field_label
 from server.record_types.shared.custom import CustomFilter
 from server.search.ast import SearchValue
 from server.search.control_terms import CONTROLS
@@ -160,7 +160,7 @@ def title(named_filter: Filter) -> str:
     """
     if isinstance(named_filter, CustomFilter):
         return named_filter.field.name
-    return shown(sheet.named(_CAMEL.sub("_", named_filter.name.removesuffix(".id")).replace(".", "_").lower()))
+    return shown(field_label(_CAMEL.sub("_", named_filter.name.removesuffix(".id")).replace(".", "_").lower()))
 
 
 def _words(text: str, find: Known, labels: Mapping[tuple[str, str], str]) -> str:
@@ -191,7 +191,7 @@ def _control(name: str, value: str) -> str:
     if name == "sort":
         sorts = [f"{each.lstrip('+-')} {'↓' if each.startswith('-') else '↑'}" for each in _NAMES.findall(value)]
         return _("Sorted by {names}", names=", ".join(sorts))
-    return f"{shown(sheet.named(name))}: {value}"
+    return f"{shown(field_label(name))}: {value}"
 
 
 def _said(named_filter: Filter, is_negated: bool, value: str, labels: Mapping[tuple[str, str], str]) -> str:

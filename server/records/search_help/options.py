@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from console.search.caret import Typed
-from console.search.chips import inner, targeted
 from server.dataclass import dataclass
 from server.record_types.record_type import RecordType
 from server.record_types.registry import Registry
 from server.record_types.shared.custom import KINDS as FIELD_KINDS
 from server.record_types.shared.custom import CustomFilter, FieldDefinition
+from server.records.search_help.caret import Typed
+from server.records.search_help.chips import inner, targeted
 from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFilter, Filter, WorkerFilter
 from server.search.filters.date import PARTS
 from server.translation import N_, _, shown

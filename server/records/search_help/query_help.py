@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from console.search.caret import Typed, typed_at
-from console.search.chips import MAX_CHIPS, Chip, chips, ids_in
-from console.search.mistakes import NO_FILTERS, QueryMistake, mistake_in
-from console.search.options import MAX_RECORDS, Offer, QueryOption, offered, record_options
 from server.context import Context
 from server.record_types.record_type import RecordType
 from server.record_types.shared import custom
 from server.records import search_suggestions
+from server.records.search_help.caret import Typed, typed_at
+from server.records.search_help.chips import MAX_CHIPS, Chip, chips, ids_in
+from server.records.search_help.mistakes import NO_FILTERS, QueryMistake, mistake_in
+from server.records.search_help.options import MAX_RECORDS, Offer, QueryOption, offered, record_options
 from server.search.compile import SearchScope
 from server.search.filters import Filter
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 
-from console.search.caret import Named, typed_at
 from server.dataclass import dataclass
 from server.errors import BadQuery, suggested
 from server.record_types.registry import Registry
+from server.records.search_help.caret import Named, typed_at
 from server.search.compile import unknown_filter
 from server.search.control_terms import CONTROLS
 from server.search.filters.date import PARTS

@@ -1,0 +1,1 @@
+"""Help with the language of searches: completions at the caret, corrections, terms as chips."""
