@@ -1,6 +1,7 @@
 """The main pages as data: the rail, the keyboard shortcuts and the jump dialog are built from it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from server.access.actor import Actor
@@ -15,20 +16,24 @@ Who = Literal["worker", "admin", "manager"]
 class NavigationItem:
     """A main page.
 
-    group: its heading in the rail, "" for the first entries. who: the workers who see it; `manager` stands for those
-    who manage groups without being administrators. key: the letter after `g` that opens it. words: further search
-    terms. is_part: whether it belongs to another page and is not in the rail. icon: a name in icons.py. is_first:
-    whether it is in the bar of a phone, which has room for four."""
+    words: further search terms. icon: a name in icons.py; a page without one belongs to another page and is not in the
+    rail. key: the letter after `g` that opens it. is_first: whether it is in the bar of a phone, which has room for
+    four. group: its heading in the rail, "" for the first entries. who: the workers who see it; `manager` stands for
+    those who manage groups without being administrators."""
 
     path: str
     label: Words
-    group: Words
-    who: Who = "worker"
-    key: str = ""
     words: Words = ""
-    is_part: bool = False
     icon: str = ""
+    key: str = ""
     is_first: bool = False
+    group: Words = ""
+    who: Who = "worker"
+
+
+def _group(heading: Words, who: Who, *items: NavigationItem) -> list[NavigationItem]:
+    """The main pages of a group that the same workers see."""
+    return [replace(each, group=heading, who=who) for each in items]
 
 
 # Headings of the rail.
@@ -36,189 +41,108 @@ RECORDS, AUTOMATION, ADMINISTRATION = N_("Records"), N_("Automation"), N_("Admin
 HELP, YOU = N_("Help and API"), N_("You")
 MAX_CUSTOM = 8  # custom record types in the rail; the others are on the page of all records
 PLACES = (
-    NavigationItem("/inbox", N_("Inbox"), "", key="i", words=N_("tickets queue"), icon="inbox", is_first=True),
-    NavigationItem(
-        "/compose", N_("New ticket"), "", key="n", words=N_("compose write email"), icon="mail", is_first=True
+    *_group(
+        "",
+        "worker",
+        NavigationItem("/inbox", N_("Inbox"), N_("tickets queue"), icon="inbox", key="i", is_first=True),
+        NavigationItem("/compose", N_("New ticket"), N_("compose write email"), icon="mail", key="n", is_first=True),
+        NavigationItem("/", N_("Start"), N_("home overview"), icon="home", key="h", is_first=True),
     ),
-    NavigationItem("/", N_("Start"), "", key="h", words=N_("home overview"), icon="home", is_first=True),
-    NavigationItem(
-        "/search/org", N_("Organizations"), RECORDS, key="o", words=N_("companies accounts"), icon="building"
-    ),
-    NavigationItem("/search/contact", N_("Contacts"), RECORDS, key="u", words=N_("customers requesters"), icon="user"),
-    NavigationItem("/search/task", N_("Tasks"), RECORDS, key="t", words=N_("to do due"), icon="task"),
-    NavigationItem(
-        "/search/snippet", N_("Snippets"), RECORDS, words=N_("canned replies canned responses text blocks"), icon="clip"
-    ),
-    NavigationItem(
-        "/records",
-        N_("All records"),
+    *_group(
         RECORDS,
-        key="r",
-        words=N_("types snippets knowledge base assets"),
-        icon="records",
+        "worker",
+        NavigationItem("/search/org", N_("Organizations"), N_("companies accounts"), icon="building", key="o"),
+        NavigationItem("/search/contact", N_("Contacts"), N_("customers requesters"), icon="user", key="u"),
+        NavigationItem("/search/task", N_("Tasks"), N_("to do due"), icon="task", key="t"),
+        NavigationItem(
+            "/search/snippet", N_("Snippets"), N_("canned replies canned responses text blocks"), icon="clip"
+        ),
+        NavigationItem(
+            "/records", N_("All records"), N_("types snippets knowledge base assets"), icon="records", key="r"
+        ),
     ),
-    NavigationItem("/automations", N_("Automations"), AUTOMATION, key="a", words=N_("scripts"), icon="bolt"),
-    NavigationItem(
-        "/automations/events", N_("Events"), AUTOMATION, "admin", words=N_("bindings order triggers"), icon="bolt"
+    *_group(
+        AUTOMATION,
+        "worker",
+        NavigationItem("/automations", N_("Automations"), N_("scripts"), icon="bolt", key="a"),
     ),
-    NavigationItem(
-        "/automations/webhooks", N_("Webhooks"), AUTOMATION, "admin", "w", N_("calls deliveries"), icon="hook"
-    ),
-    NavigationItem(
-        "/automations/outgoing",
-        N_("Outgoing webhooks"),
+    *_group(
         AUTOMATION,
         "admin",
-        words=N_("notify subscribe events send"),
-        icon="hook",
+        NavigationItem("/automations/events", N_("Events"), N_("bindings order triggers"), icon="bolt"),
+        NavigationItem("/automations/webhooks", N_("Webhooks"), N_("calls deliveries"), icon="hook", key="w"),
+        NavigationItem(
+            "/automations/outgoing", N_("Outgoing webhooks"), N_("notify subscribe events send"), icon="hook"
+        ),
+        NavigationItem("/automations/log", N_("Automation log"), N_("errors automations"), icon="list", key="l"),
+        NavigationItem("/automations/new", N_("New automation")),
+        NavigationItem("/automations/recipes", N_("Recipes"), N_("cookbook examples templates")),
+        NavigationItem("/automations/webhooks/new", N_("New webhook")),
+        NavigationItem("/automations/outgoing/new", N_("New outgoing webhook")),
     ),
-    NavigationItem(
-        "/automations/log", N_("Automation log"), AUTOMATION, "admin", "l", N_("errors automations"), icon="list"
-    ),
-    NavigationItem("/automations/new", N_("New automation"), AUTOMATION, "admin", is_part=True),
-    NavigationItem(
-        "/automations/recipes",
-        N_("Recipes"),
-        AUTOMATION,
-        "admin",
-        words=N_("cookbook examples templates"),
-        is_part=True,
-    ),
-    NavigationItem("/automations/webhooks/new", N_("New webhook"), AUTOMATION, "admin", is_part=True),
-    NavigationItem("/automations/outgoing/new", N_("New outgoing webhook"), AUTOMATION, "admin", is_part=True),
-    NavigationItem("/admin/tokens", N_("Tokens"), ADMINISTRATION, "admin", "k", N_("api access bearer"), icon="key"),
-    NavigationItem("/admin/tokens/new", N_("New token"), ADMINISTRATION, "admin", is_part=True),
-    NavigationItem(
-        "/admin/apps", N_("OAuth apps"), ADMINISTRATION, "admin", words=N_("clients scopes secret"), icon="apps"
-    ),
-    NavigationItem("/admin/apps/new", N_("New OAuth app"), ADMINISTRATION, "admin", is_part=True),
-    NavigationItem("/admin/people", N_("People"), ADMINISTRATION, "admin", "p", N_("workers users"), icon="people"),
-    NavigationItem(
-        "/admin/people/new", N_("New worker"), ADMINISTRATION, "admin", words=N_("invite person"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/people/groups", N_("Groups"), ADMINISTRATION, "admin", words=N_("buckets teams"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/people/rosters", N_("Rosters"), ADMINISTRATION, "admin", words=N_("members managers"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/targets",
-        N_("Service targets"),
+    *_group(
         ADMINISTRATION,
         "admin",
-        words=N_("sla response resolution"),
-        is_part=True,
+        NavigationItem("/admin/tokens", N_("Tokens"), N_("api access bearer"), icon="key", key="k"),
+        NavigationItem("/admin/tokens/new", N_("New token")),
+        NavigationItem("/admin/apps", N_("OAuth apps"), N_("clients scopes secret"), icon="apps"),
+        NavigationItem("/admin/apps/new", N_("New OAuth app")),
+        NavigationItem("/admin/people", N_("People"), N_("workers users"), icon="people", key="p"),
+        NavigationItem("/admin/people/new", N_("New worker"), N_("invite person")),
+        NavigationItem("/admin/people/groups", N_("Groups"), N_("buckets teams")),
+        NavigationItem("/admin/people/rosters", N_("Rosters"), N_("members managers")),
+        NavigationItem("/admin/targets", N_("Service targets"), N_("sla response resolution")),
+        NavigationItem("/search/calendar", N_("Calendars"), N_("opening hours holidays")),
+        NavigationItem("/admin/people/roles", N_("Roles"), N_("privileges permissions")),
+        NavigationItem("/admin/fields", N_("Custom fields"), N_("fieldsets tags"), icon="fields"),
+        NavigationItem("/admin/packages", N_("Packages"), N_("import"), icon="box"),
+        NavigationItem("/admin/packages/export", N_("Export a package")),
+        NavigationItem(
+            "/admin/mail", N_("Mail"), N_("smtp imap mailboxes transports"), icon="mail", key="m", is_first=True
+        ),
+        NavigationItem("/admin/mail/dns", N_("Sender DNS"), N_("spf dkim dmarc mx")),
+        NavigationItem("/admin/mail/signing", N_("Mail signing"), N_("dkim keys domains")),
+        NavigationItem("/search/email_signature", N_("Signatures"), N_("email footer")),
+        NavigationItem("/search/html_template", N_("Mail templates"), N_("html layout design")),
+        NavigationItem("/admin/mail/outbox", N_("Outbox"), N_("mail queue")),
+        NavigationItem("/admin/mail/failed", N_("Failed mail"), N_("dead letters")),
+        NavigationItem("/admin/mail/listener", N_("Mail from a mail server"), N_("lmtp listener")),
+        NavigationItem("/admin/jobs", N_("Scheduler"), N_("jobs"), icon="clock", key="j"),
+        NavigationItem("/admin/jobs/runs", N_("Job history"), N_("runs scheduler")),
+        NavigationItem("/admin/jobs/scans", N_("Maintenance tasks"), N_("scans periodic scheduler")),
+        NavigationItem("/admin/jobs/timers", N_("Timers"), N_("automation recurring")),
+        NavigationItem("/admin/backups", N_("Backups"), N_("restore"), icon="archive"),
+        NavigationItem("/admin/system", N_("System"), N_("health version"), icon="pulse", key="s", is_first=True),
+        NavigationItem("/admin/system/checkup", N_("Check-up"), N_("problems")),
+        NavigationItem("/admin/system/settings", N_("Settings"), N_("configuration options")),
+        NavigationItem("/admin/system/log", N_("Service log"), N_("warnings process")),
+        NavigationItem("/setup", N_("Setup"), N_("wizard address demo")),
+        NavigationItem("/admin/system/audit", N_("Audit log"), N_("who did what")),
     ),
-    NavigationItem(
-        "/search/calendar", N_("Calendars"), ADMINISTRATION, "admin", words=N_("opening hours holidays"), is_part=True
+    *_group(
+        N_("Groups"),
+        "manager",
+        NavigationItem("/admin/people/rosters", N_("Rosters"), N_("members"), icon="group"),
     ),
-    NavigationItem(
-        "/admin/people/roles", N_("Roles"), ADMINISTRATION, "admin", words=N_("privileges permissions"), is_part=True
+    *_group(
+        HELP,
+        "worker",
+        NavigationItem("/api", N_("API"), N_("explorer endpoints openapi"), icon="api", key="e"),
+        NavigationItem("/api/errors", N_("API errors")),
+        NavigationItem("/help", N_("Help"), N_("documentation manual"), icon="help", is_first=True),
     ),
-    NavigationItem(
-        "/admin/fields", N_("Custom fields"), ADMINISTRATION, "admin", words=N_("fieldsets tags"), icon="fields"
-    ),
-    NavigationItem("/admin/packages", N_("Packages"), ADMINISTRATION, "admin", words=N_("import"), icon="box"),
-    NavigationItem("/admin/packages/export", N_("Export a package"), ADMINISTRATION, "admin", is_part=True),
-    NavigationItem(
-        "/admin/mail",
-        N_("Mail"),
-        ADMINISTRATION,
-        "admin",
-        "m",
-        N_("smtp imap mailboxes transports"),
-        icon="mail",
-        is_first=True,
-    ),
-    NavigationItem(
-        "/admin/mail/dns", N_("Sender DNS"), ADMINISTRATION, "admin", words=N_("spf dkim dmarc mx"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/mail/signing", N_("Mail signing"), ADMINISTRATION, "admin", words=N_("dkim keys domains"), is_part=True
-    ),
-    NavigationItem(
-        "/search/email_signature", N_("Signatures"), ADMINISTRATION, "admin", words=N_("email footer"), is_part=True
-    ),
-    NavigationItem(
-        "/search/html_template",
-        N_("Mail templates"),
-        ADMINISTRATION,
-        "admin",
-        words=N_("html layout design"),
-        is_part=True,
-    ),
-    NavigationItem("/admin/mail/outbox", N_("Outbox"), ADMINISTRATION, "admin", words=N_("mail queue"), is_part=True),
-    NavigationItem(
-        "/admin/mail/failed", N_("Failed mail"), ADMINISTRATION, "admin", words=N_("dead letters"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/mail/listener",
-        N_("Mail from a mail server"),
-        ADMINISTRATION,
-        "admin",
-        words=N_("lmtp listener"),
-        is_part=True,
-    ),
-    NavigationItem("/admin/jobs", N_("Scheduler"), ADMINISTRATION, "admin", "j", N_("jobs"), icon="clock"),
-    NavigationItem(
-        "/admin/jobs/runs", N_("Job history"), ADMINISTRATION, "admin", words=N_("runs scheduler"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/jobs/scans",
-        N_("Maintenance tasks"),
-        ADMINISTRATION,
-        "admin",
-        words=N_("scans periodic scheduler"),
-        is_part=True,
-    ),
-    NavigationItem(
-        "/admin/jobs/timers", N_("Timers"), ADMINISTRATION, "admin", words=N_("automation recurring"), is_part=True
-    ),
-    NavigationItem("/admin/backups", N_("Backups"), ADMINISTRATION, "admin", words=N_("restore"), icon="archive"),
-    NavigationItem(
-        "/admin/system", N_("System"), ADMINISTRATION, "admin", "s", N_("health version"), icon="pulse", is_first=True
-    ),
-    NavigationItem(
-        "/admin/system/checkup", N_("Check-up"), ADMINISTRATION, "admin", words=N_("problems"), is_part=True
-    ),
-    NavigationItem(
-        "/admin/system/settings",
-        N_("Settings"),
-        ADMINISTRATION,
-        "admin",
-        words=N_("configuration options"),
-        is_part=True,
-    ),
-    NavigationItem(
-        "/admin/system/log", N_("Service log"), ADMINISTRATION, "admin", words=N_("warnings process"), is_part=True
-    ),
-    NavigationItem("/setup", N_("Setup"), ADMINISTRATION, "admin", words=N_("wizard address demo"), is_part=True),
-    NavigationItem(
-        "/admin/system/audit", N_("Audit log"), ADMINISTRATION, "admin", words=N_("who did what"), is_part=True
-    ),
-    NavigationItem("/admin/people/rosters", N_("Rosters"), N_("Groups"), "manager", words=N_("members"), icon="group"),
-    NavigationItem("/api", N_("API"), HELP, key="e", words=N_("explorer endpoints openapi"), icon="api"),
-    NavigationItem("/api/errors", N_("API errors"), HELP, is_part=True),
-    NavigationItem("/help", N_("Help"), HELP, words=N_("documentation manual"), icon="help", is_first=True),
-    NavigationItem("/notifications", N_("Notifications"), YOU, words=N_("bell unread mentions"), is_part=True),
-    NavigationItem("/reminders", N_("Reminders"), YOU, words=N_("remind me snooze follow up"), is_part=True),
-    NavigationItem("/account", N_("Account"), YOU, key="c", words=N_("profile password time zone"), is_part=True),
-    NavigationItem("/account#appearance", N_("Appearance and keys"), YOU, words=N_("dark theme density"), is_part=True),
-    NavigationItem(
-        "/account#absence", N_("Absence"), YOU, words=N_("vacation holiday stand-in out of office"), is_part=True
-    ),
-    NavigationItem(
-        "/account#notifications",
-        N_("Email notifications"),
+    *_group(
         YOU,
-        words=N_("mail browser notification choose"),
-        is_part=True,
-    ),
-    NavigationItem("/account#sessions", N_("Active sessions"), YOU, words=N_("sessions devices"), is_part=True),
-    NavigationItem("/account/apps", N_("Authorized apps"), YOU, words=N_("consent authorized"), is_part=True),
-    NavigationItem(
-        "/account/second-factor", N_("Second factor"), YOU, words=N_("totp authenticator 2fa two-factor"), is_part=True
+        "worker",
+        NavigationItem("/notifications", N_("Notifications"), N_("bell unread mentions")),
+        NavigationItem("/reminders", N_("Reminders"), N_("remind me snooze follow up")),
+        NavigationItem("/account", N_("Account"), N_("profile password time zone"), key="c"),
+        NavigationItem("/account#appearance", N_("Appearance and keys"), N_("dark theme density")),
+        NavigationItem("/account#absence", N_("Absence"), N_("vacation holiday stand-in out of office")),
+        NavigationItem("/account#notifications", N_("Email notifications"), N_("mail browser notification choose")),
+        NavigationItem("/account#sessions", N_("Active sessions"), N_("sessions devices")),
+        NavigationItem("/account/apps", N_("Authorized apps"), N_("consent authorized")),
+        NavigationItem("/account/second-factor", N_("Second factor"), N_("totp authenticator 2fa two-factor")),
     ),
 )
 
@@ -233,11 +157,11 @@ def rail(actor: Actor, custom: Sequence[RecordType] = ()) -> list[tuple[str, lis
     the records."""
     groups: dict[str, list[NavigationItem]] = {}
     for each in open_to(actor):
-        if not each.is_part:
+        if each.icon:
             groups.setdefault(each.group, []).append(each)
     searchable = [each for each in custom if each.offers("search")][:MAX_CUSTOM]
     groups[RECORDS][-1:-1] = [
-        NavigationItem(f"/search/{each.uri}", each.label_names[1], RECORDS, icon="box") for each in searchable
+        NavigationItem(f"/search/{each.uri}", each.label_names[1], icon="box") for each in searchable
     ]
     return list(groups.items())
 

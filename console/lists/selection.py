@@ -1,24 +1,29 @@
 """The selected records of a list."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from console.http.visit import Visit, own_path
 from console.lists import lookup
 from server.digits import id_in
-from server.errors import Invalid
+from server.errors import HelpdeskError, Invalid
 from server.records import records
 from server.records.records import SearchRequest
-from server.translation import _
+from server.translation import _, shown
 
 MAX_SELECTED = 100  # records of one action
 MAX_UNDO_BYTES = 48 * 1024  # size of the fields before an action
 REFUSED_NAMED = 3  # refused records that a message names with the reason
 UNDO = "/-/bulk/undo"
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """The records of these ids that the worker may read, at most MAX_SELECTED. Raises Invalid for none."""
+
+def selected_records(visit: Visit, uri: str) -> list[dict[str, Any]]:
+    """The records of the submitted form, or else of the address, that the worker may read, at most MAX_SELECTED. Raises
+    Invalid for none."""
+    ids = visit.form.text_list("ids") if visit.is_post else visit.query.text("ids", "").split(",")
     valid_ids = [each for each in dict.fromkeys(ids) if id_in(each)][:MAX_SELECTED]
     search = SearchRequest(f"id:[{','.join(valid_ids)}]", MAX_SELECTED, 1, lookup.LABEL)
     rows: list[dict[str, Any]] = records.search(visit.ctx, uri, search)["results"] if valid_ids else []
@@ -27,8 +32,27 @@ def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[st
     return rows
 
 
+def for_each(
+    items: Iterable[Item], act: Callable[[Item], Result], name: Callable[[Item], object] = str
+) -> tuple[list[tuple[Item, Result]], list[str]]:
+    """Acts on each item by itself. Returns the items that allowed it with their results, and for the others `name:
+    reason`."""
+    done: list[tuple[Item, Result]] = []
+    refused: list[str] = []
+    for each in items:
+        try:
+            done.append((each, act(each)))
+        except HelpdeskError as error:
+            refused.append(f"{name(each)}: {shown(error.message)}")
+    return done, refused
+
+
+def refusals(reasons: Sequence[str]) -> list[str]:
+    """The sentence about items that refused an action, if any did."""
+    return [_("Refused: {reasons}", reasons="; ".join(reasons[:REFUSED_NAMED]))] if reasons else []
+
+
 def back_to_list(visit: Visit, *paths: str) -> str:
     """Where the page or the form says that one came from, when that is one of these lists; else the first of them."""
-    sent = visit.form if visit.request.method == "POST" else visit.query
-    back = own_path(sent.text("back", ""))
+    back = own_path((visit.form if visit.is_post else visit.query).text("back", ""))
     return back if back.partition("?")[0] in paths else paths[0]

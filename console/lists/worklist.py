@@ -20,11 +20,12 @@ from console.http.visit import Visit
 from console.lists import exports, lookup, saved_searches, worklist_columns
 from console.lists.rows import Row, RowSource
 from console.lists.saved_searches import SavedSearchLink
+from console.lists.selection import for_each
 from console.lists.worklist_columns import ListColumn
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
-from server.errors import BadQuery, HelpdeskError, Invalid, nearest
+from server.errors import BadQuery, Invalid, nearest
 from server.people import list_columns
 from server.record_types.record_type import RecordType
 from server.records import records
@@ -45,7 +46,8 @@ MAX_COLUMNS = 30  # chosen for one list
 _PLAIN = re.compile(r"[\w.@-]+")
 
 # Puts fields of a record back: the caller, the type, the id, and {field: value}.
-Restore = Callable[[Context, str, int, Mapping[str, str]], None]
+Restore = Callable[[Context, str, int, dict[str, str]], object]
+Done = dict[int, dict[str, str]]  # {id: {field: former value}} of an action
 Key = int | str  # the id of a record, or the key of another kind of row
 
 
@@ -134,7 +136,7 @@ class Worklist:
     source: RowSource | None = None
     heading: Words = ""
     limit: int = ui.PAGE_ROWS
-    restore: "Restore | None" = None
+    restore: Restore | None = None
 
 
 DECLARED: dict[str, Worklist] = {}
@@ -439,69 +441,33 @@ def page_of(visit: Visit, view: TableView, template: str, status: int, **values:
     return render(visit, template, status, view=view, worklist=view.of, sizes=PAGE_SIZES, shown=shown, **values)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of an action. done: ids. refused: of the others, why. before: {id: {field: value}} of those done, as
-    the action restores them."""
-
-    done: tuple[Key, ...]
-    refused: tuple[str, ...]
-    before: Mapping[int, Mapping[str, str]]
-
-
-def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int], value: str = "") -> Outcome:
-    """Performs an action on each record by itself. value: the chosen value of its field."""
+def apply(
+    visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int], value: str = ""
+) -> tuple[Done, list[str]]:
+    """Performs an action on each record by itself. value: the chosen value of its field. Returns the former values of
+    the fields that its undo restores, and the refusals."""
     me = str(visit.actor.worker_id)
     fields = {name: me if text == "me" else text for name, text in (action.fields or {}).items()}
     if action.field:
         fields[action.field] = str(times.ahead(value, visit.now, visit.ctx.tz)) if action.is_time else value
-    changes = dict.fromkeys(ids, fields)
-    return _each(visit, worklist, changes, action.restores, action.deletes)
+
+    def act(id: int) -> dict[str, str]:
+        stored = records.retrieve(visit.ctx, worklist.uri, id) if action.restores else {}
+        if action.deletes:
+            records.delete(visit.ctx, worklist.uri, id)
+        else:
+            records.update(visit.ctx, worklist.uri, id, fields)
+        return {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in action.restores}
+
+    done, refused = for_each(ids, act)
+    return dict(done), refused
 
 
-def run(visit: Visit, do: Callable[[Visit, str], object], keys: Sequence[str]) -> Outcome:
-    """Do something to rows that are no records, each by itself."""
-    done: list[str] = []
-    refused: list[str] = []
-    for key in keys:
-        try:
-            do(visit, key)
-            done.append(key)
-        except HelpdeskError as error:
-            refused.append(f"{key}: {shown(error.message)}")
-    return Outcome(tuple(done), tuple(refused), {})
-
-
-def restore(visit: Visit, worklist: Worklist, before: Mapping[int, Mapping[str, str]]) -> Outcome:
-    """Put fields back as each record had them."""
-    return _each(visit, worklist, before, (), False, worklist.restore or _update)
-
-
-def _update(ctx: Context, uri: str, id: int, fields: Mapping[str, str]) -> None:
-    records.update(ctx, uri, id, dict(fields))
-
-
-def _each(
-    visit: Visit,
-    worklist: Worklist,
-    changes: Mapping[int, Mapping[str, str]],
-    restores: Sequence[str],
-    deletes: bool,
-    update: Restore = _update,
-) -> Outcome:
-    done: dict[int, dict[str, str]] = {}
-    refused: list[str] = []
-    for id, fields in changes.items():
-        try:
-            stored = records.retrieve(visit.ctx, worklist.uri, id) if restores else {}
-            if deletes:
-                records.delete(visit.ctx, worklist.uri, id)
-            else:
-                update(visit.ctx, worklist.uri, id, fields)
-            done[id] = {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in restores}
-        except HelpdeskError as error:
-            refused.append(f"{id}: {shown(error.message)}")
-    return Outcome(tuple(done), tuple(refused), done)
+def restore(visit: Visit, worklist: Worklist, before: Done) -> tuple[list[int], list[str]]:
+    """Restores former values of fields. Returns the ids of the restored records, and the refusals."""
+    update = worklist.restore or records.update
+    done, refused = for_each(before, lambda id: update(visit.ctx, worklist.uri, id, before[id]))
+    return [id for id, _result in done], refused
 
 
 def exported(visit: Visit, view: TableView) -> PageResponse:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 from console.html import confirmation, resume, ui
@@ -10,8 +11,8 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist, worklist_columns
-from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, UNDO, back_to_list
-from console.lists.worklist import MAX_MATCHING, BulkAction, Key, Outcome, Worklist
+from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, UNDO, back_to_list, for_each, refusals
+from console.lists.worklist import MAX_MATCHING, BulkAction, Key, Worklist
 from console.pages.jump import place_of
 from console.tickets import inbox
 from server.context import Context
@@ -138,14 +139,13 @@ def act(visit: Visit) -> PageResponse:
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter a value for “{action}”.", action=shown(action.label)), field="value")
     if action.run is not None:
-        outcome = worklist.run(visit, action.run, [str(id) for id in ids])
-        visit.flash(" ".join(_sentences(visit, action, outcome, value)))
+        done_rows, refused = for_each([str(id) for id in ids], partial(action.run, visit))
+        visit.flash(" ".join(_sentences(visit, action, len(done_rows), refused, value)))
         return see(_back(visit, listing))
-    outcome = worklist.apply(visit, listing, action, [int(id) for id in ids], value)
-    done = outcome.done
-    sentences = [*_sentences(visit, action, outcome, value), *rest]
+    done, refused = worklist.apply(visit, listing, action, [int(id) for id in ids], value)
+    sentences = [*_sentences(visit, action, len(done), refused, value), *rest]
     if action.restores and done:
-        before = json.dumps({str(id): fields for id, fields in outcome.before.items()})
+        before = json.dumps({str(id): fields for id, fields in done.items()})
         visit.flash(
             " ".join(sentences), UNDO, list=listing.path, do=action.name, back=_back(visit, listing), before=before
         )
@@ -164,14 +164,9 @@ def act(visit: Visit) -> PageResponse:
     return see(_back(visit, listing))
 
 
-def _sentences(visit: Visit, action: BulkAction, outcome: Outcome, value: str) -> list[str]:
+def _sentences(visit: Visit, action: BulkAction, count: int, refused: list[str], value: str) -> list[str]:
     """The result of an action, and the records that refused it."""
-    done = len(outcome.done)
-    return [*([action.sentence(visit, done, value)] if done else []), *_refusals(outcome)]
-
-
-def _refusals(outcome: Outcome) -> list[str]:
-    return [_("Refused: {reasons}", reasons="; ".join(outcome.refused[:REFUSED_NAMED]))] if outcome.refused else []
+    return [*([action.sentence(visit, count, value)] if count else []), *refusals(refused)]
 
 
 @page("POST", UNDO)
@@ -187,9 +182,9 @@ def undo(visit: Visit) -> PageResponse:
         for id, fields in (before.items() if isinstance(before, dict) else ())
         if id_in(str(id)) and isinstance(fields, dict)
     }
-    outcome = worklist.restore(visit, listing, dict(list(values.items())[:MAX_MATCHING]))
-    sentences = [_("Undone.")] if outcome.done else []
-    visit.flash(" ".join([*sentences, *_refusals(outcome)]))
+    done, refused = worklist.restore(visit, listing, dict(list(values.items())[:MAX_MATCHING]))
+    sentences = [_("Undone.")] if done else []
+    visit.flash(" ".join([*sentences, *refusals(refused)]))
     return see(_back(visit, listing))
 
 

@@ -12,9 +12,10 @@ from console.html.sheet import Sheet
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
-from console.lists.selection import REFUSED_NAMED, UNDO, back_to_list, selected_records
+from console.lists.selection import UNDO, refusals
 from console.tickets import inbox, reply_form
 from console.tickets.acts import back_to
+from console.tickets.bulk_form import path_of_list, selected_tickets, show_form
 from console.tickets.reply_draft import changed_by_sending, flash_sent, leaves_at
 from console.tickets.show import TICKET, of_mask
 from server.automation import inputs, macros
@@ -173,17 +174,13 @@ def _joined(*texts: str) -> str:
 @page("GET", BULK)
 def show_bulk(visit: Visit) -> PageResponse:
     """Shows the macros to run on the tickets in the address. Raises Invalid."""
-    return _bulk(
-        visit,
-        selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")),
-        Form.from_values({"macro": ""}),
-    )
+    return _bulk(visit, selected_tickets(visit), Form.from_values({"macro": ""}))
 
 
 @page("POST", BULK, creates=True)
 def run_bulk(visit: Visit) -> PageResponse:
     """Runs a macro on each ticket separately; refusals are reported. Raises Invalid."""
-    selected = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    selected = selected_tickets(visit)
     form = Form.sent(visit.form, ("macro",))
     if not form.text("macro"):
         return _bulk(visit, selected, form.fail("macro", _("Choose a macro.")))
@@ -191,23 +188,18 @@ def run_bulk(visit: Visit) -> PageResponse:
     runs = macros.run_each(visit.ctx, list(masks), form.text("macro"))
     text = " ".join(_run_summary(runs, masks))
     before = {str(id): dict(each.before) for id, each in runs.done.items() if each.before}
+    back = path_of_list(visit)
     if before:
-        visit.flash(text, UNDO, list=inbox.PATH, do="macro", back=_list(visit), before=json.dumps(before))
+        visit.flash(text, UNDO, list=inbox.PATH, do="macro", back=back, before=json.dumps(before))
     else:
         visit.flash(text)
-    return see(_list(visit))
+    return see(back)
 
 
 def _bulk(visit: Visit, selected: list[dict[str, Any]], form: Form) -> PageResponse:
     usable = macros.usable(visit.ctx, *(each["id"] for each in selected))
     options = [(str(each.id), each.label) for each in usable if inputs.misfit(each.automation.script, {}) is None]
-    return render(
-        visit, "bulk_macro.html", form.status, form=form, found=selected, options=options, path=BULK, back=_list(visit)
-    )
-
-
-def _list(visit: Visit) -> str:
-    return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
+    return show_form(visit, "bulk_macro.html", selected, form, options=options)
 
 
 def _run_summary(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
@@ -225,5 +217,4 @@ def _run_summary(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
         sentences.append(
             ngettext("Time ran out before {count} ticket.", "Time ran out before {count} tickets.", len(runs.left))
         )
-    refused = [f"{masks[id]}: {why}" for id, why in runs.refused.items()][:REFUSED_NAMED]
-    return [*sentences, *([_("Refused: {reasons}", reasons="; ".join(refused))] if refused else [])]
+    return [*sentences, *refusals([f"{masks[id]}: {why}" for id, why in runs.refused.items()])]

@@ -43,7 +43,7 @@ def show(visit: Visit) -> PageResponse:
     own = place_of(visit, record_type.uri)
     if own:
         return see(own)
-    found = selected_records(visit, record_type.uri, visit.query.text("ids", "").split(","))
+    found = selected_records(visit, record_type.uri)
     return _page(visit, record_type, found, visit.query.text("field", ""), None)
 
 
@@ -54,7 +54,7 @@ def save(visit: Visit) -> PageResponse:
     own = place_of(visit, record_type.uri)
     if own:
         return see(own)
-    found = selected_records(visit, record_type.uri, visit.form.text_list("ids"))
+    found = selected_records(visit, record_type.uri)
     name = visit.form.text("field", "")
     one = _form(visit, record_type, name)
     sent = one.open(visit).send()
