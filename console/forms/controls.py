@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -235,7 +234,7 @@ def text_of(visit: Visit, control: Control, value: Any) -> str:
     if control.kind == "tick":
         return "1" if value else ""
     if control.kind == "time":
-        return datetime.fromtimestamp(value, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if value else ""
+        return ui.time_text(visit, value)
     if control.kind == "json":
         return json.dumps(value, ensure_ascii=False, indent=1)
     if isinstance(value, list):

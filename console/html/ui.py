@@ -237,6 +237,11 @@ def control(
     )
 
 
+def filled(**values: object) -> Form:
+    """A form with these values."""
+    return Form.from_values(values)
+
+
 def draft_stored_at(visit: Visit, key: str) -> int:
     """The time when a draft was stored, in Unix seconds; 0 if there is none to restore."""
     draft = form_drafts.load(visit.ctx, key) if visit.session is not None and not visit.is_post else None
@@ -321,6 +326,11 @@ def soon(visit: Visit, at: int) -> str:
     """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
+
+
+def time_text(visit: Visit, at: int) -> str:
+    """A time as fields for times have it, "" for none."""
+    return datetime.fromtimestamp(at, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
 
 
 def number(visit: Visit, value: float) -> str:

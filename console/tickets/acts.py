@@ -6,13 +6,12 @@ from typing import Any
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.sheet import Sheet
-from console.http.page_response import INVALID, PageResponse, see
+from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup
 from console.tickets import inbox, reply_form
-from console.tickets.show import TICKET, of_mask
+from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server import tickets
 from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
@@ -23,54 +22,45 @@ from server.tickets import masks, original_sender, properties, requester, undo, 
 from server.translation import N_, Words, _, ngettext, shown
 
 MOST_NEAR = 10  # suggested tickets to merge with
-STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
-# The settable properties, and the stored columns that reveal a change by another worker.
-SEEN: dict[str, tuple[str, ...]] = {
-    "status": ("status_id", "reopen_date"),
-    "owner": ("owner_id",),
-    "place": ("bucket_id",),
-    "org": ("org_id",),
-    "importance": ("importance",),
-    "subject": ("subject",),
+# The settable properties: the label, and the stored columns that reveal a change by another worker.
+PROPERTIES: dict[str, tuple[Words, tuple[str, ...]]] = {
+    "status": (N_("Status"), ("status_id", "reopen_date")),
+    "owner": (N_("Owner"), ("owner_id",)),
+    "place": (N_("Group and bucket"), ("bucket_id",)),
+    "org": (N_("Organization"), ("org_id",)),
+    "importance": (N_("Importance"), ("importance",)),
+    "subject": (N_("Subject"), ("subject",)),
 }
+COLUMNS = {"spam_training", *(column for _label, columns in PROPERTIES.values() for column in columns)}
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
-LABELS: dict[str, Words] = {
-    "status": N_("Status"),
-    "owner": N_("Owner"),
-    "place": N_("Group and bucket"),
-    "org": N_("Organization"),
-    "importance": N_("Importance"),
-    "subject": N_("Subject"),
-}
 
 
 @page("POST", "/tickets/{mask}/set")
 def set_property(visit: Visit) -> PageResponse:
     """Sets one property, unless it has changed since it was shown; then shows both values. Raises Invalid,
     Forbidden."""
-    ticket = of_mask(visit)
+    ticket = ticket_of_mask(visit)
     name = visit.form.text("name", "")
-    if name not in SEEN:
+    if name not in PROPERTIES:
         raise Invalid(_("This property does not exist."), field="name")
     fields = _fields(visit, name)
-    expected = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
+    expected = {column: visit.form.text(f"was_{column}", "") for column in PROPERTIES[name][1]}
     try:
-        before = properties.change(visit.ctx, ticket.id, fields, expected)
+        before = properties.change(visit.ctx, ticket["id"], fields, expected)
     except Conflict as error:
         if "now" not in error.details:
             raise
-        return _clash(visit, ticket, name)
-    _flash(visit, ticket, name, before)
+        return _clash(visit, ticket["id"], name)
+    _flash_undoable(visit, ticket, _sentence(visit, ticket["id"], name), before)
     return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/restore")
 def restore_property(visit: Visit) -> PageResponse:
     """Restores a property, as the undo of set_property."""
-    ticket = of_mask(visit)
-    columns = {"spam_training", *(column for names in SEEN.values() for column in names)}
-    fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
-    undo.restore(visit.ctx, ticket.id, fields)
+    ticket = ticket_of_mask(visit)
+    fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in COLUMNS}
+    undo.restore(visit.ctx, ticket["id"], fields)
     visit.flash(_("Undone."))
     return back_to(visit, ticket)
 
@@ -78,7 +68,7 @@ def restore_property(visit: Visit) -> PageResponse:
 def _fields(visit: Visit, name: str) -> dict[str, Any]:
     value = visit.form.text("value", "").strip()
     if name == "status":
-        if value not in STATUSES:
+        if value not in inbox.STATUS_BADGES:
             raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
         reopen = reply_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
         return {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
@@ -90,20 +80,15 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
     return {"place": {"bucket_id": value}, "importance": {"importance": value}, "subject": {"subject": value}}[name]
 
 
-def _flash(visit: Visit, ticket: Sheet, name: str, before: dict[str, str]) -> None:
-    _flash_undoable(visit, ticket, _sentence(visit, ticket.id, name), before)
-
-
-def _flash_undoable(visit: Visit, ticket: Sheet, text: Words, before: dict[str, str]) -> None:
+def _flash_undoable(visit: Visit, ticket: Ticket, text: Words, before: dict[str, str]) -> None:
     """Flashes a message with an undo that restores stored columns. before: these columns with their former values."""
-    path = f"{paths.ticket(ticket.keys['mask'])}/restore"
-    visit.flash(text, path, back=visit.form.text("back", ""), **before)
+    visit.flash(text, f"{paths.ticket(ticket['mask'])}/restore", back=visit.form.text("back", ""), **before)
 
 
 def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
     """Returns a sentence about the new value of a property."""
     if name not in ("status", "owner", "place"):
-        return _("{property} changed.", property=shown(LABELS[name]))
+        return _("{property} changed.", property=shown(PROPERTIES[name][0]))
     ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_")
     value, did = "", DID.get(ticket["status"], "")
     if name == "owner":
@@ -118,40 +103,34 @@ def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
     return ngettext(*inbox.SAYS[did], 1, value=value)
 
 
-def _clash(visit: Visit, ticket: Sheet, name: str) -> PageResponse:
+def _clash(visit: Visit, ticket_id: int, name: str) -> PageResponse:
     """Shows both values and the choice between them."""
-    now = {
-        "status": shown(STATUSES[ticket.keys["status"]]),
-        "owner": ticket.keys.get("owner__label") or _("Nobody"),
-        "place": f"{ticket.keys.get('group__label')} / {ticket.keys.get('bucket__label')}",
-        "org": ticket.keys.get("org__label") or _("none"),
-        "importance": str(ticket.keys["importance"]),
-        "subject": ticket.keys["subject"],
-    }[name]
+    ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_,org_")
+    label, columns = PROPERTIES[name]
+    named_values = {
+        "status": _status_word(ticket["status"]),
+        "owner": ticket.get("owner__label") or _("Nobody"),
+        "place": f"{ticket.get('group__label')} / {ticket.get('bucket__label')}",
+        "org": ticket.get("org__label") or _("none"),
+    }
     fields = [
         (each, visit.form.text(each, "")) for each in ("name", "value", "reopen_at", "back") if each in visit.form
     ]
-    present = {
-        "status_id": ticket.keys["status_id"],
-        "reopen_date": ticket.keys["reopen_date"] or 0,
-        "owner_id": ticket.keys["owner_id"],
-        "bucket_id": ticket.keys["bucket_id"],
-        "org_id": ticket.keys["org_id"],
-        "importance": ticket.keys["importance"],
-        "subject": ticket.keys["subject"],
-    }
-    fields += [(f"was_{column}", str(present[column])) for column in SEEN[name]]
+    ticket["reopen_date"] = ticket["reopen_date"] or 0
     return render(
         visit,
         "ticket_clash.html",
         409,
-        label=shown(LABELS[name]),
-        now=now,
+        label=shown(label),
+        now=named_values[name] if name in named_values else ticket[name],
         wanted=_wanted(visit, name),
-        fields=fields,
-        target=visit.path,
-        back=paths.ticket(ticket.keys["mask"]),
+        fields=[*fields, *((f"was_{column}", str(ticket[column])) for column in columns)],
+        back=paths.ticket(ticket["mask"]),
     )
+
+
+def _status_word(status: str) -> str:
+    return shown(inbox.STATUS_BADGES[status][1])
 
 
 def _wanted(visit: Visit, name: str) -> str:
@@ -159,9 +138,8 @@ def _wanted(visit: Visit, name: str) -> str:
     uri = {"owner": "worker", "place": "bucket", "org": "org"}.get(name)
     id = id_in(value) if uri else None
     if uri and id:
-        matches = records.search(visit.ctx, uri, records.SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
-        return str(matches[0][lookup.LABEL]) if matches else value
-    return shown(STATUSES[value]) if name == "status" and value in STATUSES else value or _("none")
+        return dict(lookup.choices(visit, uri, f"id:{id}")).get(str(id), value)
+    return _status_word(value) if name == "status" and value in inbox.STATUS_BADGES else value or _("none")
 
 
 # -- people -----------------------------------------------------------------------------------------------------------
@@ -170,8 +148,8 @@ def _wanted(visit: Visit, name: str) -> str:
 @page("POST", "/tickets/{mask}/requester", creates=True)
 def add_requester(visit: Visit) -> PageResponse:
     """Adds an address that gets the replies. Raises Invalid, Forbidden."""
-    ticket, email = of_mask(visit), visit.form.text("email", "").strip()
-    requester.add(visit.ctx, ticket.id, email)
+    ticket, email = ticket_of_mask(visit), visit.form.text("email", "").strip()
+    requester.add(visit.ctx, ticket["id"], email)
     visit.flash(_("{email} now gets the replies.", email=email), f"{visit.path}/remove", email=email)
     return back_to(visit, ticket)
 
@@ -179,9 +157,9 @@ def add_requester(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/requester/original")
 def take_original_sender(visit: Visit) -> PageResponse:
     """Makes the author of a forwarded mail the requester in place of the worker who forwarded it."""
-    ticket = of_mask(visit)
+    ticket = ticket_of_mask(visit)
     message_id = visit.form.id("message", required=True)
-    email, before = original_sender.replace_sender(visit.ctx, ticket.id, message_id)
+    email, before = original_sender.replace_sender(visit.ctx, ticket["id"], message_id)
     visit.flash(_("{email} now gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
     return back_to(visit, ticket)
 
@@ -189,17 +167,17 @@ def take_original_sender(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/requester/original/undo")
 def restore_sender(visit: Visit) -> PageResponse:
     """Makes the worker who forwarded a mail the requester again."""
-    ticket, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
-    requester.add(visit.ctx, ticket.id, before)
-    requester.remove(visit.ctx, ticket.id, email)
+    ticket = ticket_of_mask(visit)
+    requester.add(visit.ctx, ticket["id"], visit.form.text("before", "").strip())
+    requester.remove(visit.ctx, ticket["id"], visit.form.text("email", "").strip())
     return back_to(visit, ticket)
 
 
 @page("POST", "/tickets/{mask}/requester/remove")
 def remove_requester(visit: Visit) -> PageResponse:
     """Removes an address from the requesters."""
-    ticket, email = of_mask(visit), visit.form.text("email", "").strip()
-    requester.remove(visit.ctx, ticket.id, email)
+    ticket, email = ticket_of_mask(visit), visit.form.text("email", "").strip()
+    requester.remove(visit.ctx, ticket["id"], email)
     visit.flash(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
     return back_to(visit, ticket)
 
@@ -207,10 +185,10 @@ def remove_requester(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/watch")
 def watch(visit: Visit) -> PageResponse:
     """Adds or removes a watcher: the worker themselves, or a chosen one. Raises Invalid."""
-    ticket = of_mask(visit)
+    ticket = ticket_of_mask(visit)
     is_on, own = visit.form.flag("on"), visit.actor.worker_id
     id = lookup.chosen_id(visit, "worker", visit.form.text("worker", "").strip(), "worker") or own
-    relations.change(visit.ctx, f"ticket:{ticket.id}", [f"worker:{id}"], adds=is_on)
+    relations.change(visit.ctx, f"ticket:{ticket['id']}", [f"worker:{id}"], adds=is_on)
     if id == own:
         text = _("You are now watching this ticket.") if is_on else _("You are no longer watching this ticket.")
     else:
@@ -229,9 +207,9 @@ def watch(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024, creates=True)
 def write_note(visit: Visit) -> PageResponse:
     """Adds a note for colleagues. Raises Required."""
-    ticket = of_mask(visit)
-    comments.on_record(visit.ctx, TICKET, ticket.id, visit.form.text("note", ""), "note")
-    form_drafts.drop(visit.ctx, reply_form.note_key(ticket.id))
+    ticket = ticket_of_mask(visit)
+    comments.on_record(visit.ctx, TICKET, ticket["id"], visit.form.text("note", ""), "note")
+    form_drafts.drop(visit.ctx, reply_form.note_key(ticket["id"]))
     visit.flash(_("Note added."))
     return back_to(visit, ticket)
 
@@ -242,11 +220,10 @@ def write_note(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/spam")
 def mark_spam(visit: Visit) -> PageResponse:
     """Trains the spam filter with the ticket: as spam, which deletes it, or as not spam."""
-    ticket, is_spam = of_mask(visit), visit.form.flag("is")
+    ticket, is_spam = ticket_of_mask(visit), visit.form.flag("is")
     fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
-    keys = ticket.keys
-    before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
-    records.update(visit.ctx, TICKET, ticket.id, fields)
+    before = {name: str(ticket[name] or 0) for name in inbox.STATE} | {"spam_training": ticket["spam_training"] or ""}
+    records.update(visit.ctx, TICKET, ticket["id"], fields)
     text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Marked as not spam. The ticket is open.")
     _flash_undoable(visit, ticket, text, before)
     return back_to(visit, ticket)
@@ -255,20 +232,20 @@ def mark_spam(visit: Visit) -> PageResponse:
 @page("GET", "/tickets/{mask}/merge")
 def show_merge(visit: Visit) -> PageResponse:
     """Shows the form with the ticket to merge with."""
-    return _merge_form(visit, of_mask(visit), "")
+    return _merge_form(visit, ticket_of_mask(visit), "")
 
 
 @page("POST", "/tickets/{mask}/merge", creates=True)
 def merge(visit: Visit) -> PageResponse:
     """Merges another ticket with this one; the older one stays. Raises Forbidden."""
-    ticket, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
+    ticket, text = ticket_of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
     other = masks.ticket_id(visit.ctx, text) or id_in(text)
     if not other and text:
         return _merge_form(visit, ticket, text, words=text)
-    if not other or other == ticket.id:
+    if not other or other == ticket["id"]:
         return _merge_form(visit, ticket, text, _("Enter the number of another ticket, or words from it."))
     try:
-        ticket_id = tickets.merge(visit.ctx, [ticket.id, other])
+        ticket_id = tickets.merge(visit.ctx, [ticket["id"], other])
     except HelpdeskError as error:
         return _merge_form(visit, ticket, text, error.message)
     return see(flash_merged(visit, ticket_id))
@@ -286,8 +263,8 @@ def flash_merged(visit: Visit, ticket_id: int) -> str:
 @page("POST", "/tickets/{mask}/unmerge", creates=True)
 def undo_merge(visit: Visit) -> PageResponse:
     """Undoes a merge. Raises NotFound, Conflict, Forbidden."""
-    ticket = of_mask(visit)
-    result = unmerge.unmerge(visit.ctx, ticket.id, visit.form.id("merge", required=True))
+    ticket = ticket_of_mask(visit)
+    result = unmerge.unmerge(visit.ctx, ticket["id"], visit.form.id("merge", required=True))
     masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
     sentences = [_("Merge undone: {masks}.", masks=", ".join(masks_apart))]
     if result.moved:
@@ -307,47 +284,47 @@ def undo_merge(visit: Visit) -> PageResponse:
             )
         )
     visit.flash(" ".join(sentences))
-    return see(paths.ticket(ticket.keys["mask"]))
+    return see(paths.ticket(ticket["mask"]))
 
 
-def _merge_form(visit: Visit, ticket: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:
+def _merge_form(visit: Visit, ticket: Ticket, other: str, wrong: str = "", words: str = "") -> PageResponse:
     """Renders the form with tickets to choose from: the ones with these words, else other tickets of the same
     requesters."""
     if words:
         near = lookup.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
         wrong = "" if near else _("No ticket contains these words. Enter a ticket number or other words.")
     else:
-        ids = [each["id"] for each in (ticket.keys["requesters"] or {}).values()][:10]
+        ids = [each["id"] for each in (ticket["requesters"] or {}).values()][:10]
         query = " OR ".join(f"participant.id:{id}" for id in ids)
         request = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lookup.LABEL)
         near = records.search(visit.ctx, TICKET, request)["results"] if ids else []
-    form = Form.from_values({"other": other})
+    form = Form({"other": other})
     if wrong:
         form.fail("other", wrong)
     return render(
         visit,
         "ticket_merge.html",
-        INVALID if wrong else 200,
-        found=ticket,
+        form.status,
+        ticket=ticket,
         merge_form=form,
-        near=[each for each in near if each["id"] != ticket.id],
+        near=[each for each in near if each["id"] != ticket["id"]],
         is_found=bool(words),
-        back=paths.ticket(ticket.keys["mask"]),
+        back=paths.ticket(ticket["mask"]),
     )
 
 
 @page("POST", "/tickets/{mask}/split", creates=True)
 def split(visit: Visit) -> PageResponse:
     """Splits a message off into a new ticket. Raises Invalid, Forbidden."""
-    of_mask(visit)
+    ticket_of_mask(visit)
     new_id = tickets.split(visit.ctx, visit.form.id("message", required=True))
     mask = records.retrieve(visit.ctx, TICKET, new_id)["mask"]
     visit.flash(_("Split into new ticket {mask}.", mask=mask))
     return see(paths.ticket(mask))
 
 
-def back_to(visit: Visit, ticket: Sheet) -> PageResponse:
+def back_to(visit: Visit, ticket: Ticket) -> PageResponse:
     """Redirects to the page of the ticket, with the parameters it had."""
-    here = paths.ticket(ticket.keys["mask"])
+    here = paths.ticket(ticket["mask"])
     back = own_path(visit.form.text("back", ""))
     return see(back if back.partition("?")[0] == here else here)

@@ -7,7 +7,7 @@ from console.html.environment import fragment
 from console.http.page_response import PageResponse, attachment, json_response
 from console.http.routes import page
 from console.http.visit import Visit
-from console.tickets.show import id_and_mask
+from console.tickets.show import ticket_of_mask
 from server.context import Context
 from server.digits import id_in
 from server.markup import quoted
@@ -76,8 +76,7 @@ def source(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/presence")
 def be_present(visit: Visit) -> PageResponse:
     """Records that the worker views the ticket, writes on it, or has left. doing: viewing, writing or left."""
-    id, _mask = id_and_mask(visit)
-    doing = visit.form.text("doing", "")
+    id, doing = ticket_of_mask(visit)["id"], visit.form.text("doing", "")
     presence.note(visit.ctx, id, doing if doing in presence.DOING else "")
     return json_response({"people": _people(visit.ctx, id)})
 
@@ -86,8 +85,8 @@ def be_present(visit: Visit) -> PageResponse:
 def live(visit: Visit) -> PageResponse:
     """Streams changes of the ticket and of the people on it; returns {people} unless a stream is requested. Raises
     NotFound, Forbidden."""
-    id, mask = id_and_mask(visit)
-    headers = visit.request.headers
+    ticket = ticket_of_mask(visit)
+    id, headers = ticket["id"], visit.request.headers
     if not wants_events(headers.get("Accept", "")):
         return json_response({"people": _people(visit.ctx, id)})
     since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
@@ -100,7 +99,7 @@ def live(visit: Visit) -> PageResponse:
         is_new = bool(changes) or version != cursor % VERSIONS
         return News([(upto, data)] if is_new else [], upto)
 
-    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(presence.CHANNEL, path_of(mask), since, news))
+    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(presence.CHANNEL, path_of(ticket["mask"]), since, news))
 
 
 def _people(ctx: Context, ticket_id: int) -> list[dict[str, object]]:

@@ -2,13 +2,12 @@
 
 import json
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.sheet import Sheet
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
@@ -16,8 +15,8 @@ from console.lists.selection import UNDO, refusals
 from console.tickets import inbox, reply_form
 from console.tickets.acts import back_to
 from console.tickets.bulk_form import path_of_list, selected_tickets, show_form
-from console.tickets.reply_draft import changed_by_sending, flash_sent, leaves_at
-from console.tickets.show import TICKET, of_mask
+from console.tickets.reply_draft import flash_sent, leaves_at
+from console.tickets.show import TICKET, Ticket, ticket_of_mask
 from server.automation import inputs, macros
 from server.automation.macros import Macro, MacroOutcome, MacroRuns
 from server.errors import Conflict, HelpdeskError, Invalid
@@ -25,6 +24,7 @@ from server.people import form_drafts
 from server.record_types.shared import paths
 from server.records import records
 from server.tickets import answer_drafts, answered
+from server.tickets.sending_changes import changed_by_sending
 from server.translation import _, ngettext
 
 PATH = "/tickets/{mask}/macros"
@@ -35,9 +35,9 @@ INPUT = "input:"  # the prefix of a field with an input
 @page("GET", PATH)
 def show(visit: Visit) -> PageResponse:
     """Shows the macros for a ticket, and with `macro` the inputs of that one. Raises NotFound, Forbidden."""
-    ticket = of_mask(visit)
-    records.require(visit.ctx, TICKET, "update", ticket.id)
-    usable = macros.usable(visit.ctx, ticket.id)
+    ticket = ticket_of_mask(visit)
+    records.require(visit.ctx, TICKET, "update", ticket["id"])
+    usable = macros.usable(visit.ctx, ticket["id"])
     name = visit.query.text("macro", "")
     form = Form.from_values({"macro": name, "back": visit.query.text("back", "")})
     macro = next((each for each in usable if str(each.id) == name), None)
@@ -49,17 +49,17 @@ def show(visit: Visit) -> PageResponse:
 @page("POST", PATH, creates=True)
 def run(visit: Visit) -> PageResponse:
     """Runs a macro: applies its changes and puts its texts into the reply form. Raises NotFound, Forbidden."""
-    ticket, form = of_mask(visit), Form.sent(visit.form, ("macro", "back"))
+    ticket, form = ticket_of_mask(visit), Form.sent(visit.form, ("macro", "back"))
     macro = None
     try:
-        macro = macros.find(visit.ctx, ticket.id, form.text("macro"))
+        macro = macros.find(visit.ctx, ticket["id"], form.text("macro"))
         if macro.inputs and "asked" not in visit.form:
-            return see(f"{paths.ticket(ticket.keys['mask'])}/macros?macro={macro.id}")
+            return see(f"{paths.ticket(ticket['mask'])}/macros?macro={macro.id}")
         values = _given(visit, form, macro)
-        outcome = macros.run(visit.ctx, ticket.id, str(macro.id), values, send_at=leaves_at(visit))
+        outcome = macros.run(visit.ctx, ticket["id"], str(macro.id), values, send_at=leaves_at(visit))
     except HelpdeskError as error:
         form.refuse(error, names={name.removeprefix(INPUT): name for name in form.values})
-        return _page(visit, ticket, form, macros.usable(visit.ctx, ticket.id), macro)
+        return _page(visit, ticket, form, macros.usable(visit.ctx, ticket["id"]), macro)
     return _done(visit, ticket, outcome)
 
 
@@ -70,46 +70,31 @@ def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
     return {each.name: text for each in macro.inputs if (text := form.get(INPUT + each.name)).strip()}
 
 
-def _page(visit: Visit, ticket: Sheet, form: Form, usable: list[Macro], macro: Macro | None) -> PageResponse:
+def _page(visit: Visit, ticket: Ticket, form: Form, usable: list[Macro], macro: Macro | None) -> PageResponse:
     return render(
         visit,
         "ticket_macros.html",
         form.status,
-        found=ticket,
+        ticket=ticket,
         form=form,
         listed=usable,
         macro=macro,
-        fields=_fields(macro) if macro is not None else [],
-        here=paths.ticket(ticket.keys["mask"]),
+        here=paths.ticket(ticket["mask"]),
     )
-
-
-def _fields(macro: Macro) -> list[dict[str, Any]]:
-    """Returns the form fields of the inputs."""
-    return [
-        {
-            "name": INPUT + each.name,
-            "label": each.name,
-            "hint": str(each.options.get("description") or ""),
-            "type": str(each.options.get("type") or ""),
-            "required": each.is_required,
-        }
-        for each in macro.inputs
-    ]
 
 
 # -- what is done with the outcome ------------------------------------------------------------------------------------
 
 
-def _done(visit: Visit, before: Sheet, outcome: MacroOutcome) -> PageResponse:
+def _done(visit: Visit, before: Ticket, outcome: MacroOutcome) -> PageResponse:
     """Flashes the outcome and redirects to the ticket, or to its reply form if there is a text to review."""
-    here = paths.ticket(before.keys["mask"])
-    if not records.may_read(visit.ctx, TICKET, before.id):
+    here = paths.ticket(before["mask"])
+    if not records.may_read(visit.ctx, TICKET, before["id"]):
         visit.flash(_("{macro}: done.", macro=outcome.macro.label))
         return see(inbox.PATH)
-    kinds = _keep_texts(visit, of_mask(visit), outcome)
+    kinds = _keep_texts(visit, ticket_of_mask(visit), outcome)
     if outcome.delivery is not None:
-        flash_sent(visit, outcome.delivery, here, False, changed_by_sending(visit, before.keys))
+        flash_sent(visit, outcome.delivery, here, False, changed_by_sending(visit.ctx, before))
     else:
         _flash(visit, here, outcome, kinds)
     if not kinds:
@@ -130,38 +115,35 @@ def _flash(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> 
         visit.flash(" ".join(sentences))
 
 
-def _keep_texts(visit: Visit, ticket: Sheet, outcome: MacroOutcome) -> list[str]:
+def _keep_texts(visit: Visit, ticket: Ticket, outcome: MacroOutcome) -> list[str]:
     """Appends the texts to the reply form and the note form, and returns the kinds of the texts. A reply without a
     message to reply to becomes a note."""
-    message_id = answered.newest(visit.ctx, ticket.id) if outcome.reply else 0
+    message_id = answered.newest(visit.ctx, ticket["id"]) if outcome.reply else 0
     note = outcome.note if message_id else _joined(outcome.reply, outcome.note)
     if message_id:
         _keep_reply(visit, ticket, message_id, outcome)
     if note:
-        present_note = reply_form.note_form(visit, ticket.id).get("note")
-        form_drafts.save(visit.ctx, reply_form.note_key(ticket.id), [("note", _joined(present_note, note))])
+        present_note = reply_form.note_form(visit, ticket["id"]).get("note")
+        form_drafts.save(visit.ctx, reply_form.note_key(ticket["id"]), [("note", _joined(present_note, note))])
     return [*(["reply"] if message_id else []), *(["note"] if note else [])]
 
 
-def _keep_reply(visit: Visit, ticket: Sheet, message_id: int, outcome: MacroOutcome) -> None:
+def _keep_reply(visit: Visit, ticket: Ticket, message_id: int, outcome: MacroOutcome) -> None:
     """Appends the text to the worker's draft, or creates one that leaves the status as the macro has set it."""
-    draft = answer_drafts.newest_own(visit.ctx, ticket.id, "reply")
+    draft = answer_drafts.newest_own(visit.ctx, ticket["id"], "reply")
     if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
         with suppress(Conflict, Invalid):  # the worker has typed since: the text of the macro becomes a separate draft
-            answer_drafts.save(visit.ctx, "reply", ticket.id, params, draft.id, draft.revision)
+            answer_drafts.save(visit.ctx, "reply", ticket["id"], params, draft.id, draft.revision)
             return
-    written = reply_form.begun(visit, ticket.keys, message_id)
+    written = reply_form.begun(visit, ticket, message_id)
     written.form.values["content"] = outcome.reply
     if {"status", "status_id"} & set(outcome.changed):
-        written.form.values |= {"status": str(ticket.keys["status_id"]), "reopen_at": _reopens(visit, ticket)}
-    answer_drafts.save(visit.ctx, "reply", ticket.id, written.params())
-
-
-def _reopens(visit: Visit, ticket: Sheet) -> str:
-    """Returns the time when the ticket reopens, formatted for a field."""
-    at = ticket.keys["reopen_date"]
-    return datetime.fromtimestamp(at, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
+        written.form.values |= {
+            "status": str(ticket["status_id"]),
+            "reopen_at": ui.time_text(visit, ticket["reopen_date"]),
+        }
+    answer_drafts.save(visit.ctx, "reply", ticket["id"], written.params())
 
 
 def _joined(*texts: str) -> str:

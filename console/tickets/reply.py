@@ -2,20 +2,17 @@
 
 from dataclasses import replace
 
-from console.html import once
 from console.html.environment import fragment
 from console.html.rendering import render
 from console.http.page_response import PageResponse, json_response, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.tickets import came_from, reply_choices, reply_draft, reply_form, reply_samples
+from console.tickets import came_from, inbox, reply_choices, reply_draft, reply_form, reply_samples
 from console.tickets.frames import document_of, framed
-from console.tickets.reply_draft import KEPT, sent_draft
 from console.tickets.reply_form import ReplyForm
 from console.tickets.show import (
     TICKET,
-    id_and_mask,
     of_mask,
     render_answer,
     render_ticket,
@@ -29,12 +26,12 @@ from server.record_types.shared import paths
 from server.records import records, stored_files
 from server.tickets import answer_drafts, preview, snippets, unseen
 from server.tickets.answer_drafts import AnswerDraft
+from server.tickets.sending_changes import changed_by_sending, put_back
 from server.translation import _
 
 FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has its own limit
 MAX_ADDRESSES = 12  # suggestions in a menu
 TEXT_BYTES = 4 * 1024 * 1024
-DISCARD = "discard"
 COMPOSE, WAY = "/compose", "/-/way"
 
 
@@ -44,43 +41,32 @@ COMPOSE, WAY = "/compose", "/-/way"
 @page("POST", "/tickets/{mask}/answer", form_bytes=FORM_BYTES)
 def send(visit: Visit) -> PageResponse:
     """Sends a reply after `undo_send_seconds` or later, stores it without sending, or saves it as a draft only."""
-    if visit.form.text("do", "send") in (*KEPT, DISCARD):
-        return _send(visit)
-    return once.carry_out(visit, _send, draft=sent_draft(visit), is_writing=True)
+    return reply_draft.carry_out(visit, _send)
 
 
 def _send(visit: Visit) -> PageResponse:
     ticket = ticket_of_mask(visit)
-    written = _sent(visit)
-    do, here = visit.form.text("do", "send"), paths.ticket(ticket["mask"])
-    if do == DISCARD:
-        return reply_draft.discard(visit, written, came_from.path_with_list(visit, here)) or _again(visit, written)
-    if do in KEPT:
-        return reply_draft.keep(visit, written, ticket["id"], here, do) or _again(visit, written)
-    values = reply_draft.values_of(visit, written, do)
+    written, here = _sent(visit), paths.ticket(ticket["mask"])
+    if reply_draft.keeps_draft(visit):
+        return reply_draft.keep(visit, written, ticket["id"], here) or _again(visit, written)
     if written.form.is_wrong:
         return _again(visit, written)
     try:
         mark = unseen.parse(written.seen) if written.kind == "reply" else None
-        done = tickets.reply(
+        mail = tickets.reply(
             visit.ctx,
-            reply_form.planned(visit, values),
+            reply_draft.values_of(visit, written),
             check=lambda writing: unseen.require_seen(writing, ticket["id"], mark),
-        )
+        ).delivery
     except HelpdeskError as error:
         if isinstance(error, Conflict) and error.details.get("unseen"):
             return _again(visit, replace(written, is_stopped=True))
         return _again(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
-    is_later, result = bool(written.form.text("send_at")), done.delivery
-    reply_draft.flash_sent(visit, result, here, is_later, reply_draft.changed_by_sending(visit, ticket))
-    place = (
-        f"message{result.message_id}"
-        if result.message_id
-        else f"draft{result.draft_id}"
-        if result.draft_id
-        else "thread"
-    )
+    is_later = bool(written.form.text("send_at"))
+    reply_draft.flash_sent(visit, mail, here, is_later, changed_by_sending(visit.ctx, ticket))
+    ids = (("message", mail.message_id), ("draft", mail.draft_id))
+    place = next((f"{kind}{id}" for kind, id in ids if id), "thread")
     return see(f"{came_from.path_with_list(visit, here)}#{place}")
 
 
@@ -102,8 +88,7 @@ def show_answer(visit: Visit) -> PageResponse:
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
 def autosave(visit: Visit) -> PageResponse:
     """Stores a draft that a script sends during typing."""
-    id, _mask = id_and_mask(visit)
-    return reply_draft.autosave(visit, _sent(visit), id)
+    return reply_draft.autosave(visit, _sent(visit), ticket_of_mask(visit)["id"])
 
 
 @page("POST", "/tickets/{mask}/take-back")
@@ -112,7 +97,7 @@ def take_back(visit: Visit) -> PageResponse:
     ticket = ticket_of_mask(visit)
     here = paths.ticket(ticket["mask"])
     draft = reply_draft.take_back(visit, f"{here}/answer")
-    reply_draft.put_back(visit, ticket)
+    put_back(visit.ctx, ticket, {name: visit.form.text(name, "") for name in visit.form.names()})
     return see(f"{here}?answer={draft.kind}#answer")
 
 
@@ -179,31 +164,25 @@ def show_compose(visit: Visit) -> PageResponse:
 @page("POST", COMPOSE, form_bytes=FORM_BYTES)
 def compose(visit: Visit) -> PageResponse:
     """Creates a ticket with its first message."""
-    if visit.form.text("do", "send") in (*KEPT, DISCARD):
-        return _create(visit)
-    return once.carry_out(visit, _create, draft=sent_draft(visit), is_writing=True)
+    return reply_draft.carry_out(visit, _create)
 
 
 def _create(visit: Visit) -> PageResponse:
     written = reply_form.sent(visit, "compose")
-    do = visit.form.text("do", "send")
-    if do == DISCARD:
-        return reply_draft.discard(visit, written, "/inbox") or _compose(visit, written)
-    if do in KEPT:
-        return reply_draft.keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
-    values = reply_draft.values_of(visit, written, do)
+    if reply_draft.keeps_draft(visit):
+        return reply_draft.keep(visit, written, 0, COMPOSE) or _compose(visit, written)
     if written.form.is_wrong:
         return _compose(visit, written)
     try:
-        values["group_id"] = _group_of(visit, values["bucket_id"])
-        done = tickets.compose(visit.ctx, reply_form.planned(visit, values))
+        values = {"group_id": _group_of(visit, written.form.text("bucket"))}
+        done = tickets.compose(visit.ctx, values | reply_draft.values_of(visit, written))
     except HelpdeskError as error:
         return _compose(visit, written.refused(error))
     reply_draft.forget(visit, written.draft)
     reply_draft.flash_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
     if done.uri == TICKET:
         return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))
-    return see("/inbox")
+    return see(inbox.PATH)
 
 
 @page("POST", f"{COMPOSE}/draft", form_bytes=TEXT_BYTES)
@@ -240,7 +219,6 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
         here=COMPOSE,
         sample=sample,
         answer_statuses=reply_form.STATUSES,
-        most_bytes=visit.service.settings.max_attachment_bytes,
     )
 
 

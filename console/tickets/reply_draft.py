@@ -1,33 +1,39 @@
 """The draft of a reply or a new ticket: stored during typing and on request, deleted once it is sent; and the undo of
 sending."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from console.html import once
 from console.http.page_response import PageResponse, json_response, see
 from console.http.visit import Visit
-from console.tickets import came_from
+from console.tickets import came_from, inbox, reply_form
 from console.tickets.reply_form import ReplyForm
 from server.errors import Conflict, Invalid
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
-from server.records import records
-from server.tickets import answer_drafts, requester, snippets, undo
+from server.tickets import answer_drafts, snippets
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import N_, _, ngettext, shown
 
-# Columns of the ticket that taking back a mail restores, unless one of a row has changed since.
-BEFORE = (("status_id", "reopen_date"), ("owner_id",))
-ADDED = "added"  # requesters that sending added, with commas between
-NOW = "now_"  # the prefix of a column with its value after sending
-KEPT = ("draft", "preview", "snippet")  # buttons that store the draft without sending
+DISCARD = "discard"
+KEPT = ("draft", "preview", "snippet", DISCARD)  # buttons that do not send
 UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs attention
 
 
-def sent_draft(visit: Visit) -> str:
-    """Returns the draft and the revision of a submitted form, "" for none."""
+def carry_out(visit: Visit, show: Callable[[Visit], PageResponse]) -> PageResponse:
+    """Carries a form out; one that sends or saves a reply, only once."""
+    if keeps_draft(visit):
+        return show(visit)
     id, revision = visit.form.id("draft", 0), visit.form.text("revision", "")
-    return f"{id}:{revision[:64]}" if id and revision else ""
+    draft = f"{id}:{revision[:64]}" if id and revision else ""
+    return once.carry_out(visit, show, draft=draft, is_writing=True)
+
+
+def keeps_draft(visit: Visit) -> bool:
+    """Whether the pressed button stores or discards the draft, without sending."""
+    return visit.form.text("do", "send") in KEPT
 
 
 # -- storing -----------------------------------------------------------------------------------------------------------
@@ -42,30 +48,25 @@ def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
     return json_response({"draft": draft.id, "revision": draft.revision})
 
 
-def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -> PageResponse | None:
-    """Stores the draft and shows the form again; returns None after adding errors to the form."""
+def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str) -> PageResponse | None:
+    """Stores or discards the draft, as the pressed button says, and shows the form or the list again; returns None
+    after adding errors to the form. ticket_id: 0 for a new ticket."""
+    do = visit.form.text("do", "")
     if do == "snippet":
         id = visit.form.id("snippet", 0)
         text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
         written.form.values["content"] = "\n".join(filter(None, (written.form.get("content"), text)))
     try:
+        if do == DISCARD:
+            _drop(visit, written.draft)
+            visit.flash(_("Draft discarded."))
+            return see(came_from.path_with_list(visit, here) if ticket_id else inbox.PATH)
         draft = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
         written.form.fail("", error.message)
         return None
     more = ({"answer": draft.kind} if ticket_id else {}) | ({"preview": "1"} if do == "preview" else {})
     return see(f"{came_from.path_with_list(visit, here, **more)}#answer")
-
-
-def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
-    """Deletes the draft; returns None after adding errors to the form."""
-    try:
-        _drop(visit, written.draft)
-    except (Conflict, Invalid) as error:
-        written.form.fail("", error.message)
-        return None
-    visit.flash(_("Draft discarded."))
-    return see(here)
 
 
 def forget(visit: Visit, draft: AnswerDraft | None) -> None:
@@ -95,28 +96,20 @@ def leaves_at(visit: Visit) -> int:
     return visit.now + seconds if seconds else 0
 
 
-def values_of(visit: Visit, written: ReplyForm, do: str) -> dict[str, Any]:
-    """Returns the parameters of a reply or a new ticket. do: the button; `save` sends nothing, any other sends at the
-    time in the form, or at leaves_at()."""
+def values_of(visit: Visit, written: ReplyForm) -> dict[str, Any]:
+    """Returns the parameters of a reply or a new ticket. The button `save` sends nothing, any other sends at the time
+    in the form, or at leaves_at(). Raises Invalid for a time that cannot be read."""
     values = written.values()
-    if do == "save":
-        return values | {"dont_send": "1", "send_at": ""}
-    return values if values["send_at"].strip() else values | {"send_at": str(leaves_at(visit) or "")}
-
-
-def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
-    """Returns the changes that sending made to a ticket: columns with their former values, their new values with the
-    prefix `now_`, and the added requesters. before: the ticket, with `requesters`."""
-    now = records.retrieve(visit.ctx, "ticket", before["id"], "requesters")
-    names = [name for row in BEFORE for name in row]
-    columns = {name: str(before[name] or 0) for name in names}
-    added = _requesters(now).keys() - _requesters(before).keys()
-    return columns | {NOW + name: str(now[name] or 0) for name in names} | {ADDED: ",".join(sorted(added))}
+    if visit.form.text("do", "") == "save":
+        values |= {"dont_send": "1", "send_at": ""}
+    elif not values["send_at"].strip():
+        values["send_at"] = str(leaves_at(visit) or "")
+    return values | {name: reply_form.ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
 
 
 def flash_sent(visit: Visit, delivery: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
     """Flashes what happened to a mail, with an undo. here: the path of the ticket. is_later: whether it is sent at a
-    chosen time. before: from changed_by_sending."""
+    chosen time. before: from sending_changes."""
     if delivery.draft_id and delivery.state in UNSENT:
         is_partly = delivery.state == "partly"
         words = N_("Not sent to everyone: {reason}") if is_partly else N_("Not sent yet: {reason}")
@@ -137,19 +130,3 @@ def take_back(visit: Visit, here: str) -> AnswerDraft:
     accepted_forms.forget(visit.ctx, here)
     visit.flash(_("Sending cancelled. Your draft is back."))
     return draft
-
-
-def put_back(visit: Visit, ticket: dict[str, Any]) -> None:
-    """Restores what sending changed on a ticket, unless another worker has changed it since."""
-    form = visit.form
-    rows = [row for row in BEFORE if all(form.text(NOW + name, "") == str(ticket[name] or 0) for name in row)]
-    fields = {name: form.text(name, "") for row in rows for name in row if name in form}
-    if fields:
-        undo.restore(visit.ctx, ticket["id"], fields, {name: str(ticket[name] or 0) for name in fields})
-    for email in filter(None, form.text(ADDED, "").split(",")):
-        requester.remove(visit.ctx, ticket["id"], email)
-
-
-def _requesters(ticket: dict[str, Any]) -> dict[str, Any]:
-    """Returns the requesters of a ticket by address."""
-    return {str(each["email"]): each for each in (ticket.get("requesters") or {}).values()}

@@ -125,15 +125,13 @@ def of_ticket(visit: Visit, ticket: Sheet, replied_to: int) -> ReplyForm | None:
     drafts = [] if is_again else answer_drafts.list_own(visit.ctx, ticket.id)
     draft = None if is_again else _resumed(visit, drafts, choice if choice in KINDS else "")
     kind = "reply" if is_again else choice if choice in KINDS else draft.kind if draft is not None else "reply"
-    if kind == "note":
-        draft = None
-    replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
+    replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None and kind != "note" else 0
     message_id = visit.query.id("to", 0) or replied or replied_to
-    if not message_id and draft is None:
-        kind = "note"
-    way = way_of_ticket(visit, ticket.keys)
     drafted = tuple(each for each in ("reply", "forward") if any(one.kind == each for one in drafts))
-    reply = ReplyForm(kind, Form({}), message_id, drafted=drafted, choices=replace(NO_CHOICES, way=way))
+    if kind == "note" or not (message_id or draft):
+        return ReplyForm("note", note_form(visit, ticket.id), message_id, drafted=drafted)
+    way = way_of_ticket(visit, ticket.keys)
+    reply = ReplyForm(kind, Form(), message_id, drafted=drafted, choices=replace(NO_CHOICES, way=way))
     if draft is not None:
         return replace(reply, form=Form(_drafted(draft)), draft=draft, files=_files_of(visit, draft))
     if is_again:
@@ -219,11 +217,6 @@ def ahead(visit: Visit, field: str, text: str) -> str:
     except Invalid as error:
         raise Invalid(f"{field}: {error.message}", field=field) from error
     return str(at) if at else ""
-
-
-def planned(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
-    """Returns the parameters of a reply with times in words converted to Unix seconds. Raises Invalid."""
-    return values | {name: ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
 
 
 def _started(start: ReplyStart) -> Form:

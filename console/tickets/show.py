@@ -15,7 +15,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.link_types import linkable
-from console.tickets import came_from, conversation, due_time, reply_choices, reply_form, reply_samples
+from console.tickets import came_from, conversation, due_time, inbox, reply_choices, reply_form, reply_samples
 from console.tickets.conversation import Conversation
 from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
@@ -28,19 +28,11 @@ from server.records import records
 from server.records.records import SearchRequest
 from server.tickets import answered, following, masks, unmerge, unseen
 from server.tickets.unseen import Mark
-from server.translation import N_, _
+from server.translation import _
 
 TICKET = "ticket"
-BADGES = {
-    "open": ("ok", N_("open")),
-    "waiting": ("warn", N_("waiting")),
-    "closed": ("muted", N_("closed")),
-    "deleted": ("err", N_("deleted")),
-}
-REQUESTERS = 20  # requesters shown
-MOST_MACROS = 7  # macros in the menu; a page lists all if there are more
-# Facts below the panel; the others have a control in it.
-OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_in", "num_messages_out", "spam_score")
+
+Ticket = dict[str, Any]  # its keys in the API, with the requesters
 
 
 @page("GET", "/tickets/{mask}")
@@ -70,31 +62,33 @@ def render_ticket(visit: Visit, ticket: Sheet, form: ReplyForm | None = None) ->
         found=ticket,
         keys=keys,
         said=said,
-        badge=BADGES[keys["status"]],
+        badge=inbox.STATUS_BADGES[keys["status"]],
         written=written,
+        answer_statuses=reply_form.STATUSES,
+        # Only callers who may change the ticket get macros, as for the reply.
+        macros=macros.usable(visit.ctx, ticket.id) if written is not None else [],
         parts=record_parts,
         neighbours=came_from.neighbours(visit, keys["mask"]),
         paths=paths,
         here=paths.ticket(keys["mask"]),
-        back=visit.shown_path,
         merge=unmerge.newest(visit.ctx, ticket.id),
         unanswerable="" if written is not None else _why_unanswerable(visit, ticket),
         may_change=records.may(visit.ctx, TICKET, "update", ticket.id),
         present=presence.others(visit.ctx, ticket.id),
-        requesters=list((keys["requesters"] or {}).values()),
-        most_requesters=REQUESTERS,
-        facts=_facts(ticket),
-        custom=_custom(ticket),
+        custom=record_parts.by_fieldset([each for each in ticket.facts if each.key.startswith("custom_")]),
         linkable=linkable(visit),
-        relation_form=Form.from_values({"to": "task"}),
+        relation_form=Form({"to": "task"}),
         followed=following.cursor(visit.ctx),
         goals=due_time.goals(visit, keys),
         samples=_samples(visit, ticket, said, written),
         earlier=earlier,
         later=later,
-        log=_log(visit),
-        **_properties(visit, ticket),
-        **_answering(visit, ticket, written),
+        has_log=_has_log(visit),
+        log_path=_address(visit, log="0" if _has_log(visit) else ""),
+        owner=lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        owner_away=_owner_away(visit, keys["owner_id"]),
+        org=lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
+        buckets=reply_choices.buckets(visit),
     )
 
 
@@ -131,8 +125,14 @@ def render_answer(visit: Visit, ticket: Sheet) -> PageResponse:
     if written is None:
         raise Forbidden(_("You cannot answer this ticket."))
     written = replace(with_choices(visit, written, ticket.keys), seen=str(unseen.mark(visit.ctx, ticket.id)))
-    here = paths.ticket(ticket.keys["mask"])
-    return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, ticket, written))
+    return render(
+        visit,
+        "ticket_answer.html",
+        found=ticket,
+        written=written,
+        here=paths.ticket(ticket.keys["mask"]),
+        answer_statuses=reply_form.STATUSES,
+    )
 
 
 def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None = None) -> ReplyForm:
@@ -150,37 +150,6 @@ def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None
     return replace(written, choices=reply_choices.read(visit, written.kind, written.message_id, owner, choices))
 
 
-def _properties(visit: Visit, ticket: Sheet) -> dict[str, Any]:
-    """Returns the values of the panel: a form for each property, and its options."""
-    keys = ticket.keys
-    watchers = list((keys.get("watchers") or {}).values())
-    values = {
-        "owner": keys["owner_id"],
-        "place": keys["bucket_id"],
-        "org": keys["org_id"],
-        "importance": keys["importance"],
-        "subject": keys["subject"],
-    }
-    forms = {
-        f"{name}_form": Form.from_values({"value": value or ("" if name != "importance" else 0)})
-        for name, value in values.items()
-    }
-    reopens = ui.moment(visit, keys["reopen_date"]) if keys["reopen_date"] else ""
-    return forms | {
-        "status_form": Form.from_values({"reopen_at": ""}),
-        "reopens": reopens,
-        "requester_form": Form.from_values({"email": ""}),
-        "watchers": watchers,
-        "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
-        "owner": lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
-        "watcher_form": Form.from_values({"worker": ""}),
-        "watcher": ui.ChooserOptions("worker", None, ""),
-        "owner_away": _owner_away(visit, keys["owner_id"]),
-        "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
-        "buckets": reply_choices.buckets(visit),
-    }
-
-
 def _owner_away(visit: Visit, owner_id: int) -> str:
     """Returns the end of the owner's absence and their stand-in; "" if the owner is present, or nobody owns the
     ticket."""
@@ -195,34 +164,14 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
     return f"{sentence} {who}"
 
 
-def _answering(visit: Visit, ticket: Sheet, written: ReplyForm | None) -> dict[str, Any]:
-    """Returns the values of the reply below. Only callers who may change the ticket get macros, as for the reply."""
-    is_note = written is not None and written.kind == "note"
-    note_form = reply_form.note_form(visit, ticket.id) if is_note else Form.from_values({"note": ""})
-    return {
-        "note_form": note_form,
-        "note_key": reply_form.note_key(ticket.id),
-        "most_bytes": visit.service.settings.max_attachment_bytes,
-        "answer_statuses": reply_form.STATUSES,
-        "most_macros": MOST_MACROS,
-        "macros": macros.usable(visit.ctx, ticket.id) if written is not None else [],
-    }
-
-
 def of_mask(visit: Visit) -> Sheet:
     """Returns the ticket in the address. Raises NotFound, Forbidden."""
     return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers")
 
 
-def ticket_of_mask(visit: Visit) -> dict[str, Any]:
+def ticket_of_mask(visit: Visit) -> Ticket:
     """Returns the keys of the ticket in the address, with its requesters. Raises NotFound, Forbidden."""
     return records.retrieve(visit.ctx, TICKET, _id(visit), "requesters")
-
-
-def id_and_mask(visit: Visit) -> tuple[int, str]:
-    """Returns the id and the mask of the ticket in the address. Raises NotFound, Forbidden."""
-    id = _id(visit)
-    return id, records.retrieve(visit.ctx, TICKET, id)["mask"]
 
 
 def _id(visit: Visit) -> int:
@@ -251,24 +200,19 @@ def _has_log(visit: Visit) -> bool:
     return visit.query.text("log", "1") != "0"
 
 
-def _log(visit: Visit) -> tuple[str, bool]:
-    """Returns the address that toggles changes in the conversation, and whether they are shown."""
-    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("log", "message")}
-    has_log = _has_log(visit)
-    params = urlencode(present | ({"log": "0"} if has_log else {}))
-    return f"{visit.path}?{params}" if params else visit.path, has_log
-
-
 def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
     """Returns the addresses of earlier and later messages, "" for none."""
     back = said.later // conversation.STEP
-    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("back", "message")}
+    earlier = _address(visit, back=str(back + 1)) if said.earlier else ""
+    return earlier, _address(visit, back=str(max(back - 1, 0) or "")) if said.later else ""
 
-    def at(steps: int) -> str:
-        params = present | ({"back": str(steps)} if steps else {})
-        return f"{visit.path}?{urlencode(params)}" if params else visit.path
 
-    return (at(back + 1) if said.earlier else ""), (at(max(back - 1, 0)) if said.later else "")
+def _address(visit: Visit, **changes: str) -> str:
+    """Returns the address of this page with other parameters; "" removes one."""
+    left_out = {"message", *changes}
+    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in left_out}
+    params = urlencode(present | {name: text for name, text in changes.items() if text})
+    return f"{visit.path}?{params}" if params else visit.path
 
 
 def _elsewhere(visit: Visit, ticket: Sheet) -> str:
@@ -280,14 +224,15 @@ def _elsewhere(visit: Visit, ticket: Sheet) -> str:
             continue
         if uri == "message":
             return _with_message(visit, ticket, id)
-        ids = [each["id"] for each in ticket.comments] if uri == "comment" else _draft_ids(visit, ticket)
-        return "" if id in ids else paths.record(uri, id)
+        entries = ticket.comments if uri == "comment" else _drafts(visit, ticket)
+        return "" if any(each["id"] == id for each in entries) else paths.record(uri, id)
     return ""
 
 
-def _draft_ids(visit: Visit, ticket: Sheet) -> list[int]:
+def _drafts(visit: Visit, ticket: Sheet) -> list[dict[str, Any]]:
     request = SearchRequest(f"ticket.id:{ticket.id} sort:-updated", conversation.MAX_DRAFTS)
-    return [each["id"] for each in records.search(visit.ctx, "draft", request)["results"]]
+    drafts: list[dict[str, Any]] = records.search(visit.ctx, "draft", request)["results"]
+    return drafts
 
 
 def _with_message(visit: Visit, ticket: Sheet, id: int) -> str:
@@ -299,18 +244,6 @@ def _with_message(visit: Visit, ticket: Sheet, id: int) -> str:
     if back == visit.query.integer("back", 0, 0, conversation.MAX_BACK):
         return ""
     return f"{visit.path}?{urlencode({'back': back, 'message': id})}#message{id}"
-
-
-# -- beside it --------------------------------------------------------------------------------------------------------
-
-
-def _facts(ticket: Sheet) -> list[sheet.Fact]:
-    return [each for each in ticket.facts if each.key in OTHER_FACTS]
-
-
-def _custom(ticket: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
-    """Returns the custom fields of each fieldset."""
-    return record_parts.by_fieldset([each for each in ticket.facts if each.key.startswith("custom_")])
 
 
 def _samples(visit: Visit, ticket: Sheet, said: Conversation, written: ReplyForm | None) -> list[Sample]:
