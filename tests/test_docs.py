@@ -65,7 +65,7 @@ INTERNAL = {
         console.pages.automation.outgoing.MAX_SHOWN_CHARS
     """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
-        console.pages.explorer.MAX_KEPT
+        web.openapi.flat_operations.MAX_KEPT
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS record_types.shared.checks.MAX_KEPT record_types.shared.scopes.MAX_KEPT

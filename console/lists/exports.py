@@ -40,7 +40,7 @@ def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], separator: s
 
 
 def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as JSON, one a line."""
+    """Rows as JSON, one per line."""
     return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
 
 

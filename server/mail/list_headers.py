@@ -19,7 +19,7 @@ _YES = "List-Unsubscribe=One-Click"
 
 
 def parse(text: str) -> tuple[tuple[str, str], ...]:
-    """The fields of a text, one a line, in their usual spelling. Raises Invalid that names the line.
+    """The fields of a text, one per line, in their usual spelling. Raises Invalid that names the line.
 
     >>> parse("list-id: Pumps <pumps.desk.example>")
     (('List-Id', 'Pumps <pumps.desk.example>'),)

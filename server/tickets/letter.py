@@ -266,7 +266,7 @@ def mail_from(
 
 
 def headers_of(mail: MailSpec, recipients: Recipients) -> str:
-    """Returns the headers to store with a message: readable, one a line, with Bcc."""
+    """Returns the headers to store with a message: readable, one per line, with Bcc."""
     ids = [f"<{each}>" for each in mail.references]
     lines = [
         ("Message-ID", f"<{mail.message_id}>"),

@@ -13,10 +13,10 @@ import requests
 from markupsafe import escape
 from playwright.sync_api import expect
 
-from console.pages import explorer
 from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
 from server.web.error_bodies import TABLE
+from server.web.openapi import flat_operations
 from server.web.openapi.document import document
 from server.web.routes import ENDPOINTS
 from tests.console.browser import Browser
@@ -28,9 +28,9 @@ from tests.service import Api, Server
 BASE = "/api"
 
 
-def operation(desk: Desk, name: str) -> explorer.Operation:
+def operation(desk: Desk, name: str) -> flat_operations.FlatOperation:
     registry = desk.registry
-    listed = explorer.operations(registry, registry.revision, desk.service.base_url)
+    listed = flat_operations.operations(registry, registry.revision, desk.service.base_url)
     return next(each for each in listed if each.name == name)
 
 
@@ -63,14 +63,14 @@ def live_tokens(desk: Desk) -> list[Any]:
 def test_every_operation_of_the_document_is_listed(signed_in: Visitor, desk: Desk) -> None:
     made = document(desk.registry, ENDPOINTS)
     wanted = {one["operationId"] for methods in made["paths"].values() for one in methods.values()}
-    listed = explorer.operations(desk.registry, desk.registry.revision, "")
+    listed = flat_operations.operations(desk.registry, desk.registry.revision, "")
     names = [each.name for each in listed]
     assert set(names) == {name for name in wanted if "_alias" not in name} and len(names) == len(set(names))
     assert f"Search {len(names)} operations" in signed_in.get(BASE).text
 
 
 def test_every_page_opens_and_shows_each_parameter(signed_in: Visitor, desk: Desk) -> None:
-    listed = explorer.operations(desk.registry, desk.registry.revision, "")
+    listed = flat_operations.operations(desk.registry, desk.registry.revision, "")
     for each in listed[::7]:
         page = signed_in.get(f"{BASE}/{each.name}")
         assert page.status_code == 200 and len(page.text) < 100_000, each.name
@@ -237,7 +237,7 @@ def test_the_collection_has_every_operation(signed_in: Visitor, desk: Desk) -> N
     made = signed_in.get(f"{BASE}/collection").json()
     names = [each["name"] for folder in made["item"] for each in folder["item"]]
     registry = desk.registry
-    listed = explorer.operations(registry, registry.revision, desk.service.base_url)
+    listed = flat_operations.operations(registry, registry.revision, desk.service.base_url)
     assert sorted(names) == sorted(f"{each.method.upper()} {each.path}" for each in listed)
     assert made["info"]["schema"].endswith("/v2.1.0/collection.json") and made["auth"]["type"] == "bearer"
 

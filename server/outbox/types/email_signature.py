@@ -39,7 +39,7 @@ class EmailSignature(RecordType):
         Key(
             "left_out",
             "text",
-            "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
+            "What mail leaves out of the HTML, one per line: elements, attributes and CSS that mail "
             "programs refuse or that are not safe. Worked out whenever it is saved.",
             column="left_out",
         ),

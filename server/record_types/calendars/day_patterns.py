@@ -22,7 +22,7 @@ _READ_ON = (10, 21)
 
 
 def lines(text: str) -> list[str]:
-    """The patterns of a text, one a line, in lower case; without blank lines and comments (`#`)."""
+    """The patterns of a text, one per line, in lower case; without blank lines and comments (`#`)."""
     stripped = (" ".join(line.lower().split()) for line in text.splitlines())
     return [line for line in stripped if line and not line.startswith("#")]
 

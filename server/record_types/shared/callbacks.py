@@ -37,7 +37,7 @@ _LOOPBACK = late_pattern(r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{
 
 
 def registered(text: str) -> tuple[str, ...]:
-    """The valid addresses of an app, one a line.
+    """The valid addresses of an app, one per line.
 
     >>> registered("https://a.example/back\\n\\nanything  \\nhttp://127.0.0.1/back")
     ('https://a.example/back', 'http://127.0.0.1/back')
@@ -73,7 +73,7 @@ def problem(address: str) -> str:
 
 
 def mistakes(text: str) -> list[tuple[int, str]]:
-    """The problems of an app's addresses, one a line: [(line from 1, reason)]. Includes addresses that work but should
+    """The problems of an app's addresses, one per line: [(line from 1, reason)]. Includes addresses that work but should
     be avoided.
 
     >>> mistakes("https://a.example/back\\nhttps://a.example/back\\nmailto:x")

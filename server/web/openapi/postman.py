@@ -1,14 +1,14 @@
 """The API as a collection for request builders that read the Postman format, version 2.1."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from console.pages.explorer import Operation, RequestInput
+from server.web.openapi.flat_operations import FlatOperation, RequestInput
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
 
-def collection(operations: "tuple[Operation, ...]", base_url: str, version: str) -> dict[str, Any]:
+def collection(operations: Sequence[FlatOperation], base_url: str, version: str) -> dict[str, Any]:
     """A Postman collection of all operations, with a folder for each tag. Optional parameters are included and
     disabled; {{token}} is a variable to set."""
     folders: dict[str, list[dict[str, Any]]] = {}
@@ -22,7 +22,7 @@ def collection(operations: "tuple[Operation, ...]", base_url: str, version: str)
     }
 
 
-def _item(each: "Operation") -> dict[str, Any]:
+def _item(each: FlatOperation) -> dict[str, Any]:
     placed: dict[str, list[dict[str, Any]]] = {"path": [], "query": [], "header": [], "form": []}
     for one in each.inputs:
         placed[one.place].append(_value(one))
@@ -47,7 +47,7 @@ def _item(each: "Operation") -> dict[str, Any]:
     return {"name": f"{each.method.upper()} {each.path}", "request": request}
 
 
-def _value(one: "RequestInput") -> dict[str, Any]:
+def _value(one: RequestInput) -> dict[str, Any]:
     name = one.name
     if one.kind == "lines" and not name.endswith("[]"):
         name = f"{name}[]"
