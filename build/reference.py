@@ -47,7 +47,7 @@ def main() -> None:
     for page in stale:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(written[page], "utf-8")
-        print(f"{page.relative_to(ROOT)}: written anew")
+        print(f"{page.relative_to(ROOT)}: written")
     for page in old:
         page.unlink()
         print(f"{page.relative_to(ROOT)}: removed, since the code has it no more")

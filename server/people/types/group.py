@@ -181,8 +181,8 @@ class Group(RecordType):
             filter=None,
         ),
         "list_headers": ListHeaders(
-            "Header fields that mark its mail as that of a list, one per line, such as `List-Id: <support.desk.example>` "
-            "or `List-Unsubscribe: <https://desk.example/leave>`.",
+            "Header fields that mark its mail as that of a list, one per line, such as "
+            "`List-Id: <support.desk.example>` or `List-Unsubscribe: <https://desk.example/leave>`.",
             MAX_LIST_HEADERS,
             filter=None,
         ),

@@ -73,8 +73,8 @@ def problem(address: str) -> str:
 
 
 def mistakes(text: str) -> list[tuple[int, str]]:
-    """The problems of an app's addresses, one per line: [(line from 1, reason)]. Includes addresses that work but should
-    be avoided.
+    """The problems of an app's addresses, one per line: [(line from 1, reason)]. Includes addresses that work but
+    should be avoided.
 
     >>> mistakes("https://a.example/back\\nhttps://a.example/back\\nmailto:x")
     [(2, 'stands on line 1 already'), (3, 'must not begin with mailto:, which leads to no app')]
