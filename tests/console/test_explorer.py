@@ -48,7 +48,7 @@ def tried(visitor: Visitor, desk: Desk, name: str, values: dict[str, str]) -> re
 
 def answered(page: str) -> tuple[int, dict[str, Any]]:
     """Returns status and body of the response that a page shows."""
-    status = re.search(r"Answer: .*?</span> (\d{3}) ", page, re.DOTALL)
+    status = re.search(r"Response: .*?</span> (\d{3}) ", page, re.DOTALL)
     body = re.search(r'aria-label="Body"[^>]*>(.*?)</pre>', page, re.DOTALL)
     assert status is not None and body is not None, page
     return int(status[1]), json.loads(html.unescape(body[1]))
